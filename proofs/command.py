@@ -63,10 +63,14 @@ def prove_locks(
 def by_client(outcomes: Sequence[Outcome]) -> Answer:
     """A row for each proof."""
     answer = Answer("lock client model verdict bound states seconds reason".split(), [])
-    for one in outcomes:
-        proof, refused = one.proof, one.proof.verdict == Verdict.REFUSED
+    for outcome in outcomes:
+        proof, refused = outcome.proof, outcome.proof.verdict == Verdict.REFUSED
         what = (proof.label, proof.client, proof.model, proof.verdict.value, proof.bound)
-        ran = ("", "") if refused else (one.found.states or one.found.executions, proof.seconds)
+        ran = (
+            ("", "")
+            if refused
+            else (outcome.found.states or outcome.found.executions, proof.seconds)
+        )
         answer.rows.append((*what, *ran, proof.reason))
     return answer
 
@@ -79,20 +83,20 @@ def by_lock(outcomes: Sequence[Outcome]) -> Answer:
     """A row for each lock and model: what came of all its clients together."""
     answer = Answer("lock model verdict clients bound states seconds reason".split(), [])
     places: dict[tuple[str, str], list[Outcome]] = {}
-    for one in outcomes:
-        places.setdefault((one.proof.label, one.proof.model), []).append(one)
+    for outcome in outcomes:
+        places.setdefault((outcome.proof.label, outcome.proof.model), []).append(outcome)
     for place, of_place in sorted(places.items()):
-        proofs = [one.proof for one in of_place]
-        verdict = min((one.verdict for one in proofs), key=_ORDER.index)
-        same = [one for one in proofs if one.verdict == verdict]
+        proofs = [outcome.proof for outcome in of_place]
+        verdict = min((proof.verdict for proof in proofs), key=_ORDER.index)
+        same = [proof for proof in proofs if proof.verdict == verdict]
         answer.rows.append((
             *place,
             verdict.value,
             f"{len(same)} of {len(proofs)}",
-            "; ".join(sorted({one.bound for one in proofs if one.bound})),
-            sum(one.found.states or one.found.executions for one in of_place),
-            sum((one.seconds for one in proofs), 0.0),
-            "; ".join(dict.fromkeys(one.reason for one in same if one.reason)),
+            "; ".join(sorted({proof.bound for proof in proofs if proof.bound})),
+            sum(outcome.found.states or outcome.found.executions for outcome in of_place),
+            sum((proof.seconds for proof in proofs), 0.0),
+            "; ".join(dict.fromkeys(proof.reason for proof in same if proof.reason)),
         ))  # fmt: skip
     return answer
 
@@ -100,19 +104,22 @@ def by_lock(outcomes: Sequence[Outcome]) -> Answer:
 def _explain(outcomes: Sequence[Outcome]) -> None:
     """What the models are; of what failed, for each lock and model the shortest interleaving; how
     many there are of each verdict."""
-    names = dict.fromkeys(one.proof.model for one in outcomes)
+    names = dict.fromkeys(outcome.proof.model for outcome in outcomes)
     own = memory_models().own
     print_parts(Form.TABLE, *(f"{name}: {own[name].says}" for name in names if name in own))
     shortest: dict[tuple[str, str], tuple[int, Outcome]] = {}
-    for one in outcomes:
-        place, steps = (one.proof.label, one.proof.model), len(one.found.steps) or sys.maxsize
-        if not one.ok and (place not in shortest or steps < shortest[place][0]):
-            shortest[place] = steps, one
-    for _, one in shortest.values():
-        said = interleaving(one.found.steps) if one.found.steps else one.found.text
-        print_parts(Form.TABLE, f"\n{one.job.words}: {one.proof.reason}", said, fold=False)
-    ends = [one.proof.verdict for one in outcomes]
-    counts = [f"{ends.count(one)} {one}" for one in Verdict if one in ends]
+    for outcome in outcomes:
+        place, steps = (
+            (outcome.proof.label, outcome.proof.model),
+            len(outcome.found.steps) or sys.maxsize,
+        )
+        if not outcome.ok and (place not in shortest or steps < shortest[place][0]):
+            shortest[place] = steps, outcome
+    for _, outcome in shortest.values():
+        said = interleaving(outcome.found.steps) if outcome.found.steps else outcome.found.text
+        print_parts(Form.TABLE, f"\n{outcome.job.words}: {outcome.proof.reason}", said, fold=False)
+    ends = [outcome.proof.verdict for outcome in outcomes]
+    counts = [f"{ends.count(verdict)} {verdict}" for verdict in Verdict if verdict in ends]
     print(", ".join(counts), file=sys.stderr)
 
 
@@ -133,7 +140,7 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
     Raises LockcrossError (1) where herd7 is missing, (2) for an unknown instruction set.
     """
     herd = find_herd()
-    asked = {one: verdicts.questions(one) for one in verdicts.flavours_of(isas)}
+    asked = {name: verdicts.questions(name) for name in verdicts.flavours_of(isas)}
     rows: list[verdicts.Row] = []
     with Bar() as progress:
         task = progress.add_task("litmus tests", total=sum(map(len, asked.values())))
@@ -144,16 +151,19 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
         verdicts.write_rows(verdicts.merged(verdicts.read_rows(), rows), verdicts.STORED)
     primitives, locks = list(shown.shown(rows)), list(shown.shown_locks(rows))
     of_primitives = Answer("primitive flavour fence instructions promised shown".split(), [])
-    for one in primitives:
-        code = one.code
+    for primitive in primitives:
+        code = primitive.code
         what = code.primitive, code.flavour, code.fence, code.instructions, code.promise
-        of_primitives.rows.append((*what, shown.said(one)))
+        of_primitives.rows.append((*what, shown.said(primitive)))
     of_locks = Answer("lock flavour fence promised shown".split(), [])
     for pair in locks:
         by = ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)
         of_locks.rows.append((pair.lock, pair.flavour, pair.fence, pair.says, by))
     _show(form, of_primitives, of_locks)
-    wrong = sum(bool(one.missing and shown.architectural(one.code.fence)) for one in primitives)
+    wrong = sum(
+        bool(primitive.missing and shown.architectural(primitive.code.fence))
+        for primitive in primitives
+    )
     wrong += sum(not pair.holds and shown.architectural(pair.fence) for pair in locks)
     print(
         f"{len(primitives)} primitives and {len(locks)} pairs of threads, by flavour and fence "
@@ -234,9 +244,9 @@ def prove(
         fine = judge_mutants(locks or (), deep, store, at_once, form)
     else:
         tools: tuple[Tool, ...] = (Checker(at_once, _STATES), Genmc(), Dartagnan())
-        chosen = next((one for one in tools if one.name == tool), None)
+        chosen = next((candidate for candidate in tools if candidate.name == tool), None)
         if chosen is None:
-            known = ", ".join(one.name for one in tools)
+            known = ", ".join(candidate.name for candidate in tools)
             raise LockcrossError(f"tool {tool!r} is unknown; known are {known}")
         wanted = known_locks(locks), list(named(clients))
         planned, outcomes = proving.plan(*wanted, chosen, deep, models or ())
@@ -245,11 +255,11 @@ def prove(
             prove_locks(planned, outcomes, chosen, at_once, seconds)
         finally:  # also of what was interrupted
             if store:
-                stored.store(one.proof for one in outcomes)
+                stored.store(outcome.proof for outcome in outcomes)
         in_short = form == Form.TABLE and not (locks or clients)
         _show(form, (by_lock if in_short else by_client)(outcomes))
         if form == Form.TABLE:
             _explain(outcomes)
-        fine = all(one.ok for one in outcomes)
+        fine = all(outcome.ok for outcome in outcomes)
     if not fine:
         raise typer.Exit(1)

@@ -55,6 +55,6 @@ def write_rows(kind: type[Row], rows: Iterable[Row], file: Path) -> None:
         writer.writeheader()
         for row in rows:
             values = asdict(row).items()
-            fractions = {name: f"{one:.1f}" for name, one in values if isinstance(one, float)}
+            fractions = {name: f"{value:.1f}" for name, value in values if isinstance(value, float)}
             writer.writerow(dict(values) | fractions)
     temporary.replace(file)

@@ -86,7 +86,9 @@ class _Outside(Tool):
         """Places with accesses of several sizes, which is what `weak` breaks: a tool does not
         always notice them itself."""
         lock = job.program.label.lock
-        weak = [one.locks for one in stated().assumption if one.model == "weak"]
+        weak = [
+            assumption.locks for assumption in stated().assumption if assumption.model == "weak"
+        ]
         return _MIXED if any(lock in locks for locks in weak) else ""
 
     def _options(self, job: Job) -> list[str]:
@@ -96,7 +98,7 @@ class _Outside(Tool):
     def _compiler_options(self, program: Program) -> list[str]:
         """For clang, as both call it. Objects are the zeros that they are, so that nothing but the
         lock itself decides about the sizes of its accesses."""
-        includes = (f"-I{ROOT / one.removeprefix('-I')}" for one in INCLUDES)
+        includes = (f"-I{ROOT / flag.removeprefix('-I')}" for flag in INCLUDES)
         client = ["-include", str(ROOT / program.client.source)]
         return [*includes, *program.defines(), "-DCLIENT_WORDS=1", *client]
 
@@ -130,8 +132,9 @@ class Genmc(_Outside):
     def command(self, job: Job) -> list[str]:
         label, client = job.program.label, job.program.client.name
         inlines = any(
-            client not in one.but and has(load_locks()[label.lock], label.variant, one.needs)
-            for one in _known().inlined
+            client not in function.but
+            and has(load_locks()[label.lock], label.variant, function.needs)
+            for function in _known().inlined
         )
         options = [*self._options(job), *["--disable-function-inliner"] * (not inlines)]
         return [self._located[0], *options, "--", *self._compiler_options(job.program), str(_MAIN)]

@@ -139,13 +139,13 @@ def named(names: Sequence[str] | None) -> Iterator[Client]:
     """The clients of names, each that of a client or of one of its sizes; all without names."""
     known = clients()
     for name in names or ():
-        if not any(name in (one.name, one.label) for one in known):
-            listed = ", ".join(dict.fromkeys(one.name for one in known))
+        if not any(name in (lock.name, lock.label) for lock in known):
+            listed = ", ".join(dict.fromkeys(lock.name for lock in known))
             raise LockcrossError(
                 f"client {name!r} is unknown; known are {listed}, and each with a size, as in "
                 f"{known[0].label}"
             )
-    yield from (one for one in known if not names or one.name in names or one.label in names)
+    yield from (lock for lock in known if not names or lock.name in names or lock.label in names)
 
 
 INCLUDES = ("-Ilockimpl", "-Iproofs", "-Iproofs/clients")
@@ -275,7 +275,11 @@ def known_locks(names: Sequence[str] | None) -> list[Lock]:
 def assumed(program: Program, model: str) -> Assumption | None:
     """The assumption that a program's proof under a model would need, if there is one."""
     label = program.label
-    for one in stated().assumption:
-        if one.model == model and one.fence == label.fence and label.lock in one.locks:
-            return one
+    for assumption in stated().assumption:
+        if (
+            assumption.model == model
+            and assumption.fence == label.fence
+            and label.lock in assumption.locks
+        ):
+            return assumption
     return None

@@ -106,7 +106,7 @@ def plan(
     LockcrossError where there is neither."""
     jobs, refused, known = [], [], set[str]()
     if tool.smallest and not deep:
-        clients = [next(sizes) for _, sizes in groupby(clients, key=lambda one: one.name)]
+        clients = [next(sizes) for _, sizes in groupby(clients, key=lambda client: client.name)]
         deep = True
     for program, reason in programs(locks, clients, deep):
         for model in tool.models(program):
@@ -137,28 +137,28 @@ def prove(
     with Processes[Job](at_once, RUN_FOLDERS) as processes:
         tasks = (Task(job, tool.command(job), limit_s) for job in jobs)
         for job, result, _folder in processes.run(tasks):
-            found = _judged(job, tool.found(job, result))
-            yield _outcome(job, tool, found, result.duration_s)
+            judged = _judged(job, tool.found(job, result))
+            yield _outcome(job, tool, judged, result.duration_s)
 
 
-def _judged(job: Job, found: Found) -> Found:
+def _judged(job: Job, result: Found) -> Found:
     """With the assumption that a failure shows to be needed; without one that is not needed, the
     proof has failed."""
     assumption = assumed(job.program, job.model)
-    if assumption and found.verdict == Verdict.FAILED and found.steps:
+    if assumption and result.verdict == Verdict.FAILED and result.steps:
         reason = f"assumed under {assumption.instead}: {assumption.says}"
-        return replace(found, verdict=Verdict.ASSUMED, reason=reason)
-    if assumption and found.verdict == Verdict.PROVED:
+        return replace(result, verdict=Verdict.ASSUMED, reason=reason)
+    if assumption and result.verdict == Verdict.PROVED:
         why = f"proofs/assumptions.toml says that it fails under {job.model}, and it is proved"
-        return replace(found, verdict=Verdict.FAILED, reason=why)
-    return found
+        return replace(result, verdict=Verdict.FAILED, reason=why)
+    return result
 
 
-def _outcome(job: Job, tool: Tool, found: Found, seconds: float) -> Outcome:
+def _outcome(job: Job, tool: Tool, result: Found, seconds: float) -> Outcome:
     label, client = job.program.label, job.program.client
-    bound = "; ".join(filter(None, (client.bound, tool.bounds, found.bound)))
+    bound = "; ".join(filter(None, (client.bound, tool.bounds, result.bound)))
     proof = Proof(
         label.lock, label.variant, label.fence, client.label, tool.name, tool.version(), job.model,
-        bound, found.verdict, found.executions, seconds, sources(job.program), found.reason,
+        bound, result.verdict, result.executions, seconds, sources(job.program), result.reason,
     )  # fmt: skip
-    return Outcome(proof, found, job)
+    return Outcome(proof, result, job)

@@ -72,7 +72,7 @@ def merged(stored: Sequence[Proof], new: Iterable[Proof]) -> list[Proof]:
 def store(new: Iterable[Proof]) -> None:
     """Keeps proofs as the reference, in the registry's order, and renews the documents' matrix."""
     order = list(load_locks())
-    kept = sorted(merged(read_proofs(), new), key=lambda one: order.index(one.lock))
+    kept = sorted(merged(read_proofs(), new), key=lambda proof: order.index(proof.lock))
     write_rows(Proof, kept, STORED)
     for file in DOCUMENTS:
         file.write_text(with_matrix(file, kept), encoding="utf-8")
@@ -97,21 +97,21 @@ class Standing(NamedTuple):
 
 def labels(proofs: Iterable[Proof]) -> list[LockLabel]:
     """The locks, with variant and fence kind, in the order stored."""
-    return list(dict.fromkeys(one.label for one in proofs))
+    return list(dict.fromkeys(proof.label for proof in proofs))
 
 
 def cell(proofs: Iterable[Proof], label: LockLabel, model: str) -> Cell:
     """A lock under a model of our own checker; never empty. By the worst of the verdicts; what
     reached a bound is not counted beside what is proved."""
     place = model, OWN_CHECKER, label
-    rows = [one for one in proofs if (one.model, one.tool, one.label) == place]
-    tried = [one for one in rows if one.verdict != Verdict.REFUSED]
+    rows = [proof for proof in proofs if (proof.model, proof.tool, proof.label) == place]
+    tried = [proof for proof in rows if proof.verdict != Verdict.REFUSED]
     for worst in (Verdict.FAILED, Verdict.ASSUMED, Verdict.PROVED, Verdict.BOUND):
-        same = [one for one in tried if one.verdict == worst]
+        same = [proof for proof in tried if proof.verdict == worst]
         if same and worst == Verdict.PROVED:
-            others = any(one.verdict == Verdict.BOUND for one in tried)
+            others = any(proof.verdict == Verdict.BOUND for proof in tried)
             words = f"proved, {len(same)}" + f" of {len(tried)}" * others
-            return Cell(worst, words, "; ".join(sorted({one.bound for one in same})))
+            return Cell(worst, words, "; ".join(sorted({proof.bound for proof in same})))
         if same:
             return Cell(worst, worst.value, _reasons(same))
     if name := models().own[model].weaker:  # what is proved under it needs no other proof
@@ -128,22 +128,22 @@ def cell(proofs: Iterable[Proof], label: LockLabel, model: str) -> Cell:
 
 
 def _reasons(proofs: Iterable[Proof]) -> str:
-    return "; ".join(dict.fromkeys(one.reason for one in proofs))
+    return "; ".join(dict.fromkeys(proof.reason for proof in proofs))
 
 
 def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
     """What a lock's correctness on an ISA rests on: with what other tools have proved, tool by tool
     and model by model."""
     argued = ""
-    for model in (name for name, one in models().own.items() if isa in one.isas):
+    for model in (name for name, known in models().own.items() if isa in known.isas):
         shown = cell(proofs, label, model)
         if shown.verdict == Verdict.PROVED:
             counts = Counter(
-                f"{one.tool} {one.version}, {one.model}"
-                for one in proofs
-                if (one.label, one.verdict) == (label, Verdict.PROVED)
-                and one.tool != OWN_CHECKER
-                and isa in models().other[one.model].isas
+                f"{proof.tool} {proof.version}, {proof.model}"
+                for proof in proofs
+                if (proof.label, proof.verdict) == (label, Verdict.PROVED)
+                and proof.tool != OWN_CHECKER
+                and isa in models().other[proof.model].isas
             )
             words = [f"{OWN_CHECKER}, {model}, {shown.why}"]
             words += [f"{by}, {n} client{'s' if n > 1 else ''}" for by, n in counts.items()]
@@ -156,7 +156,7 @@ def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
 
 def matrix(proofs: Sequence[Proof]) -> dict[LockLabel, list[Cell]]:
     """Locks, with variant and fence kind, in the order stored, by the models of our own checker."""
-    labels = dict.fromkeys(one.label for one in proofs)
+    labels = dict.fromkeys(proof.label for proof in proofs)
     return {label: [cell(proofs, label, model) for model in models().own] for label in labels}
 
 
@@ -181,29 +181,29 @@ _DECIDED = (Verdict.PROVED, Verdict.FAILED, Verdict.ASSUMED)
 
 def agreements(proofs: Iterable[Proof]) -> list[Agreement]:
     """Our own checker and each other tool, on every client that both took."""
-    ours = {one.subject: one.verdict for one in proofs if one.tool == OWN_CHECKER}
+    ours = {proof.subject: proof.verdict for proof in proofs if proof.tool == OWN_CHECKER}
     answers: dict[tuple[str, str, str], Agreement] = {}
-    for one in proofs:
-        if one.tool == OWN_CHECKER:
+    for proof in proofs:
+        if proof.tool == OWN_CHECKER:
             continue
-        by = one.tool, one.version, one.model
+        by = proof.tool, proof.version, proof.model
         answer = answers.setdefault(by, Agreement(*by))
-        answer.bounded += one.verdict == Verdict.BOUND
-        answer.refused += one.verdict == Verdict.REFUSED
-        if one.verdict not in _DECIDED:
+        answer.bounded += proof.verdict == Verdict.BOUND
+        answer.refused += proof.verdict == Verdict.REFUSED
+        if proof.verdict not in _DECIDED:
             continue
-        compared = models().other[one.model].compared
-        keys = ((one.label, one.client, OWN_CHECKER, same) for same in compared)
+        compared = models().other[proof.model].compared
+        keys = ((proof.label, proof.client, OWN_CHECKER, same) for same in compared)
         mine = next((ours[key] for key in keys if key in ours), None)
         if mine not in _DECIDED:
             answer.alone += 1
             continue
         answer.compared += 1
-        if (one.verdict == Verdict.PROVED) == (mine == Verdict.PROVED):
+        if (proof.verdict == Verdict.PROVED) == (mine == Verdict.PROVED):
             answer.agree += 1
         else:
-            what = f"{one.label.with_full_fences}, {one.client}"
-            answer.apart.append(f"{what}: {one.verdict}, ours {mine}")
+            what = f"{proof.label.with_full_fences}, {proof.client}"
+            answer.apart.append(f"{what}: {proof.verdict}, ours {mine}")
     return list(answers.values())
 
 
@@ -223,21 +223,21 @@ def _short(proofs: Sequence[Proof]) -> list[str]:
     """Locks of which the same is known share a row."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for label, cells in matrix(proofs).items():
-        alike.setdefault(tuple(one.verdict for one in cells), []).append(label)
+        alike.setdefault(tuple(cell.verdict for cell in cells), []).append(label)
     return _table(
         [*models().own, "locks"], *([*cells, ", ".join(same)] for cells, same in alike.items())
     )
 
 
 def _whole(proofs: Sequence[Proof]) -> list[str]:
-    locks = [[label, *(one.words for one in cells)] for label, cells in matrix(proofs).items()]
+    locks = [[label, *(cell.words for cell in cells)] for label, cells in matrix(proofs).items()]
     lines = _table(["lock", *models().own], *locks)
     if compared := agreements(proofs):
         head = ["tool", "model", "clients compared", "agree", "alone", "out of time", "not taken"]
         rows = (
-            (f"{one.tool} {one.version}", one.model, one.compared, one.agree, one.alone,
-             one.bounded, one.refused)
-            for one in compared
+            (f"{pair.tool} {pair.version}", pair.model, pair.compared, pair.agree, pair.alone,
+             pair.bounded, pair.refused)
+            for pair in compared
         )  # fmt: skip
         lines += ["", *_table(head, *rows)]
     return lines

@@ -106,7 +106,7 @@ class Explored:
         self.store.set_series(f"explore/as_is/{machine}/{FLAVOURS[flavour]}/{flavour}", runs)
 
     def _runs(self, machine: str, flavour: str, label: LockLabel) -> list[int]:
-        found: dict[object, int] = {}
+        ids: dict[object, int] = {}
         for values in itertools.product(CAS, FENCE, CANCEL, SHARE):
             at = Point(*values)
             fence = at.fence if label.fence == FULL else None
@@ -114,9 +114,9 @@ class Explored:
             cycles = round(cost(label, at, machine, flavour), 2)
             self.costs[machine, flavour, label, at] = cycles
             key = (at.cas, fence, cancel, at.share)
-            if key not in found:
-                found[key] = self._run(machine, flavour, label, key, cycles)
-        return list(found.values())
+            if key not in ids:
+                ids[key] = self._run(machine, flavour, label, key, cycles)
+        return list(ids.values())
 
     def _run(
         self, machine: str, flavour: str, label: LockLabel,
@@ -135,11 +135,11 @@ class Explored:
         }  # fmt: skip
         identity = f"{machine} {flavour} {label} {key}"
         resolved = {"charge_stop": OWN_CANCEL[machine] if cancel is None else cancel}
-        one = record(
+        run = record(
             identity,
             **{**vars(cell), "command": command(cell), "metrics": metrics, "resolved": resolved},
         )
-        return self.store.add_run(one, "explore")
+        return self.store.add_run(run, "explore")
 
     def _calibrate(
         self, machine: str, flavour: str, run: int, settings: list[tuple[int | None, int | None]]
@@ -155,6 +155,6 @@ class Explored:
 def explored(path: Path) -> dict[tuple[str, str, str, Point], float]:
     """Makes a database with explored grids at `path`, and returns the costs that it holds."""
     with Store(path) as store:
-        one = Explored(store)
-        one.fill()
-        return one.costs
+        explored_store = Explored(store)
+        explored_store.fill()
+        return explored_store.costs

@@ -31,17 +31,17 @@ def counted(flavour: str, folder: Path, locks: Collection[Lock], jobs: int = 1) 
         return measure(Runner(store, jobs), wanted)
 
 
-def values(found: list[Footprint]) -> Values:
+def values(footprints: list[Footprint]) -> Values:
     """As the file has them: zeros are left out."""
     return {
-        f"{one.cell.label} {one.cell.flavour} {one.by}": {
+        f"{footprint.cell.label} {footprint.cell.flavour} {footprint.by}": {
             **{
                 path: {name: n for name, n in {**counts.numbers, **counts.fences}.items() if n}
-                for path, counts in one.paths.items()
+                for path, counts in footprint.paths.items()
             },
-            "bytes": [one.object_bytes, one.monitor_bytes],
+            "bytes": [footprint.object_bytes, footprint.monitor_bytes],
         }
-        for one in found
+        for footprint in footprints
     }
 
 

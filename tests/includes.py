@@ -46,7 +46,7 @@ def included(text: str) -> set[str]:
 def defined(text: str) -> set[str]:
     """The names that a header defines for others."""
     text = re.sub(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", "", code(text))
-    names = {name for one in _DEFINED for name in re.findall(one, text, flags=re.MULTILINE)}
+    names = {name for pattern in _DEFINED for name in re.findall(pattern, text, flags=re.MULTILINE)}
     for enumerators in re.findall(r"\benum\s*\w*\s*\{([^}]*)\}", text):
         names |= set(re.findall(r"(?:^|,)\s*(\w+)", enumerators))
     for stem in re.findall(r"\b(\w+_u)##bits\(", text):
@@ -71,7 +71,7 @@ def _members(text: str) -> set[str]:
 def _parameters(text: str) -> set[str]:
     """What the macros of a file call their parameters."""
     lists = re.findall(r"^#define \w+\(([^)]*)\)", code(text), flags=re.MULTILINE)
-    return {name for one in lists for name in re.findall(r"\w+", one)}
+    return {name for parameters in lists for name in re.findall(r"\w+", parameters)}
 
 
 def names_by_header(folders: list[Path]) -> dict[str, set[str]]:
@@ -95,11 +95,11 @@ def missing(text: str, itself: str, headers: Mapping[str, set[str]]) -> dict[str
     direct = included(text) & set(headers)
     known = defined(text) | _members(text) | _parameters(text)
     known |= {name for header in direct for name in headers[header]}
-    found = {}
+    lacking = {}
     for name in sorted(used(text) - known):
-        if places := [one for one in headers if name in headers[one] and one != itself]:
-            found[name] = places
-    return found
+        if places := [header for header in headers if name in headers[header] and header != itself]:
+            lacking[name] = places
+    return lacking
 
 
 def unused(text: str, itself: str, headers: Mapping[str, set[str]]) -> set[str]:

@@ -76,36 +76,36 @@ def compiled_programs() -> list[Path]:
     return [binary.path for binary in Builder().build(wanted).values()]
 
 
-def row(one: Decoded) -> str:
+def row(decoded: Decoded) -> str:
     """A line of the table."""
-    reads, writes = one.engines.named(one.isa)
-    words = [one.isa, one.code.hex(" "), one.text, reads, writes]
-    if one.engines != one.theirs:
-        words += [*one.theirs.named(one.isa), one.reason]
-    macro = "SAME" if one.engines == one.theirs else "OTHER"
+    reads, writes = decoded.engines.named(decoded.isa)
+    words = [decoded.isa, decoded.code.hex(" "), decoded.text, reads, writes]
+    if decoded.engines != decoded.theirs:
+        words += [*decoded.theirs.named(decoded.isa), decoded.reason]
+    macro = "SAME" if decoded.engines == decoded.theirs else "OTHER"
     quoted = ", ".join(f'"{word}"' for word in words)
     return f"{macro}({quoted})"
 
 
 def forms(codes: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str], Decoded]:
     """An example of each form: the one with the most registers, so that none hides another."""
-    found: dict[tuple[str, str], Decoded] = {}
+    known: dict[tuple[str, str], Decoded] = {}
     for isa, code in sorted(codes):
-        if one := decode(isa, code):
-            best = found.setdefault((isa, one.form), one)
-            if one.registers > best.registers:
-                found[isa, one.form] = one
-    return found
+        if decoded := decode(isa, code):
+            best = known.setdefault((isa, decoded.form), decoded)
+            if decoded.registers > best.registers:
+                known[isa, decoded.form] = decoded
+    return known
 
 
 def table() -> list[tuple[str, bytes]]:
     """The instructions that are in the table."""
-    found = []
+    rows = []
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         if line.startswith(("SAME(", "OTHER(")):
             _, isa, _, code, *_ = line.split('"')
-            found.append((isa, bytes.fromhex(code)))
-    return found
+            rows.append((isa, bytes.fromhex(code)))
+    return rows
 
 
 def main() -> None:
@@ -114,12 +114,12 @@ def main() -> None:
     kept = forms(table()) if TABLE.exists() else {}
     programs = kept_programs() + compiled_programs()
     codes = codes_of(programs)
-    found = forms(codes) | kept
-    rows = [row(found[key]) for key in sorted(found)]
+    every = forms(codes) | kept
+    rows = [row(every[key]) for key in sorted(every)]
     TABLE.write_text(_HEAD + "\n".join(rows) + "\n", encoding="utf-8")
     print(
         f"{len(programs)} programs, {len(codes):,} distinct instructions; {len(rows)} forms, "
-        f"{len(found) - len(kept)} of them new"
+        f"{len(every) - len(kept)} of them new"
     )
 
 

@@ -22,9 +22,9 @@ def make_tree(tmp_path: Path) -> Path:
         copy(ROOT / name, tree / name)
     (tree / "bin").mkdir()
     for tool in TOOLS:
-        found = shutil.which(tool)
-        assert found
-        (tree / "bin" / tool).symlink_to(found)
+        place = shutil.which(tool)
+        assert place
+        (tree / "bin" / tool).symlink_to(place)
     return tree
 
 

@@ -62,16 +62,21 @@ class Litmus:
 
     def registers(self) -> list[str]:
         """All registers, in order."""
-        names = {one.register for thread in self.threads for one in thread if one.register}
+        names = {
+            instruction.register
+            for thread in self.threads
+            for instruction in thread
+            if instruction.register
+        }
         return sorted(names)
 
     def has_mixed_sizes(self) -> bool:
         """Whether some access is not of a whole word."""
-        return any(one.size != 4 for thread in self.threads for one in thread)
+        return any(instruction.size != 4 for thread in self.threads for instruction in thread)
 
     def waits(self) -> bool:
         """Whether a thread waits for another."""
-        return any(one.kind == "await" for thread in self.threads for one in thread)
+        return any(instruction.kind == "await" for thread in self.threads for instruction in thread)
 
 
 def _instruction(text: str) -> Instruction:
@@ -98,7 +103,7 @@ def _instruction(text: str) -> Instruction:
 
 def thread_of(text: str) -> tuple[Instruction, ...]:
     """The instructions of a line."""
-    return tuple(_instruction(one) for one in text.split(";"))
+    return tuple(_instruction(line) for line in text.split(";"))
 
 
 def read() -> list[Litmus]:
@@ -128,42 +133,44 @@ def read() -> list[Litmus]:
     return tests
 
 
-def _access(one: Instruction) -> str:
+def _access(instruction: Instruction) -> str:
     """The address of an access, as C."""
-    return f"(uint{8 * one.size}_t *)((char *)&{one.place} + {one.offset})"
+    return f"(uint{8 * instruction.size}_t *)((char *)&{instruction.place} + {instruction.offset})"
 
 
-def _c(one: Instruction) -> str:
+def _c(instruction: Instruction) -> str:
     """An instruction as C."""
-    if one.kind == "if":
-        return f"if ({one.register} != {one.value}) return;"
-    if one.kind == "F":
-        return f"__atomic_thread_fence({_ORDERS[one.order]});"
-    address = _access(one)
-    if one.order == "plain":
-        store, load = f"*{address} = {one.value};", f"*{address}"
+    if instruction.kind == "if":
+        return f"if ({instruction.register} != {instruction.value}) return;"
+    if instruction.kind == "F":
+        return f"__atomic_thread_fence({_ORDERS[instruction.order]});"
+    address = _access(instruction)
+    if instruction.order == "plain":
+        store, load = f"*{address} = {instruction.value};", f"*{address}"
     else:
-        store = f"__atomic_store_n({address}, {one.value}, {_ORDERS[one.order]});"
-        load = f"__atomic_load_n({address}, {_ORDERS[one.order]})"
-    if one.kind == "W":
+        store = f"__atomic_store_n({address}, {instruction.value}, {_ORDERS[instruction.order]});"
+        load = f"__atomic_load_n({address}, {_ORDERS[instruction.order]})"
+    if instruction.kind == "W":
         return store
-    if one.kind == "R":
-        return f"{one.register} = {load};"
-    if one.kind == "await":
-        return f"while ({load} != {one.value}) prove_wait();"
-    return _update(one, address)
+    if instruction.kind == "R":
+        return f"{instruction.register} = {load};"
+    if instruction.kind == "await":
+        return f"while ({load} != {instruction.value}) prove_wait();"
+    return _update(instruction, address)
 
 
-def _update(one: Instruction, address: str) -> str:
+def _update(instruction: Instruction, address: str) -> str:
     """An update as C."""
-    if one.kind == "cas":
-        failing = "__ATOMIC_SEQ_CST" if one.order == "sc" else "__ATOMIC_RELAXED"
+    order = _ORDERS[instruction.order]
+    if instruction.kind == "cas":
+        failing = "__ATOMIC_SEQ_CST" if instruction.order == "sc" else "__ATOMIC_RELAXED"
         return (
-            f"{{ uint{8 * one.size}_t old = {one.expected}; __atomic_compare_exchange_n({address}, "
-            f"&old, {one.value}, 0, {_ORDERS[one.order]}, {failing}); {one.register} = old; }}"
+            f"{{ uint{8 * instruction.size}_t old = {instruction.expected}; "
+            f"__atomic_compare_exchange_n({address}, &old, {instruction.value}, 0, {order}, "
+            f"{failing}); {instruction.register} = old; }}"
         )
-    call = f"{_UPDATES[one.kind]}({address}, {one.value}, {_ORDERS[one.order]})"
-    return f"{one.register} = {call};"
+    call = f"{_UPDATES[instruction.kind]}({address}, {instruction.value}, {order})"
+    return f"{instruction.register} = {call};"
 
 
 def outcome_in_c(outcome: str) -> str:
@@ -189,7 +196,7 @@ def program(tests: Sequence[Litmus], prints: bool = False) -> str:
     for number, test in enumerate(tests):
         for index, thread in enumerate(test.threads):
             lines.append(f"static void test_{number}_{index}(void) {{ /* {test.name} */")
-            lines += [f"    {_c(one)}" for one in thread]
+            lines += [f"    {_c(instruction)}" for instruction in thread]
             lines.append("}")
             condition = f"prove_parameter == {number} && index == {index}"
             body["prove_thread"].append(f"    if ({condition}) test_{number}_{index}();")
@@ -216,7 +223,7 @@ def posix_program(test: Litmus) -> str:
     calls = [f"    pthread_t threads[{len(test.threads)}];"]
     for index, thread in enumerate(test.threads):
         lines.append(f"static void test_{index}(void) {{")
-        lines += [f"    {_c(one)}" for one in thread]
+        lines += [f"    {_c(instruction)}" for instruction in thread]
         lines.append("}")
         lines.append(f"static void *run_{index}(void *_) {{ test_{index}(); return _; }}")
         calls.append(f"    pthread_create(&threads[{index}], 0, run_{index}, 0);")

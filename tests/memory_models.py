@@ -20,13 +20,13 @@ _ACQUIRES = ("acq", "acqrel", "sc")
 _RELEASES = ("rel", "acqrel", "sc")
 
 
-def _fresh(one: Instruction, old: int) -> int:
+def _fresh(instruction: Instruction, old: int) -> int:
     """What a store or an update that finds `old` leaves."""
-    if one.kind == "add":
-        return (old + one.value) % (1 << 8 * one.size)
-    if one.kind == "cas" and old != one.expected:
+    if instruction.kind == "add":
+        return (old + instruction.value) % (1 << 8 * instruction.size)
+    if instruction.kind == "cas" and old != instruction.expected:
         return old
-    return one.value
+    return instruction.value
 
 
 # Interleavings
@@ -42,8 +42,8 @@ class _State:
     ]  # (first byte, bytes), oldest first
 
 
-def _first_byte(one: Instruction) -> int:
-    return 4 * PLACES.index(one.place) + one.offset
+def _first_byte(instruction: Instruction) -> int:
+    return 4 * PLACES.index(instruction.place) + instruction.offset
 
 
 def _bytes(value: int, size: int) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ class _Machine:
     def outcomes(self) -> set[Outcome]:
         count = len(self.threads)
         first = _State((0,) * count, (0,) * 4 * len(PLACES), frozenset(), ((),) * count)
-        seen, open_states, found = {first}, [first], set()
+        seen, open_states, ends = {first}, [first], set()
         while open_states:
             state = open_states.pop()
             following = list(self.steps(state))
@@ -72,12 +72,12 @@ class _Machine:
                     place: int.from_bytes(bytes(state.memory[4 * i : 4 * i + 4]), "little")
                     for i, place in enumerate(PLACES)
                 }
-                found.add(tuple(sorted({**places, **dict(state.registers)}.items())))
+                ends.add(tuple(sorted({**places, **dict(state.registers)}.items())))
             for following_state in following:
                 if following_state not in seen:
                     seen.add(following_state)
                     open_states.append(following_state)
-        return found
+        return ends
 
     def steps(self, state: _State) -> Iterator[_State]:
         for thread, instructions in enumerate(self.threads):
@@ -103,16 +103,16 @@ class _Machine:
         registers = state.registers | ({register} if register else set())
         return _State(tuple(at), memory, frozenset(registers), tuple(buffers))
 
-    def _do(self, state: _State, thread: int, one: Instruction) -> Iterator[_State]:
+    def _do(self, state: _State, thread: int, instruction: Instruction) -> Iterator[_State]:
         buffer, memory = state.buffers[thread], state.memory
-        if one.kind == "F":
-            if one.order != "sc" or not buffer:
+        if instruction.kind == "F":
+            if instruction.order != "sc" or not buffer:
                 yield self._with(state, thread, memory, buffer, 1)
             return
-        first = _first_byte(one)
-        if one.kind == "W":
-            store = (first, _bytes(one.value, one.size))
-            if self.buffers and one.order == "sc":  # as an exchange
+        first = _first_byte(instruction)
+        if instruction.kind == "W":
+            store = (first, _bytes(instruction.value, instruction.size))
+            if self.buffers and instruction.order == "sc":  # as an exchange
                 if not buffer:
                     yield self._with(state, thread, _put(memory, *store), buffer, 1)
             elif self.buffers:
@@ -120,17 +120,17 @@ class _Machine:
             else:
                 yield self._with(state, thread, _put(memory, *store), buffer, 1)
             return
-        if one.kind != "R" and buffer:
+        if instruction.kind != "R" and buffer:
             return
-        if self.waits and self._is_in_the_way(buffer, first, one.size):
+        if self.waits and self._is_in_the_way(buffer, first, instruction.size):
             return
         seen = memory
         for store in buffer:
             seen = _put(seen, *store)
-        old = int.from_bytes(bytes(seen[first : first + one.size]), "little")
-        if one.kind != "R":
-            memory = _put(memory, first, _bytes(_fresh(one, old), one.size))
-        yield self._with(state, thread, memory, buffer, 1, (one.register, old))
+        old = int.from_bytes(bytes(seen[first : first + instruction.size]), "little")
+        if instruction.kind != "R":
+            memory = _put(memory, first, _bytes(_fresh(instruction, old), instruction.size))
+        yield self._with(state, thread, memory, buffer, 1, (instruction.register, old))
 
     @staticmethod
     def _is_in_the_way(
@@ -195,25 +195,30 @@ class Axioms:
     units: list[tuple[int, int]] = field(default_factory=list)  # first byte, size
 
     def __post_init__(self) -> None:
-        accesses = [one for thread in self.test.threads for one in thread if one.place]
+        accesses = [
+            instruction
+            for thread in self.test.threads
+            for instruction in thread
+            if instruction.place
+        ]
         cuts = sorted({_first_byte(a) + end for a in accesses for end in (0, a.size)})
         touched = {b for a in accesses for b in range(_first_byte(a), _first_byte(a) + a.size)}
         self.units = [(cut, following - cut) for cut, following in pairwise(cuts) if cut in touched]
         for unit in range(len(self.units)):
             self._add(-1, 0, None, unit, writes=True)
         for thread, instructions in enumerate(self.test.threads):
-            for index, one in enumerate(instructions):
-                if one.kind == "F":
-                    self._add(thread, index, one, order=one.order)
-                for unit in self._units_of(one):
+            for index, instruction in enumerate(instructions):
+                if instruction.kind == "F":
+                    self._add(thread, index, instruction, order=instruction.order)
+                for unit in self._units_of(instruction):
                     self._add(
                         thread,
                         index,
-                        one,
+                        instruction,
                         unit,
-                        reads=one.kind != "W",
-                        writes=one.kind != "R",
-                        order=one.order,
+                        reads=instruction.kind != "W",
+                        writes=instruction.kind != "R",
+                        order=instruction.order,
                     )
 
     def _add(
@@ -230,12 +235,14 @@ class Axioms:
         number = len(self.events)
         self.events.append(_Event(number, thread, index, access, unit, reads, writes, order))
 
-    def _units_of(self, one: Instruction) -> list[int]:
-        if not one.place:
+    def _units_of(self, instruction: Instruction) -> list[int]:
+        if not instruction.place:
             return []
-        first = _first_byte(one)
+        first = _first_byte(instruction)
         return [
-            number for number, (at, _) in enumerate(self.units) if first <= at < first + one.size
+            number
+            for number, (at, _) in enumerate(self.units)
+            if first <= at < first + instruction.size
         ]
 
     @cached_property
@@ -253,12 +260,12 @@ class Axioms:
             [w.number for w in self.events if w.writes and w.unit == r.unit and w is not r]
             for r in reads
         ]
-        found = set()
+        ends = set()
         for chosen in product(*sources):
             reads_from = dict(zip((read.number for read in reads), chosen, strict=True))
             if self._resolve(reads_from):
-                found |= self._outcomes_with(reads_from)
-        return found
+                ends |= self._outcomes_with(reads_from)
+        return ends
 
     def _resolve(self, reads_from: dict[int, int]) -> bool:
         """Computes all values; False where loads and stores depend on each other in a circle, or a
@@ -311,7 +318,7 @@ class Axioms:
             [e.number for e in self.events if e.unit == unit and e.number in self._stores]
             for unit in range(len(self.units))
         ]
-        found = set()
+        ends = set()
         happens_before = self._happens_before(reads_from)
         for orders in product(*(permutations(stores[1:]) for stores in by_unit)):
             coherence: Relation = set()
@@ -319,8 +326,8 @@ class Axioms:
                 order = (stores[0], *rest)
                 coherence |= {(a, b) for i, a in enumerate(order) for b in order[i + 1 :]}
             if self._is_consistent(reads_from, coherence, happens_before):
-                found.add(self._outcome(by_unit, orders))
-        return found
+                ends.add(self._outcome(by_unit, orders))
+        return ends
 
     def _outcome(
         self, by_unit: Sequence[Sequence[int]], orders: Sequence[Sequence[int]]

@@ -47,34 +47,39 @@ def orders(steps: Sequence[Step]) -> set[Order]:
     """The pairs of accesses that a sequence keeps in order: its own, and earlier and later ones of
     the thread (eR, eW, lR, lW)."""
     own = [step.slots for step in steps]
-    found: set[Order] = set()
+    ordered: set[Order] = set()
     for i, step in enumerate(steps):
         before = ["eR", "eW", *(slot for slots in own[:i] for slot in slots)]
         after = [slot for slots in own[i + 1 :] for slot in slots] + ["lR", "lW"]
         if step.acquires:
-            found |= set(product([f"R{step.number}"], after))
+            ordered |= set(product([f"R{step.number}"], after))
         if step.store_before_later:
-            found |= set(product([f"W{step.number}"], after))
+            ordered |= set(product([f"W{step.number}"], after))
         if step.releases:
-            found |= set(product(before, [f"W{step.number}"]))
+            ordered |= set(product(before, [f"W{step.number}"]))
         if step.import_barrier:
-            found |= set(product([one for one in before if one[0] == "R"], after))
+            ordered |= set(product([event for event in before if event[0] == "R"], after))
         if step.barrier:
             around = product(before + step.slots, step.slots + after)
-            found |= {(a, b) for a, b in around if a != b and _kind(a) + _kind(b) in step.barrier
-                      and (a not in step.slots or b not in step.slots)}  # fmt: skip
-    return _closed(found)
+            ordered |= {
+                (a, b)
+                for a, b in around
+                if a != b
+                and _kind(a) + _kind(b) in step.barrier
+                and (a not in step.slots or b not in step.slots)
+            }
+    return _closed(ordered)
 
 
 def _kind(slot: str) -> str:
     return slot[1] if slot[0] in "el" else slot[0]
 
 
-def _closed(found: set[Order]) -> set[Order]:
+def _closed(pairs: set[Order]) -> set[Order]:
     """With what follows from two orders in a row."""
-    while more := {(a, d) for a, b in found for c, d in found if b == c} - found:
-        found = found | more
-    return found
+    while more := {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs:
+        pairs = pairs | more
+    return pairs
 
 
 def machine_steps(code: Iterable[Instruction], flavour: str) -> list[Step]:
@@ -82,49 +87,49 @@ def machine_steps(code: Iterable[Instruction], flavour: str) -> list[Step]:
     reader = {"x86_64": _x86_64, "ppc64le": _power, "aarch64": _aarch64}[TARGETS[flavour].isa]
     steps: list[Step] = []
     number = -1
-    for one in code:
-        ends_pair = bool(re.fullmatch(r"stl?xr|stwcx\.", one.mnemonic))
-        if touches_memory(one) and not ends_pair:
+    for instruction in code:
+        ends_pair = bool(re.fullmatch(r"stl?xr|stwcx\.", instruction.mnemonic))
+        if touches_memory(instruction) and not ends_pair:
             number += 1
-        if step := reader(one, number):
+        if step := reader(instruction, number):
             steps.append(step)
     return steps
 
 
-def _x86_64(one: Instruction, number: int) -> Step | None:
+def _x86_64(instruction: Instruction, number: int) -> Step | None:
     """Total store order: a load is before what is later, a store after what is earlier."""
-    if one.mnemonic == "mfence":
+    if instruction.mnemonic == "mfence":
         return Step(barrier=_ALL)
-    if not touches_memory(one):
+    if not touches_memory(instruction):
         return None
-    if one.mnemonic.startswith("lock ") or one.mnemonic == "xchg":
+    if instruction.mnemonic.startswith("lock ") or instruction.mnemonic == "xchg":
         return Step(number, loads=True, stores=True, barrier=_ALL)
-    stores = one.operands.endswith(")")
+    stores = instruction.operands.endswith(")")
     return Step(number, not stores, stores, acquires=not stores, releases=stores)
 
 
-def _power(one: Instruction, number: int) -> Step | None:
-    if one.mnemonic in ("sync", "hwsync"):
+def _power(instruction: Instruction, number: int) -> Step | None:
+    if instruction.mnemonic in ("sync", "hwsync"):
         return Step(barrier=_ALL)
-    if one.mnemonic == "lwsync":
+    if instruction.mnemonic == "lwsync":
         return Step(barrier=_NOT_STORE_LOAD)
-    if one.mnemonic == "isync":
+    if instruction.mnemonic == "isync":
         return Step(import_barrier=True)
-    if not touches_memory(one):
+    if not touches_memory(instruction):
         return None
-    stores = one.mnemonic.startswith("st")
+    stores = instruction.mnemonic.startswith("st")
     return Step(number, not stores, stores)
 
 
-def _aarch64(one: Instruction, number: int) -> Step | None:
-    if one.mnemonic == "dmb":
+def _aarch64(instruction: Instruction, number: int) -> Step | None:
+    if instruction.mnemonic == "dmb":
         kinds = {"ish": _ALL, "ishld": frozenset({"RR", "RW"}), "ishst": frozenset({"WW"})}
-        return Step(barrier=kinds[one.operands])
-    if not touches_memory(one):
+        return Step(barrier=kinds[instruction.operands])
+    if not touches_memory(instruction):
         return None
-    name = one.mnemonic
-    if found := re.fullmatch(r"(?:cas|swp|ldadd)(a?)(l?)", name):
-        acquires, releases = bool(found[1]), bool(found[2])
+    name = instruction.mnemonic
+    if ordering := re.fullmatch(r"(?:cas|swp|ldadd)(a?)(l?)", name):
+        acquires, releases = bool(ordering[1]), bool(ordering[2])
         # With both, nothing passes it in either direction.
         return Step(number, True, True, acquires, releases, acquires and releases)
     stores = name.startswith("st")
@@ -145,13 +150,13 @@ def model_steps(text: str) -> list[Step]:
     failed CAS promises nothing. A read-modify-write that is seq_cst stands for x86-64's, which is
     a full fence (lockimpl/arch/model.h)."""
     steps = []
-    for number, found in enumerate(_OPERATION.finditer(text)):
-        if found["fence"]:
-            full = int(found["kind"]) == _SEQ_CST
+    for number, operation in enumerate(_OPERATION.finditer(text)):
+        if operation["fence"]:
+            full = int(operation["kind"]) == _SEQ_CST
             steps.append(Step(barrier=_ALL if full else frozenset()))
             continue
-        order = int(found["order"] or found["success"])
-        loads, stores = found["name"] != "store", found["name"] != "load"
+        order = int(operation["order"] or operation["success"])
+        loads, stores = operation["name"] != "store", operation["name"] != "load"
         if loads and stores and order == _SEQ_CST:
             steps.append(Step(number, True, True, barrier=_ALL))
             continue

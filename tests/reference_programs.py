@@ -90,19 +90,21 @@ def pack(programs: list[Program]) -> None:
     with ThreadPoolExecutor() as pool:
         built = dict(zip(map(name, programs), pool.map(build, programs), strict=True))
     with tarfile.open(ARCHIVE, "w:xz", preset=9, format=tarfile.USTAR_FORMAT) as archive:
-        for one, content in sorted(built.items()):
-            entry = tarfile.TarInfo(one)
+        for file, content in sorted(built.items()):
+            entry = tarfile.TarInfo(file)
             entry.size, entry.mode = len(content), 0o755
             archive.addfile(entry, io.BytesIO(content))
     flavours = {program.flavour for program in programs}
     manifest = {
         "source_revision": _git("log", "-1", "--format=%H", "--", *SOURCES).decode().strip(),
-        "compilers": {one: compiler_version(find_compiler(one)) for one in sorted(flavours)},
-        "commands": {
-            one: " ".join(command(Program("WORKLOAD", "LOCK", "FENCE", one), "OUTPUT"))
-            for one in sorted(flavours)
+        "compilers": {
+            flavour: compiler_version(find_compiler(flavour)) for flavour in sorted(flavours)
         },
-        "digests": {one: loaded_digest(content) for one, content in sorted(built.items())},
+        "commands": {
+            flavour: " ".join(command(Program("WORKLOAD", "LOCK", "FENCE", flavour), "OUTPUT"))
+            for flavour in sorted(flavours)
+        },
+        "digests": {file: loaded_digest(content) for file, content in sorted(built.items())},
     }
     MANIFEST.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 

@@ -81,15 +81,15 @@ def document(guest: list[str], topology: str = "bus", **changed: Any) -> dict[st
         if name in figures:
             figures[name] = changed.pop(name)
     figures |= changed.pop("more", {})
-    found: dict[str, Any] = {
+    output: dict[str, Any] = {
         "clock_mhz": 2000, "line": 64, "cores": 4, "lat_l1": 2, "l1_size": 32768, "l1_ways": 8,
         "sst": figures, "guest": guest, "guest_stdout": "guest.out", "guest_stderr": "guest.err",
         "statistics": "sst-statistics.csv", "record": "sst-record.json",
         "oldest_request": 100_000,
     } | changed  # fmt: skip
     if topology != "bus":
-        found.setdefault("place", list(range(found["cores"])))
-    return found
+        output.setdefault("place", list(range(output["cores"])))
+    return output
 
 
 def answers(folder: Path) -> list[list[str]]:
@@ -99,5 +99,5 @@ def answers(folder: Path) -> list[list[str]]:
 
 def record(folder: Path) -> dict[str, Any]:
     """The record of a run on SST."""
-    found: dict[str, Any] = json.loads((folder / "sst-record.json").read_text("utf-8"))
-    return found
+    said: dict[str, Any] = json.loads((folder / "sst-record.json").read_text("utf-8"))
+    return said

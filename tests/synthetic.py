@@ -138,7 +138,6 @@ class Synthetic:
             ("cas_latency", "fence_latency", FENCE),
             ("fence_latency", "cas_latency", CAS),
         ):
-            found = []
             for value in values:
                 for pair in (("reservation", "tasuki"), ("asym_tasuki", "reservation")):
 
@@ -146,8 +145,7 @@ class Synthetic:
                         place = (x, value) if axis == "cas_latency" else (value, x)
                         return self.run(lock, *place, machine=machine)
 
-                    found += self._search(machine, one, pair, axis, 0, 120, {fixed: value})
-            crossovers += found
+                    crossovers += self._search(machine, one, pair, axis, 0, 120, {fixed: value})
         self.store.set_crossovers(crossovers, f"map/{machine}/x86_64/lock")
         along = []
         for pair in (("tasuki", "reservation"), ("tasuki", "asym_tasuki")):
@@ -159,7 +157,7 @@ class Synthetic:
         self.store.set_crossovers(along, f"axis/cancel_latency/{machine}/x86_64/lock")
 
     def _run_length(self, machine: str) -> None:
-        runs, found = [], []
+        runs, crossovers = [], []
         for cancel in CANCELS:
             for lock in self.plan["locks"]:
                 dear = cancel if lock == "reservation" else 2000
@@ -173,7 +171,7 @@ class Synthetic:
                 dear = cancel if lock == "reservation" else 2000
                 return self.run(lock, cancel=dear, length=x, parameters=RUN_LENGTH, machine=machine)
 
-            found += self._search(
+            crossovers += self._search(
                 machine,
                 one,
                 ("tasuki", "reservation"),
@@ -183,7 +181,7 @@ class Synthetic:
                 {"cancel_latency": cancel},
             )
         self.store.set_series(f"run_length/{machine}/x86_64/lock", runs)
-        self.store.set_crossovers(found, f"run_length/{machine}/x86_64/lock")
+        self.store.set_crossovers(crossovers, f"run_length/{machine}/x86_64/lock")
 
     def _rounds(self) -> None:
         runs = []
@@ -192,8 +190,8 @@ class Synthetic:
             metrics = {"cycles_per_pair": (10.0, "cycles/pair")} | {
                 f"phase_{n}_cycles": (float(c), "cycles") for n, c in enumerate(cycles, 1)
             }
-            one = record(f"rounds {lock}", lock=lock, workload="rounds", metrics=metrics)
-            runs.append(self.store.add_run(one, "synthetic"))
+            run = record(f"rounds {lock}", lock=lock, workload="rounds", metrics=metrics)
+            runs.append(self.store.add_run(run, "synthetic"))
         self.store.set_series("rounds/known/lock", runs)
 
     def _search(self, machine: str, run: Callable[[str, int], int], pair: tuple[str, str],
@@ -212,17 +210,17 @@ class Synthetic:
                 points.append(Point(Fraction(int(value)), run_id))
             return points
 
-        found = find_crossover(evaluate, *pair, low, high, 2)
+        crossover = find_crossover(evaluate, *pair, low, high, 2)
         runs = tuple(
             CrossoverRun(p.run_id, 1, lock, x, float(p.cost))
-            for (lock, x), p in found.points.items()
+            for (lock, x), p in crossover.points.items()
         )
-        always = {"a_always": pair[0], "b_always": pair[1]}.get(found.verdict, "")
-        ends = [(c.below, float(c.value), c.low, c.high) for c in found.crossings]
+        always = {"a_always": pair[0], "b_always": pair[1]}.get(crossover.verdict, "")
+        ends = [(c.below, float(c.value), c.low, c.high) for c in crossover.crossings]
         return [
             CrossoverRecord(
                 machine, "x86_64", "lock", "qemu", "lock_sequence", {**MAP, **setting}, axis,
-                "cycles", *pair, low, high, 2, found.verdict, below, value, left, right, runs,
+                "cycles", *pair, low, high, 2, crossover.verdict, below, value, left, right, runs,
                 () if value is None else (CrossoverSeed(1, value, left, right),
                                           CrossoverSeed(2, value + 1, left, right + 1)),
             )

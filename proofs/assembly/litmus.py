@@ -98,9 +98,9 @@ def primitives() -> dict[str, Primitive]:
     """The primitives, one for each width, which stands in its strings."""
     known = registry(RootModel[dict[str, Primitive]], FOLDER / "primitives.toml").root
     of_widths = {}
-    for name, one in known.items():
-        for bits in one.widths or (one.bits,):
-            text = one.model_copy(update={"bits": bits}).model_dump_json()
+    for name, primitive in known.items():
+        for bits in primitive.widths or (primitive.bits,):
+            text = primitive.model_copy(update={"bits": bits}).model_dump_json()
             text = text.replace("{bits}", str(bits)).replace("{at}", _AT.get(bits, ""))
             of_widths[name.replace("{bits}", str(bits))] = Primitive.model_validate_json(text)
     return of_widths
@@ -126,7 +126,7 @@ def litmus_tests(fence: str) -> Iterator[Litmus]:
             bits = dict.fromkeys(test.narrow, primitive.bits)
             if primitive.pair:
                 bits[primitive.pair] = 64
-            threads, contrast = (_in_c(one, bits) for one in (test.threads, test.contrast))
+            threads, contrast = (_in_c(code, bits) for code in (test.threads, test.contrast))
             yield Litmus(
                 **dict(test) | {"threads": threads, "contrast": contrast}, primitive=name,
                 promise=primitive.promise, promised=test not in primitive.beyond, bits=bits,
@@ -212,13 +212,17 @@ class Instruction:
 Code = tuple[Instruction, ...]  # of a thread
 
 
-def touches_memory(one: Instruction) -> bool:
+def touches_memory(instruction: Instruction) -> bool:
     """Whether an instruction loads or stores: a load or store of POWER, or an operand in brackets.
     `lea` and padding only look so."""
-    if one.target is not None or re.match(r"lea|nop|data16|cs ", one.mnemonic):
+    if instruction.target is not None or re.match(r"lea|nop|data16|cs ", instruction.mnemonic):
         return False
     power = r"l([bhwd]z?|wa)x?|l[bhwd]arx|st[bhwd]x?|st[bhwd]cx\."
-    return "[" in one.operands or "(%" in one.operands or bool(re.fullmatch(power, one.mnemonic))
+    return (
+        "[" in instruction.operands
+        or "(%" in instruction.operands
+        or bool(re.fullmatch(power, instruction.mnemonic))
+    )
 
 
 def sequence_of(threads: Iterable[Code]) -> str:
@@ -227,9 +231,11 @@ def sequence_of(threads: Iterable[Code]) -> str:
     orders = r"bne-|dmb|isb|(hw|lw|i)?sync|eieio|[mls]fence"
     return " | ".join(
         " ".join(
-            f"{one.mnemonic} {one.operands}" if one.mnemonic == "dmb" else one.mnemonic
-            for one in code
-            if touches_memory(one) or re.fullmatch(orders, one.mnemonic)
+            f"{instruction.mnemonic} {instruction.operands}"
+            if instruction.mnemonic == "dmb"
+            else instruction.mnemonic
+            for instruction in code
+            if touches_memory(instruction) or re.fullmatch(orders, instruction.mnemonic)
         )
         for code in threads
     )
@@ -251,10 +257,12 @@ def _function(name: str, thread: Sequence[str], bits: Mapping[str, int]) -> str:
         return 32 if pair else bits.get(argument, 32)
 
     arguments = arguments_of(thread)
-    parameters = ", ".join(f"volatile uint{width(one)}_t *{one}" for one in arguments)
+    parameters = ", ".join(
+        f"volatile uint{width(argument)}_t *{argument}" for argument in arguments
+    )
     steps = "; ".join(thread).split("; ")
     lines = [re.sub(rf"^\*([{_SEEN}]) =", r"uint32_t seen_\1 =", step) for step in steps]
-    lines += [f"*{one} = seen_{one}" for one in arguments if one in _SEEN]
+    lines += [f"*{argument} = seen_{argument}" for argument in arguments if argument in _SEEN]
     body = "".join(f"    {line};\n" for line in lines)
     return f"void {name}({parameters}) {{\n{body}}}\n"
 
@@ -344,7 +352,11 @@ def weakenings(
     """What was weakened, and the threads then. The n-th ordering instruction of every thread that
     holds the primitive is weakened at once: it is the same one."""
     ways = {
-        i: [(n, ways) for n, one in enumerate(threads[i]) if (ways := _weaker(one, flavour))]
+        i: [
+            (n, ways)
+            for n, instruction in enumerate(threads[i])
+            if (ways := _weaker(instruction, flavour))
+        ]
         for i in tested
     }
     count = max(map(len, ways.values()), default=0)
@@ -360,17 +372,21 @@ def weakenings(
             yield said if count == 1 else f"{n + 1}: {said}", tuple(changed)
 
 
-def _text(one: Instruction) -> str:
-    return f"dmb {one.operands}" if one.mnemonic == "dmb" else one.mnemonic
+def _text(instruction: Instruction) -> str:
+    return f"dmb {instruction.operands}" if instruction.mnemonic == "dmb" else instruction.mnemonic
 
 
-def _weaker(one: Instruction, flavour: str) -> list[Instruction]:
+def _weaker(instruction: Instruction, flavour: str) -> list[Instruction]:
     """What an instruction becomes, in each way to weaken it; nothing where it orders nothing."""
     for pattern, *ways in instruction_set(flavour).weaker:
-        if ordering := re.fullmatch(pattern, _text(one)):
+        if ordering := re.fullmatch(pattern, _text(instruction)):
             words = [ordering.expand(way).partition(" ") for way in ways]
             return [
-                replace(one, mnemonic=name, operands=operands or one.operands * (name != "nop"))
+                replace(
+                    instruction,
+                    mnemonic=name,
+                    operands=operands or instruction.operands * (name != "nop"),
+                )
                 for name, _, operands in words
             ]
     return []

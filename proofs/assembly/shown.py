@@ -81,7 +81,7 @@ class ShownLock:
         """Whether the outcome is forbidden, by an architecture or what is assumed of it, in every
         compiler's instructions."""
         model = self.verdicts[-1][0]
-        return all(verdict == "forbidden" for one, verdict in self.verdicts if one == model)
+        return all(verdict == "forbidden" for by, verdict in self.verdicts if by == model)
 
 
 def shown_locks(rows: Iterable[Row]) -> Iterator[ShownLock]:
@@ -99,12 +99,12 @@ def shown_locks(rows: Iterable[Row]) -> Iterator[ShownLock]:
 def lock_table(rows: Iterable[Row]) -> list[str]:
     """The table of locks in lockimpl/README.md."""
     locks: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for one in shown_locks(rows):
-        places = locks.setdefault((one.lock, one.says), {"forbidden": [], "allowed": []})
-        several = len({verdict for _, verdict in one.verdicts}) > 1
-        for model, verdict in one.verdicts if several else one.verdicts[-1:]:
+    for pair in shown_locks(rows):
+        places = locks.setdefault((pair.lock, pair.says), {"forbidden": [], "allowed": []})
+        several = len({verdict for _, verdict in pair.verdicts}) > 1
+        for model, verdict in pair.verdicts if several else pair.verdicts[-1:]:
             under = f" (`{model}`)" if several else ""
-            places[verdict].append(_flavour_words(one.flavour, one.fence, " ") + under)
+            places[verdict].append(_flavour_words(pair.flavour, pair.fence, " ") + under)
     return [
         "| lock | shown by its own functions | forbidden | allowed |",
         "|---|---|---|---|",
@@ -121,13 +121,13 @@ def table(rows: Iterable[Row]) -> list[str]:
     """The table of lockimpl/README.md, from the verdicts of one compiler. Primitives that differ
     only in their width, and of which the same is shown, share a line."""
     lines: dict[str, dict[tuple[str, str], list[Row]]] = {}
-    for one in shown(rows):
-        name = one.code.primitive
-        if one.code.promise != "rlx" or name in _ATOMIC:
+    for result in shown(rows):
+        name = result.code.primitive
+        if result.code.promise != "rlx" or name in _ATOMIC:
             # A primitive of 32 bits stands for those of other widths.
             family = _WIDTH.sub("u32", name, count=1) if _OF_WIDTHS.fullmatch(name) else name
-            where = _flavour_words(one.code.flavour, one.code.fence, ", ")
-            lines.setdefault(family, {}).setdefault((where, said(one)), []).append(one.code)
+            where = _flavour_words(result.code.flavour, result.code.fence, ", ")
+            lines.setdefault(family, {}).setdefault((where, said(result)), []).append(result.code)
     written = [
         "| primitive | flavour | instructions | promised | shown |",
         "|---|---|---|---|---|",
@@ -149,17 +149,17 @@ def architectural(fence: str) -> bool:
     return fence != "store_forward"
 
 
-def said(one: Shown) -> str:
+def said(result: Shown) -> str:
     """What is shown, in words."""
-    parts = [_by_role(one.forbidden)] if one.forbidden else []
-    if one.missing:
-        parts.append(f"**not shown**: {', '.join(one.missing)}")
-    if one.assuming:
-        parts.append(f"with an assumption: {_by_role(one.assuming)}")
-    if one.beyond:
-        parts.append(f"also {', '.join(one.beyond)}")
-    if one.spare:
-        parts.append(f"needless here: {', '.join(f'`{change}`' for change in one.spare)}")
+    parts = [_by_role(result.forbidden)] if result.forbidden else []
+    if result.missing:
+        parts.append(f"**not shown**: {', '.join(result.missing)}")
+    if result.assuming:
+        parts.append(f"with an assumption: {_by_role(result.assuming)}")
+    if result.beyond:
+        parts.append(f"also {', '.join(result.beyond)}")
+    if result.spare:
+        parts.append(f"needless here: {', '.join(f'`{change}`' for change in result.spare)}")
     return "; ".join(parts)
 
 

@@ -52,24 +52,25 @@ class TranslationError(LockcrossError):
     """herd7 has no word for an instruction."""
 
 
-def _translated(one: Instruction, flavour: str) -> list[str]:
+def _translated(instruction: Instruction, flavour: str) -> list[str]:
     """The lines that stand for an instruction. Raises TranslationError."""
     known = instruction_set(flavour)
-    operands = re.sub(r"\b([wx])(\d+|zr)\b", lambda name: name[0].upper(), one.operands)
+    operands = re.sub(r"\b([wx])(\d+|zr)\b", lambda name: name[0].upper(), instruction.operands)
     operands = re.sub(r"-?0x[0-9a-f]+", lambda number: str(int(number[0], 16)), operands)
-    target = "" if one.target is None else _label(one.target)
-    text = f"{one.mnemonic} {','.join(filter(None, (operands.replace(' ', ''), target)))}".strip()
+    target = "" if instruction.target is None else _label(instruction.target)
+    arguments = ",".join(filter(None, (operands.replace(" ", ""), target)))
+    text = f"{instruction.mnemonic} {arguments}".strip()
     last = int(re.findall(r"\d+", f"0 {text}")[-1])
     size = _SIZES.search(re.sub(r"\(.*?\)", "()", text))  # of no register of an address
     letter = size.lastgroup if size else ""
     words = {"size": letter, "low": last & 0xFFFF, "high": last >> 16, "rest": 31 - last}
     fitting = ((re.fullmatch(pattern, text), lines) for pattern, *lines in known.rules)
-    fits, lines = next((one for one in fitting if one[0]), (None, []))
+    fits, lines = next((rule for rule in fitting if rule[0]), (None, []))
     if fits and lines:
         return [fits.expand(line.format_map(words)) for line in lines]
     raise TranslationError(
-        f"{known.called} instruction {one.mnemonic} {one.operands} is not known to herd7; "
-        "proofs/assembly/instructions.toml says which are",
+        f"{known.called} instruction {instruction.mnemonic} {instruction.operands} is not known to "
+        "herd7; proofs/assembly/instructions.toml says which are",
         exit_code=1,
     )
 
@@ -81,12 +82,14 @@ def _label(address: int) -> str:
 def column(code: Code, flavour: str) -> list[str]:
     """A thread as herd7 reads it, a label or an instruction each."""
     leave = f"{instruction_set(flavour).jump} {_END}"
-    labels = {one.target for one in code}
+    labels = {instruction.target for instruction in code}
     lines: list[str] = []
-    for one in code:
-        if one.address in labels:
-            lines.append(f"{_label(one.address)}:")
-        lines += [leave] if one.mnemonic in ("ret", "blr") else _translated(one, flavour)
+    for instruction in code:
+        if instruction.address in labels:
+            lines.append(f"{_label(instruction.address)}:")
+        lines += (
+            [leave] if instruction.mnemonic in ("ret", "blr") else _translated(instruction, flavour)
+        )
     for n, line in enumerate(lines):
         if line.startswith(_UPPER):
             narrow, wide = f"movl %e{line[-2:]},(", f"movq %r{line[-2:]},("
@@ -106,17 +109,23 @@ def litmus_text(test: Litmus, codes: Sequence[Code], flavour: str) -> str:
     bits, head, columns = dict(test.bits), [], []
     arguments = [arguments_of(thread) for thread in test.threads]
     for i, (own, code) in enumerate(zip(arguments, codes, strict=True)):
-        plainly = (replace(one, mnemonic=plain.get(one.mnemonic, one.mnemonic)) for one in code)
+        plainly = (
+            replace(instruction, mnemonic=plain.get(instruction.mnemonic, instruction.mnemonic))
+            for instruction in code
+        )
         lines = column(tuple(plainly), flavour)
         if any(line.startswith(_UPPER) for line in lines):
-            bits |= {one: 64 for one in own if one not in "xyz"}
+            bits |= {argument: 64 for argument in own if argument not in "xyz"}
         # herd7 wants the labels of threads to differ.
         lines = [re.sub(r"\bL([0-9a-f]+|END)\b", rf"T{i}L\1", line) for line in lines]
         columns.append([f"P{i}", *lines])
         registers = zip(known.arguments, own, strict=False)
-        head += [f"{i}:{register}={_place(one)};" for register, one in registers]
-    places = sorted({one for own in arguments for one in own})
-    first = [f"uint{bits.get(one, 32)}_t {_place(one)}={test.first.get(one, 0)};" for one in places]
+        head += [f"{i}:{register}={_place(argument)};" for register, argument in registers]
+    places = sorted({argument for own in arguments for argument in own})
+    first = [
+        f"uint{bits.get(place, 32)}_t {_place(place)}={test.first.get(place, 0)};"
+        for place in places
+    ]
     body = [" | ".join(row) + " ;" for row in zip_longest(*columns, fillvalue="")]
     terms = test.forbidden.split(" & ")
     terms = [re.sub(r"^[a-z](?==)", lambda place: _place(place[0]), term) for term in terms]

@@ -209,11 +209,11 @@ def explanations() -> dict[str, Explanation]:
     file = Path(__file__).parent / "explanations.toml"
     kind = RootModel[dict[Literal["explanation"], tuple[Explanation, ...]]]
     known: dict[str, Explanation] = {}
-    for one in files.registry(kind, file).root["explanation"]:
-        for name in one.mutants:
+    for explanation in files.registry(kind, file).root["explanation"]:
+        for name in explanation.mutants:
             if name in known:
                 raise LockcrossError(f"{file.name}: {name} is explained twice", exit_code=1)
-            known[name] = one
+            known[name] = explanation
     return known
 
 

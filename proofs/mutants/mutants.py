@@ -97,7 +97,7 @@ def known_headers() -> dict[str, Header]:
     """What logic/*.toml say, by header."""
     kind = RootModel[dict[Literal["header"], tuple[Header, ...]]]
     files = sorted((_HERE / "logic").glob("*.toml"))
-    return {one.file: one for file in files for one in registry(kind, file).root["header"]}
+    return {header.file: header for file in files for header in registry(kind, file).root["header"]}
 
 
 def mutated(command: Sequence[str], mutant: Mutant | None, folder: Path) -> list[str]:
@@ -205,7 +205,9 @@ def _weakened_calls(file: str) -> Iterator[Mutant]:
 @cache
 def order_mutants() -> tuple[Mutant, ...]:
     """All of them, by file and place."""
-    files = sorted(f"{one}/{path.name}" for one in FOLDERS for path in (HEADERS / one).glob("*.h"))
+    files = sorted(
+        f"{folder}/{path.name}" for folder in FOLDERS for path in (HEADERS / folder).glob("*.h")
+    )
     return tuple(mutant for file in files for mutant in _weakened_calls(file))
 
 

@@ -82,19 +82,21 @@ def paint_all(drawings: Sequence[Drawing], folder: Path) -> Iterator[str]:
     out, or nothing. Raises FigureError."""
     workers = min(len(os.sched_getaffinity(0)), len(drawings))
     if workers < 2:
-        yield from (paint(one, folder) for one in drawings)
+        yield from (paint(drawing, folder) for drawing in drawings)
         return
-    for one in drawings:  # what is imported now, the workers have
-        import_module(one.draw.rpartition(".")[0])
+    for drawing in drawings:  # what is imported now, the workers have
+        import_module(drawing.draw.rpartition(".")[0])
     pool = ProcessPoolExecutor(workers, get_context("fork"), _begin)
     try:
-        for one, painted in [(one, pool.submit(paint, one, folder)) for one in drawings]:
+        for drawing, painted in [
+            (drawing, pool.submit(paint, drawing, folder)) for drawing in drawings
+        ]:
             try:
                 yield painted.result()
             except (LockcrossError, OSError):
                 raise
             except Exception:  # a mistake of the program, or a worker was killed: here it shows
-                yield paint(one, folder)
+                yield paint(drawing, folder)
     finally:
         pool.shutdown(cancel_futures=True)
 

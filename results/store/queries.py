@@ -114,8 +114,8 @@ def query_text(connection: sqlite3.Connection, path: Path) -> str:
         if name not in _OF_ITS_RUN
     ]
 
-    def same(one: re.Match[str]) -> str:
-        return " AND ".join(f"{one[1]}.{name} IS {one[2]}.{name}" for name in setting)
+    def same(match: re.Match[str]) -> str:
+        return " AND ".join(f"{match[1]}.{name} IS {match[2]}.{name}" for name in setting)
 
     text = re.sub(r"(\w+)\.SETTING IS (\w+)\.SETTING", same, path.read_text(encoding="utf-8"))
     return re.sub(r"\bSETTING\b", ", ".join(setting), text)

@@ -196,7 +196,10 @@ class Store:
         wanted: list[_Crossover] = []
         for record in records:
             row = {**vars(record), "series": series, "setting": _json(dict(record.setting))}
-            parts = {part: {tuple(vars(one).values()) for one in row.pop(part)} for part in _PARTS}
+            parts = {
+                part: {tuple(vars(row_of_part).values()) for row_of_part in row.pop(part)}
+                for part in _PARTS
+            }
             wanted.append((row, parts))
         with explained(self.path):
             if _stored_crossovers(self.connection, series) == wanted:
@@ -220,7 +223,8 @@ class Store:
         with self._transaction() as connection:
             connection.execute("DELETE FROM series WHERE name = ?", (name,))
             connection.executemany(
-                "INSERT INTO series (name, run_id) VALUES (?, ?)", [(name, one) for one in wanted]
+                "INSERT INTO series (name, run_id) VALUES (?, ?)",
+                [(name, run_id) for run_id in wanted],
             )
 
     def forget_series(self) -> None:

@@ -159,7 +159,7 @@ def cell(value: object) -> str:
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):
-        return ", ".join(f"{key}={one}" for key, one in value.items())
+        return ", ".join(f"{key}={inner}" for key, inner in value.items())
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return "" if value is None else str(_plain(value))
@@ -214,6 +214,6 @@ def _fitting(
         wide["cause"] = min(wide["cause"], _LONG)
     shown = list(columns)
     for name in reversed(list(columns)):
-        if sum(wide[one] for one in shown) > width and name not in always:
+        if sum(wide[column] for column in shown) > width and name not in always:
             shown.remove(name)
     return shown, [name for name in columns if name not in shown]

@@ -17,8 +17,8 @@ def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
     what is asked for is imported. `several`: with commas between them, the last is completed."""
 
     def complete(incomplete: str) -> list[str]:
-        found = resolve_name(place)
-        names = found() if callable(found) else found
+        there = resolve_name(place)
+        names = there() if callable(there) else there
         before, comma, last = incomplete.rpartition(",") if several else ("", "", incomplete)
         return [before + comma + name for name in beginning(names, last)]
 

@@ -38,14 +38,14 @@ def commands() -> dict[str, Listed]:
     """Every command by its name. The `__init__` of a question says which it has: COMMANDS has
     their modules and sentences by name, GROUP what they are listed among. A module has the function
     of a command's name, or a group as a Typer, and in SETTINGS the settings of some."""
-    folders = [f"sweeps.questions.{one.name}" for one in iter_modules([str(_QUESTIONS)])]
-    found = {
+    folders = [f"sweeps.questions.{module.name}" for module in iter_modules([str(_QUESTIONS)])]
+    commands = {
         name: Listed(f"{folder}.{module}", sentence, package.GROUP)
         for folder in [*folders, "proofs"]
         if hasattr(package := import_module(folder), "COMMANDS")
         for name, (module, sentence) in package.COMMANDS.items()
     }
-    return dict(sorted(found.items(), key=lambda one: _GROUPS.index(one[1].group)))
+    return dict(sorted(commands.items(), key=lambda entry: _GROUPS.index(entry[1].group)))
 
 
 class Commands(TyperGroup):
@@ -78,10 +78,14 @@ class _Once(TyperCommand):
         """Raises BadParameter."""
         if not ctx.resilient_parsing:  # of a line that a shell completes
             _, _, given = self.make_parser(ctx).parse_args(list(args))
-            singles = [one for one in given if isinstance(one, TyperOption) and not one.multiple]
-            for one in singles:
-                if singles.count(one) > 1 and not one.is_flag:
-                    raise typer.BadParameter("is given more than once", ctx, one)
+            singles = [
+                option
+                for option in given
+                if isinstance(option, TyperOption) and not option.multiple
+            ]
+            for option in singles:
+                if singles.count(option) > 1 and not option.is_flag:
+                    raise typer.BadParameter("is given more than once", ctx, option)
         return super().parse_args(ctx, args)
 
 

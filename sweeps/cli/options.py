@@ -66,8 +66,8 @@ def with_axes(
             for axis in AXES
             if not only or axis.name in only
         ]
-        axes.sort(key=lambda one: one.default is not _REQUIRED)
-        parameters = [*axes, *(one.replace(kind=_BY_NAME) for one in own)]
+        axes.sort(key=lambda parameter: parameter.default is not _REQUIRED)
+        parameters = [*axes, *(parameter.replace(kind=_BY_NAME) for parameter in own)]
         # Typer reads the one and the other.
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {option.name: option.annotation for option in parameters}

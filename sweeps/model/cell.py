@@ -39,9 +39,9 @@ class Cell(Axes):
 COLUMNS = (*(axis.name for axis in AXES), "parameters")  # of a cell in the table runs
 
 
-def cell_of(one: Cell, **changes: Any) -> Cell:
+def cell_of(cell: Cell, **changes: Any) -> Cell:
     """The cell alone of what may say more (a run's record), with changes."""
-    return Cell(**{name: getattr(one, name) for name in COLUMNS} | changes)
+    return Cell(**{name: getattr(cell, name) for name in COLUMNS} | changes)
 
 
 def read_cell(row: Sequence[Any]) -> Cell:

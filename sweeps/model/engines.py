@@ -46,14 +46,14 @@ DEFAULT = ENGINES[0].label
 
 def labels() -> list[str]:
     """The labels of all entries."""
-    return [one.label for one in ENGINES]
+    return [engine.label for engine in ENGINES]
 
 
 def entry(label: str) -> Engine:
     """The entry of an engine label, options left aside. One that is in no registry, as a database
     may have it, stands for itself."""
-    found = next((one for one in ENGINES if f"{label}/".startswith(f"{one.label}/")), None)
-    return found or Engine(label, label, True, "#666666", ":", "x")
+    known = next((engine for engine in ENGINES if f"{label}/".startswith(f"{engine.label}/")), None)
+    return known or Engine(label, label, True, "#666666", ":", "x")
 
 
 def title(label: str) -> str:

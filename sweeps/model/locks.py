@@ -63,7 +63,9 @@ def labels_words(labels: Iterable[str]) -> str:
     """Which locks and fence kinds stand in a table."""
     known = [LockLabel(label) for label in labels]
     locks = dict.fromkeys(str(label.partition("/")[0]) for label in known)
-    kinds = [words for kind, words in FENCE_KINDS.items() if kind in {one.fence for one in known}]
+    kinds = [
+        words for kind, words in FENCE_KINDS.items() if kind in {label.fence for label in known}
+    ]
     return f"Compared: {', '.join(locks)}; with {', '.join(kinds)}."
 
 
@@ -158,10 +160,10 @@ def parse_locks(text: str) -> dict[str, Lock]:
                         ast.literal_eval(words), registry.string(sentence),
                     )  # fmt: skip
                 case "VARIANT", [_, variant, traits, sentence]:
-                    one = Variant(
+                    described = Variant(
                         registry.word(variant), _traits(traits), registry.string(sentence)
                     )
-                    variants.setdefault(owner, []).append(one)
+                    variants.setdefault(owner, []).append(described)
                 case _:
                     raise LockcrossError(f"{_FILE}: not an entry: {row}")
         except ValueError as error:

@@ -168,7 +168,7 @@ def _fields(table: str, prefix: str = "") -> dict[str, Any]:
         extra: Any = {key: bounds[key] for key in ("low", "high", "power_of_two")}
         meaning = row["meaning"] + ", of a ring or mesh" * (row.get("of") == "network")
         if option and option.names:
-            extra["names"] = {one: row.get("names", {}).get(one, "") for one in option.names}
+            extra["names"] = {value: row.get("names", {}).get(value, "") for value in option.names}
         else:
             extra["unit"], _, meaning = meaning.partition(" ")
         kind = Behaviour if "names" in extra else Figure
@@ -251,7 +251,7 @@ class MemorySystem(_System):
 
     def figures(self) -> dict[str, Figure]:
         """Every figure that the topology uses, by name."""
-        return {name: one for name, one in self if isinstance(one, Figure)}
+        return {name: value for name, value in self if isinstance(value, Figure)}
 
     def settings(self) -> dict[str, int | str]:
         """The topology and every number, by name."""
@@ -386,7 +386,7 @@ class Machine(Figures):
         if self.out_of_order is not None:
             figures["out_of_order"] = Figure(assumption=1, why="the machine has such a table")
             figures |= dict(self.out_of_order)
-        figures |= self.of_isa(isa) | {f"charge_{name}": one for name, one in self.charges}
+        figures |= self.of_isa(isa) | {f"charge_{name}": charge for name, charge in self.charges}
         return {name: figure for name, figure in figures.items() if figure is not None}
 
     def of_isa(self, isa: str) -> dict[str, Figure]:
@@ -426,7 +426,7 @@ def _complete(name: str) -> dict[str, Any]:
         if "like" not in tables:
             return tables
     why = f"takes figures from {shown(tables['like'])} itself" if known else "is unknown"
-    whole = [one for one in machine_names() if "like" not in _tables(one)]
+    whole = [machine for machine in machine_names() if "like" not in _tables(machine)]
     raise ValueError(f"like: {shown(name)} {why}; allowed are {', '.join(whole)}")
 
 
@@ -440,7 +440,7 @@ def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
             return mine  # what is no table is refused
         uses = _OF_TOPOLOGY.get(str(mine.get("topology", others.get("topology"))), ())
         unused = {*_NETWORK, *_BUS}.difference(uses)
-        return {name: one for name, one in others.items() if name not in unused} | mine
+        return {name: option for name, option in others.items() if name not in unused} | mine
 
     filled = {"clock_mhz": other["clock_mhz"], **own}
     in_order = own.get("out_of_order") is False
@@ -463,9 +463,11 @@ def machine_names() -> list[str]:
 
 def machines_of(processor: str) -> list[str]:
     """The names of the machines that were measured on a kind of processor, the latest first."""
-    measured = [one for one in map(load_machine, machine_names()) if one.processor == processor]
-    measured.sort(key=lambda one: str(one.measured_on or ""), reverse=True)
-    return [one.name for one in measured]
+    measured = [
+        machine for machine in map(load_machine, machine_names()) if machine.processor == processor
+    ]
+    measured.sort(key=lambda machine: str(machine.measured_on or ""), reverse=True)
+    return [machine.name for machine in measured]
 
 
 def machines_like(processor: str) -> list[tuple[str, bool]]:

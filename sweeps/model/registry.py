@@ -47,12 +47,12 @@ def parse(text: str) -> Iterator[Row]:
         begun = re.match(r"#ifdef WORKLOAD_(\w+)", line)
         blocks.append(begun[1] if begun else "" if line.startswith("#endif") else blocks[-1])
     try:
-        for found in ast.parse(code).body:
-            match found:
+        for statement in ast.parse(code).body:
+            match statement:
                 case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=arguments, keywords=[])):
-                    yield Row(name, tuple(arguments), blocks[found.lineno])
+                    yield Row(name, tuple(arguments), blocks[statement.lineno])
                 case _:
-                    raise ValueError(lines[found.lineno - 1])
+                    raise ValueError(lines[statement.lineno - 1])
     except SyntaxError as error:
         raise ValueError(lines[(error.lineno or 1) - 1]) from None
 

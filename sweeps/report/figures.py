@@ -37,19 +37,25 @@ def draw_all(
     others = others or References([Source(connection)], {})
     wanted = drawings(connection, others)
     left_out = _drawn(wanted, folder, _source(connection, wanted))
-    paths = {one.name: folder / f"{one.name}.png" for one in wanted if not left_out[one.name]}
-    for one in wanted:
-        if left_out[one.name] and one.said:
-            print(f"figure {one.name} left out: {left_out[one.name]}", file=sys.stderr)
+    paths = {
+        drawing.name: folder / f"{drawing.name}.png"
+        for drawing in wanted
+        if not left_out[drawing.name]
+    }
+    for drawing in wanted:
+        if left_out[drawing.name] and drawing.said:
+            print(f"figure {drawing.name} left out: {left_out[drawing.name]}", file=sys.stderr)
     if others.apart:
         print(f"figure {OF_STUDIES}: {others.apart}", file=sys.stderr)
-    sections = {one.section for one in wanted if one.name in paths and not one.beside}
-    for one in (one for one in wanted if one.beside):
-        path = paths.pop(one.name, None)
-        if one.section in sections:
+    sections = {
+        drawing.section for drawing in wanted if drawing.name in paths and not drawing.beside
+    }
+    for drawing in (drawing for drawing in wanted if drawing.beside):
+        path = paths.pop(drawing.name, None)
+        if drawing.section in sections:
             if path is None:
-                raise NoDataError(left_out[one.name])
-            paths[one.name] = path  # behind all others
+                raise NoDataError(left_out[drawing.name])
+            paths[drawing.name] = path  # behind all others
     if not paths and not any(shown.alone(connection) for shown in questions(connection)):
         raise NoDataError(
             "this database holds no finished study (./lockcross crossover makes one), no "
@@ -65,17 +71,17 @@ def _drawn(wanted: list[Drawing], folder: Path, source: str) -> dict[str, str]:
     with suppress(OSError, ValueError):
         kept = json.loads(record.read_text(encoding="utf-8"))
         known = kept["figures"] if kept["source"] == source else {}
-    as_it_was = {name for name, one in known.items() if _files(folder, name, one) == one}
-    if missing := [one for one in wanted if one.name not in as_it_was]:
+    as_it_was = {name for name, files in known.items() if _files(folder, name, files) == files}
+    if missing := [drawing for drawing in wanted if drawing.name not in as_it_was]:
         from results.draw.painter import paint_all
 
-        for one, why in zip(missing, paint_all(missing, folder), strict=True):
-            known[one.name] = _files(folder, one.name, {"left_out": why} if why else {})
-        figures = {one.name: known[one.name] for one in wanted}
+        for drawing, why in zip(missing, paint_all(missing, folder), strict=True):
+            known[drawing.name] = _files(folder, drawing.name, {"left_out": why} if why else {})
+        figures = {drawing.name: known[drawing.name] for drawing in wanted}
         with suppress(FileNotFoundError):  # nothing was drawn, so there is no folder
             text = json.dumps({"source": source, "figures": figures}, indent=1, sort_keys=True)
             record.write_text(text + "\n", encoding="utf-8")
-    return {one.name: known[one.name].get("left_out", "") for one in wanted}
+    return {drawing.name: known[drawing.name].get("left_out", "") for drawing in wanted}
 
 
 def _files(folder: Path, name: str, known: dict[str, str]) -> dict[str, str]:
@@ -95,10 +101,10 @@ def _source(connection: sqlite3.Connection, wanted: list[Drawing]) -> str:
     for path in sorted(sources):
         total.update(f"{path.relative_to(ROOT)} {_digest(path)}\0".encode())
     databases = {"": file_of(connection)}  # by the figure, and what they are of it
-    for one in wanted:
-        several = one.given if isinstance(one.given, Mapping) else {"": one.given}
+    for drawing in wanted:
+        several = drawing.given if isinstance(drawing.given, Mapping) else {"": drawing.given}
         databases |= {
-            f"{one.name} {title}": path
+            f"{drawing.name} {title}": path
             for title, path in several.items() if isinstance(path, Path)
         }  # fmt: skip
     digests = {path: _digest(path) + _digest(log_of(path)) for path in set(databases.values())}

@@ -31,15 +31,15 @@ _MARKERS = "osD^vXPd"
 _STEEP = 30  # times the least value of an axis: from here on the scale is logarithmic
 
 
-def winner_rows(found: Sequence[Group]) -> Answer:
+def winner_rows(settings: Sequence[Group]) -> Answer:
     """The winner in each setting, with full fences and with any kind where there are others."""
-    names, places = _settings(found)
+    names, places = _settings(settings)
     rows: list[tuple[Any, ...]] = []
-    for group, place in zip(found, places, strict=True):
+    for group, place in zip(settings, places, strict=True):
         absent = ", ".join(group.absent)
         for fences, win in group.contests(TIE_PERCENT / 100):
             if win is None:
-                (label,) = [one for one in group.costs if fences in ("any", one.fence)]
+                (label,) = [known for known in group.costs if fences in ("any", known.fence)]
                 alone = (label, round(group.costs[label].median, 2), "", None, None, "alone")
                 rows.append((*place, fences, *alone, absent))
                 continue
@@ -50,30 +50,30 @@ def winner_rows(found: Sequence[Group]) -> Answer:
     return Answer([*names, *columns.split()], rows)
 
 
-def cost_rows(found: Sequence[Group]) -> Answer:
+def cost_rows(settings: Sequence[Group]) -> Answer:
     """What every lock costs in each setting, cheapest first."""
-    names, places = _settings(found)
+    names, places = _settings(settings)
     rows = [
         (*place, label, label.fence, round(band.median, 2), round(band.least, 2),
          round(band.most, 2), band.seeds)
-        for group, place in zip(found, places, strict=True)
+        for group, place in zip(settings, places, strict=True)
         for label, band in group.costs.items()
     ]  # fmt: skip
     return Answer([*names, "lock", "fences", "cycles_per_pair", "least", "most", "seeds"], rows)
 
 
-def _settings(found: Iterable[Group]) -> tuple[list[str], list[list[Any]]]:
+def _settings(compared: Iterable[Group]) -> tuple[list[str], list[list[Any]]]:
     """The names of what is set in some settings, axes first; and each setting's values of them."""
-    settings = [values(group.setting) for group in found]
+    settings = [values(group.setting) for group in compared]
     names = dict.fromkeys(axis.name for axis in AXES)
     names |= dict.fromkeys(name for setting in settings for name in setting)
     known = [name for name in names if name not in _OF_LOCK]
     return known, [[setting.get(name) for name in known] for setting in settings]
 
 
-def compared_words(found: Iterable[Group]) -> str:
+def compared_words(settings: Iterable[Group]) -> str:
     """Which locks and fence kinds some settings compare, and what is a tie."""
-    labels = sorted({label for group in found for label in group.costs})
+    labels = sorted({label for group in settings for label in group.costs})
     return (
         f"{labels_words(labels)}\nCost: cycles per acquire-release pair, the median of the seeds. "
         f"A lead below {TIE_PERCENT:g} % is a tie."
@@ -89,19 +89,19 @@ def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: F
             f"--plan: goes with the queries {' and '.join(OF_A_PLAN)} alone; SQL has the runs of a "
             "sweep in the table series, by the name plan/NAME"
         )
-    found = groups(runs_of_plan(connection, plan))
-    if not found:
+    settings = groups(runs_of_plan(connection, plan))
+    if not settings:
         raise LockcrossError(
             f"--plan: no run of plan {plan!r} has a cost per acquire-release pair; `lockcross "
             f"runs --plan {plan}` lists them"
         )
-    answer = winner_rows(found) if query == "winners" else cost_rows(found)
+    answer = winner_rows(settings) if query == "winners" else cost_rows(settings)
     if form != Form.TABLE:
         print_rows(answer, form)
         return
     out = console(fold=False)
     print_compact(answer, out, _ALWAYS)
-    out.print(compared_words(found))
+    out.print(compared_words(settings))
 
 
 def print_figures_of_plan(connection: sqlite3.Connection, plan: str, folder: Path) -> None:
@@ -118,8 +118,8 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
     from sweeps.report import report
 
     runs, name = runs_of_plan(connection, plan), plan_name(plan)
-    found = groups(runs)
-    if not found:
+    settings = groups(runs)
+    if not settings:
         raise LockcrossError(f"no run of plan {name!r} has a cost per acquire-release pair")
     drawn = draw_plan(runs, name, output / "figures")
     failed = [(run.status, run.cause) for run in runs if run.status != "ok"]
@@ -127,10 +127,10 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
     sources = report.sources(connection, *condition(connection, plan))
     page = report.environment().get_template("plan.html").render(
         name=name,
-        compared=compared_words(found).splitlines(),
+        compared=compared_words(settings).splitlines(),
         tables=[
-            ("winners", "The cheapest lock", *_apart(winner_rows(found))),
-            ("costs", "What every lock costs", *_apart(cost_rows(found))),
+            ("winners", "The cheapest lock", *_apart(winner_rows(settings))),
+            ("costs", "What every lock costs", *_apart(cost_rows(settings))),
         ],
         figures=[(title, report.svg_uri(path)) for title, path in drawn.items()],
         # By cause: how many, status, cause, the last one's id.
@@ -163,12 +163,12 @@ def draw_plan(runs: Sequence[PlanRun], name: str, folder: Path) -> dict[str, Pat
     drawn = {}
     for axis in numbers or others[:1] or [plan_costs.LOCK]:
         by = plan_costs.LOCK if axis != plan_costs.LOCK else "machine"
-        found = plan_costs.compare(runs, by, axis)
+        comparison = plan_costs.compare(runs, by, axis)
         title = f"Cost along {axis}"
-        if len(found.panels) > MOST_PANELS:
-            title += f", the first {MOST_PANELS} of {len(found.panels)} settings"
+        if len(comparison.panels) > MOST_PANELS:
+            title += f", the first {MOST_PANELS} of {len(comparison.panels)} settings"
         file = f"{name}_{axis}".replace("/", "_")
-        drawn[title] = write(file, title, lambda: draw_comparison(found), folder)  # noqa: B023
+        drawn[title] = write(file, title, lambda: draw_comparison(comparison), folder)  # noqa: B023
     return drawn
 
 
@@ -203,7 +203,10 @@ def draw_comparison(comparison: Comparison) -> "Figure":
             ax.set_xticks(range(len(points)), [_own(x) for x in points], rotation=20, ha="right")
         for name, curve in panel.curves.items():
             own, bands = looks[name], list(curve.values())
-            x = [one if scaled and isinstance(one, int) else points.index(one) for one in curve]
+            x = [
+                point if scaled and isinstance(point, int) else points.index(point)
+                for point in curve
+            ]
             ax.plot(x, [band.median for band in bands], ls=own.line, color=own.colour,
                     marker=own.marker, markersize=4, linewidth=1.5)  # fmt: skip
             ax.fill_between(x, [band.least for band in bands], [band.most for band in bands],

@@ -77,12 +77,12 @@ def render(
 ) -> str:
     """The page as text. Everything from the database is escaped."""
     others = others or References([Source(connection)], {})
-    drawn = [one for one in drawings(connection, others) if one.name in figures]
+    drawn = [drawing for drawing in drawings(connection, others) if drawing.name in figures]
     every = [shown.part(connection, others, drawn) for shown in [*questions(connection), FRAME]]
     parts = [part for part in every if part is not None]
     page = environment()
     page.globals |= {
-        "drawn": lambda section: [one for one in drawn if one.section == section],
+        "drawn": lambda section: [drawing for drawing in drawn if drawing.section == section],
         "uri": lambda drawing: svg_uri(figures[drawing.name]),
         "name": lambda label: LockLabel(label).words(),
         "colour": lambda label: look(label).colour,
@@ -90,13 +90,15 @@ def render(
     }  # fmt: skip
     for part in parts:
         page.globals |= part.data
-    sections = sorted((one for part in parts for one in part.sections), key=lambda one: one.place)
+    sections = sorted(
+        (section for part in parts for section in part.sections), key=lambda section: section.place
+    )
     return page.get_template("report.html").render(
         title=next((part.title for part in parts if part.title), "Engines compared"),
         heads=[part.head for part in parts if part.head],
         styles=[part.style for part in parts if part.style],
-        top=[one for one in sections if one.top],
-        sections=[one for one in sections if not one.top],
+        top=[section for section in sections if section.top],
+        sections=[section for section in sections if not section.top],
     )
 
 
@@ -182,15 +184,15 @@ def sources(
 
 
 def _provenance(connection: sqlite3.Connection) -> list[tuple[str, list[str]]]:
-    found = sources(connection, "id IN (SELECT run_id FROM series)", {})
+    origins = sources(connection, "id IN (SELECT run_id FROM series)", {})
     count, seconds = connection.execute(
         "SELECT count(*), ifnull(sum(duration_s), 0) FROM runs"
     ).fetchone()
-    found.append(("Runs in the database", [f"{count:,}, {seconds:,.0f} s of simulation"]))
+    origins.append(("Runs in the database", [f"{count:,}, {seconds:,.0f} s of simulation"]))
     if job := JOB.optional(connection):
         last = f"{job.started}: {job.new_runs:,} new runs, {job.duration_s} s"
-        found += [("Command", [job.command]), ("Last job", [last])]
-    return found
+        origins += [("Command", [job.command]), ("Last job", [last])]
+    return origins
 
 
 def _flat(key: str, value: object) -> Iterator[tuple[str, str, str]]:

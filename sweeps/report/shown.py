@@ -94,11 +94,11 @@ def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iter
 
 def _validated(connection: sqlite3.Connection) -> set[str]:
     """The families of the engines that a database's validation is against."""
-    found = connection.execute(
+    labels = connection.execute(
         "SELECT DISTINCT engine FROM series JOIN runs ON runs.id = series.run_id "
         "WHERE series.name GLOB 'validation/*'"
     )
-    return {engines.entry(name).family for (name,) in found} - {engines.DEFAULT}
+    return {engines.entry(name).family for (name,) in labels} - {engines.DEFAULT}
 
 
 # What is not named here comes last: the questions, whose figures are drawn in this order and of
@@ -165,7 +165,7 @@ class Shown:
 def packages() -> Mapping[str, Path]:
     """The folders with something to show, in their order, by their packages."""
     folder = ROOT / "sweeps" / "questions"
-    names = [one.name for one in iter_modules([str(folder)])]
+    names = [module.name for module in iter_modules([str(folder)])]
     names.sort(key=lambda name: QUESTIONS.index(name) if name in QUESTIONS else len(QUESTIONS))
     every = {f"sweeps.questions.{name}": folder / name for name in names}
     every["proofs"] = ROOT / "proofs"
@@ -183,4 +183,6 @@ def questions(connection: sqlite3.Connection) -> list[Shown]:
 
 def drawings(connection: sqlite3.Connection, others: References) -> list[Drawing]:
     """Every figure that may be drawn of a database and of what goes with it."""
-    return [one for shown in questions(connection) for one in shown.figures(connection, others)]
+    return [
+        drawing for shown in questions(connection) for drawing in shown.figures(connection, others)
+    ]

@@ -41,9 +41,9 @@ def look(label: LockLabel) -> Look:
     """The look of a lock label: its lock's colour, in other lines and hatches for a variant. Locks
     without a look of their own get a colour by their name."""
     colour = _OTHERS[sum(label.lock.encode()) % len(_OTHERS)]
-    found = LOOKS.get(label.lock, Look(colour, "++", ":", "v"))
+    known = LOOKS.get(label.lock, Look(colour, "++", ":", "v"))
     if not label.variant:
-        return found
-    others = [line for line in _LINES if line != found.line]
+        return known
+    others = [line for line in _LINES if line != known.line]
     line = others[sum(label.variant.encode()) % len(others)]
-    return replace(found, hatch=found.hatch + found.hatch[0], line=line)
+    return replace(known, hatch=known.hatch + known.hatch[0], line=line)

@@ -188,7 +188,7 @@ class Runner:
         """Those to be run, each identity once."""
         distinct = _distinct(works)
         stored = self._store.find(distinct)
-        again = {one.identity for one in stored.values() if one.status == "failed"}
+        again = {run.identity for run in stored.values() if run.status == "failed"}
         known = stored.keys() - (again if self._retry_failed else set())
         return [work for identity, work in distinct.items() if identity not in known]
 

@@ -200,7 +200,11 @@ def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
     """
     totals = [mark.counts for mark in sorted(phases, key=lambda mark: mark.phase)]
     turn = threads * _PHASES + 1  # the last phase of a turn has the end of its loop too
-    if not totals or len(totals) % turn or any(one.keys() != totals[0].keys() for one in totals):
+    if (
+        not totals
+        or len(totals) % turn
+        or any(total.keys() != totals[0].keys() for total in totals)
+    ):
         raise BadRunError(f"engine output: {len(totals)} phases, not a multiple of {turn}")
     steps = [{name: now[name] - before[name] for name in now} for before, now in pairwise(totals)]
     metrics: Metrics = {}

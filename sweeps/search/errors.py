@@ -165,8 +165,8 @@ def error_of(
     core, other = (OUT_OF_ORDER, IN_ORDER) if out_of_order else (IN_ORDER, OUT_OF_ORDER)
     known = _stored() if rows is None else rows
     for place in ((c, kind) for c in (core, other) for kind in dict.fromkeys((wanted, ANY))):
-        found = [row for row in known if (row.core, row.kind, row.work) == (*place, work)]
-        enough = [r for r in found if r.cells >= ENOUGH_CELLS and r.pairs[0] >= ENOUGH_PAIRS]
+        rows_there = [row for row in known if (row.core, row.kind, row.work) == (*place, work)]
+        enough = [r for r in rows_there if r.cells >= ENOUGH_CELLS and r.pairs[0] >= ENOUGH_PAIRS]
         if enough:
             row = max(enough, key=lambda row: (row.reference == SILICON, row.median_error))
             against = f"silicon: {row.machine}" if row.reference == SILICON else row.machine
@@ -215,9 +215,9 @@ def decisive(row: Row) -> float | None:
     for first, alike in reversed(steps):
         pools.append((first, alike))
         while len(pools) > 1:
-            (least, one), (_, other) = pools[-2:]
-            if one.right * other.pairs <= other.right * one.pairs:
+            (least, below), (_, other) = pools[-2:]
+            if below.right * other.pairs <= other.right * below.pairs:
                 break
-            pools[-2:] = [(least, Right(one.right + other.right, one.pairs + other.pairs))]
-    sure = (first for first, found in pools if found.right >= SURE * found.pairs)
+            pools[-2:] = [(least, Right(below.right + other.right, below.pairs + other.pairs))]
+    sure = (first for first, pool in pools if pool.right >= SURE * pool.pairs)
     return next((LEADS[first] / 100 for first in sure), None)

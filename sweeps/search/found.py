@@ -250,9 +250,9 @@ def series_names(
         "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
     ).fetchall()
     flavours = PLAN.read(connection).flavours
-    found = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in rows]
+    names = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in rows]
     places = {flavour: place for place, flavour in enumerate(flavours)}
-    return sorted(found, key=lambda parts: (places.get(parts[-1], len(places)), parts))
+    return sorted(names, key=lambda parts: (places.get(parts[-1], len(places)), parts))
 
 
 def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
@@ -331,14 +331,14 @@ def map_crossings(
 ) -> list[MapCrossing]:
     """The searched crossovers of a winner map's series, at measured latencies."""
     crossings = []
-    for one in crossovers(connection, name):
-        if one.value is not None and one.band is not None:
+    for crossing in crossovers(connection, name):
+        if crossing.value is not None and crossing.band is not None:
             value, *band = (
                 (cas(at["cas_latency"]), fence(at["fence_latency"]))
-                for x in (one.value, one.band.low, one.band.high)
-                for at in [{**one.setting, one.axis: x}]
+                for x in (crossing.value, crossing.band.low, crossing.band.high)
+                for at in [{**crossing.setting, crossing.axis: x}]
             )
-            crossings.append(MapCrossing(one.lock_a, one.lock_b, *value, tuple(band)))
+            crossings.append(MapCrossing(crossing.lock_a, crossing.lock_b, *value, tuple(band)))
     return crossings
 
 
@@ -346,7 +346,7 @@ def places(
     connection: sqlite3.Connection, isa_name: str, flavour: str, label: str = ""
 ) -> list[Mark]:
     """Every machine calibrated as it is, on the study's engine or the one of a `label`."""
-    found = []
+    marks = []
     for name, title, text, cas, fence in connection.execute(
         "SELECT name, title, description, a.cycles, b.cycles FROM machines "
         "JOIN calibrations a ON a.machine = name AND a.op = 'cas' "
@@ -363,8 +363,8 @@ def places(
         option = f"fence_{isa(connection, isa_name).full_fence}"
         assumed = any("assumption" in figures[key] for key in ("cas_success", option))
         cancel = stop.get("value", stop.get("assumption"))
-        found.append(Mark(name, title, cas, fence, assumed, cancel))
-    return found
+        marks.append(Mark(name, title, cas, fence, assumed, cancel))
+    return marks
 
 
 def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover]:
@@ -379,14 +379,14 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
         "GROUP BY id ORDER BY id",
         (f"{kind}/*", kind),
     )
-    found = []
+    crossings = []
     for row in rows:
         values = dict(zip(columns, row[8:], strict=True))
         values["band"] = Band(*row[:8]) if row[1] else None
         labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
         setting = json.loads(values["setting"])
-        found.append(FoundCrossover(**values | labels | {"setting": setting}))
-    return found
+        crossings.append(FoundCrossover(**values | labels | {"setting": setting}))
+    return crossings
 
 
 def seeds_model(connection: sqlite3.Connection) -> tuple[int, int, float]:
@@ -394,10 +394,10 @@ def seeds_model(connection: sqlite3.Connection) -> tuple[int, int, float]:
     are, how many of them follow from the costs at one point by the first seed's slope, and how far
     such a value was off at most where it was checked, as a share of the tolerance."""
     bands = [
-        (one.band, one.tolerance)
+        (crossing.band, crossing.tolerance)
         for kind in ("axis", "run_length", "map")
-        for one in crossovers(connection, kind)
-        if one.band is not None and one.value is not None
+        for crossing in crossovers(connection, kind)
+        if crossing.band is not None and crossing.value is not None
     ]
     return (
         sum(band.there - 1 for band, _ in bands),

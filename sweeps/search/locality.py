@@ -252,8 +252,8 @@ class Sections:
 
     def acquisitions(self) -> pd.DataFrame:
         """The outermost acquisitions, those of an object in order: object and thread."""
-        found = self._is(Kind.ACQUIRED) & self._outermost()
-        return self.events.loc[found, ["object", "thread"]].reset_index(drop=True)
+        outermost = self._is(Kind.ACQUIRED) & self._outermost()
+        return self.events.loc[outermost, ["object", "thread"]].reset_index(drop=True)
 
     def operations(self) -> pd.DataFrame:
         """The synchronization operations: object, kind, whether in a fat section (`in_fat`),
@@ -272,12 +272,12 @@ class Sections:
         flat = (before & ~after) | (begins & ~before)
         sums = pd.DataFrame({"fat": fat, "flat": flat}).groupby(self._object).sum()
         done = self.operations().assign(waits=lambda t: t["kind"].isin(_NOTIFICATION))
-        found = done.groupby("object").agg(
+        by_object = done.groupby("object").agg(
             operations=("kind", "size"), in_fat=("in_fat", "sum"), inflated=("fat", "sum"),
             waits=("waits", "any"),
         )  # fmt: skip
         # Of no operation at all, pandas does not know that `waits` is a truth value.
-        return found.assign(fat=sums["fat"], flat=sums["flat"]).astype({"waits": bool})
+        return by_object.assign(fat=sums["fat"], flat=sums["flat"]).astype({"waits": bool})
 
     def statistics(self) -> dict[str, int]:
         """Table 4.2: threads, synchronized objects and their operations, and those of them that are
@@ -328,5 +328,5 @@ def _levels(changes: Integers, groups: Integers) -> Integers:
     there when the log began."""
     level = pd.Series(changes).groupby(groups, sort=False).cumsum()
     lowest = level.groupby(groups, sort=False).transform("min").clip(upper=0)
-    found: Integers = (level - lowest).to_numpy()
-    return found
+    levels: Integers = (level - lowest).to_numpy()
+    return levels

@@ -78,7 +78,7 @@ def find_all(
     searches: Mapping[Key, Generator[Wanted, Sequence[Point], Found]],
 ) -> dict[Key, Found]:
     """Drives many searches at once: each call of `evaluate` gets what all of them ask for next."""
-    found: dict[Key, Found] = {}
+    answers: dict[Key, Found] = {}
     asked = {key: next(started) for key, started in searches.items()}
     while asked:
         wanted = [(key, lock, x) for key, looks in asked.items() for lock, x in looks]
@@ -88,8 +88,8 @@ def find_all(
             try:
                 asked[key] = searches[key].send([next(points) for _ in looks])
             except StopIteration as end:
-                found[key] = end.value
-    return found
+                answers[key] = end.value
+    return answers
 
 
 def search(
@@ -174,7 +174,7 @@ class Difference:
     def ask(self, values: Sequence[int]) -> Generator[Wanted, Sequence[Point], None]:
         """Asks for both costs at the values, but for those that are known."""
         wanted = [(lock, x) for x in values for lock in (self.lock_a, self.lock_b)]
-        wanted = [one for one in wanted if one not in self.points]
+        wanted = [point for point in wanted if point not in self.points]
         if wanted:
             self.points |= zip(wanted, (yield wanted), strict=True)
 
@@ -285,12 +285,12 @@ class Axis(NamedTuple):
     tolerance: int
 
 
-def shifted(found: Crossover, first: Crossing, axis: Axis) -> RepeatSearch:
+def shifted(crossover: Crossover, first: Crossing, axis: Axis) -> RepeatSearch:
     """The crossing by the first seed's slope and the costs at a value that lies no further away
     than half the tolerance. Where that is not sure, no crossing is named: it is to be searched. The
     first seed's bracket must have a width."""
-    known = Difference(found.lock_a, found.lock_b, found.points)
-    difference = Difference(found.lock_a, found.lock_b)
+    known = Difference(crossover.lock_a, crossover.lock_b, crossover.points)
+    difference = Difference(crossover.lock_a, crossover.lock_b)
     at = min(first.low, first.high, key=lambda x: abs(known.at(x)))
     for _ in range(_LOOKS if axis.tolerance > 1 else 1):
         yield from difference.ask([at])
@@ -337,15 +337,15 @@ def search_near(first: Crossing, difference: Difference, axis: Axis) -> RepeatSe
         step *= 2
 
 
-def check_throughout(found: Crossover) -> RepeatSearch:
+def check_throughout(crossover: Crossover) -> RepeatSearch:
     """Whether the lock that wins throughout is the cheaper one with other costs, too, at the value
     where its lead is the smallest. If not, that value stands for a crossing."""
-    first = Difference(found.lock_a, found.lock_b, found.points)
-    x = min(first.known_between(found.low, found.high), key=first.share)
-    difference = Difference(found.lock_a, found.lock_b)
+    first = Difference(crossover.lock_a, crossover.lock_b, crossover.points)
+    x = min(first.known_between(crossover.low, crossover.high), key=first.share)
+    difference = Difference(crossover.lock_a, crossover.lock_b)
     yield from difference.ask([x])
-    wins = -1 if found.verdict == "a_always" else 1
-    below = found.lock_a if wins < 0 else found.lock_b
+    wins = -1 if crossover.verdict == "a_always" else 1
+    below = crossover.lock_a if wins < 0 else crossover.lock_b
     crossing = Crossing(Fraction(x), x, x, below) if difference.sign(x) == -wins else None
     return Repeat(crossing, difference.points)
 
@@ -398,7 +398,7 @@ class SeedCosts:
         }
         own = [cell for cell in left if cell not in alike]
         costs |= zip(own, self.run(own), strict=True)
-        for cell in sorted(alike, key=lambda one: one.seed):  # another may be alike itself
+        for cell in sorted(alike, key=lambda same: same.seed):  # another may be alike itself
             costs[cell] = Point(costs[alike[cell]].cost, None)
         return [costs[cell] for cell in cells]
 
@@ -432,8 +432,8 @@ class SeedCosts:
         for seed in range(FIRST_SEED + 1, cell.seed):
             other = self._by_seed[_scope(cell), seed]
             both = own.keys() & other.keys()
-            enough = len(both) >= _ALIKE and len({one.label for one in both}) > 1
-            if enough and all(own[one] == other[one] for one in both):
+            enough = len(both) >= _ALIKE and len({shared.label for shared in both}) > 1
+            if enough and all(own[shared] == other[shared] for shared in both):
                 return replace(cell, seed=seed)
         return None
 
@@ -506,13 +506,13 @@ def search_all(
     def first(wanted: Sequence[tuple[int, str, int]]) -> Sequence[Point]:
         return costs.run([tasks[number].cell(lock, x) for number, lock, x in wanted])
 
-    found = find_all(first, {number: task.search() for number, task in enumerate(tasks)})
-    repeats = _OtherSeeds(costs, tasks, found).find(seeds)
+    crossovers = find_all(first, {number: task.search() for number, task in enumerate(tasks)})
+    repeats = _OtherSeeds(costs, tasks, crossovers).find(seeds)
     return [
         Searched(
-            task, found[number],
+            task, crossovers[number],
             [{seed: repeats[key] for seed in seeds if (key := (number, place, seed)) in repeats}
-             for place in range(len(found[number].crossings) or 1)],
+             for place in range(len(crossovers[number].crossings) or 1)],
         )
         for number, task in enumerate(tasks)
     ]  # fmt: skip
@@ -532,16 +532,16 @@ class _OtherSeeds:
         wins: dict[_Key, RepeatSearch] = {}
         guesses: dict[_Key, RepeatSearch] = {}
         crossings: list[_Key] = []
-        for number, found in self.found.items():
+        for number, crossover in self.found.items():
             task = self.tasks[number]
-            if not found.crossings and found.verdict != "tie":
-                wins |= {(number, 0, seed): check_throughout(found) for seed in seeds}
-            for (place, first), seed in itertools.product(enumerate(found.crossings), seeds):
+            if not crossover.crossings and crossover.verdict != "tie":
+                wins |= {(number, 0, seed): check_throughout(crossover) for seed in seeds}
+            for (place, first), seed in itertools.product(enumerate(crossover.crossings), seeds):
                 crossings.append((number, place, seed))
                 # A seed says when the cores start and no more: with three threads it says who takes
                 # an object, too, which is other work.
                 if first.low < first.high and int(task.line.setting.get("threads", 3)) <= 2:
-                    guesses[number, place, seed] = shifted(found, first, task.axis)
+                    guesses[number, place, seed] = shifted(crossover, first, task.axis)
         repeats = self._run(wins, self.costs.run)
         sure = self._check(self._run(guesses, self.costs.find))
         return repeats | sure | self._search(key for key in crossings if key not in sure)
@@ -549,7 +549,9 @@ class _OtherSeeds:
     def _check(self, guessed: Mapping[_Key, Repeat]) -> dict[_Key, Repeat]:
         """Those that are sure and whose check has not failed, with its error. A check is for a pair
         of locks along an axis, on one machine in one flavour."""
-        crossings = {key: one.crossing for key, one in guessed.items() if one.crossing is not None}
+        crossings = {
+            key: repeat.crossing for key, repeat in guessed.items() if repeat.crossing is not None
+        }
         groups = defaultdict(list)
         for key in crossings:
             task = self.tasks[key[0]]
@@ -572,8 +574,10 @@ class _OtherSeeds:
                 continue
             off = abs(there.value - crossings[key].value)
             if off <= self.tasks[key[0]].axis.tolerance * _MOST_OFF:
-                for one in keys:
-                    right[one] = Repeat(replace(crossings[one], error=off), guessed[one].points)
+                for agreeing in keys:
+                    right[agreeing] = Repeat(
+                        replace(crossings[agreeing], error=off), guessed[agreeing].points
+                    )
         return right | checked
 
     def _search(self, keys: Iterable[_Key]) -> dict[_Key, Repeat]:
@@ -597,13 +601,13 @@ class _OtherSeeds:
 
 def records(searched: Searched) -> list[CrossoverRecord]:
     """What is stored of a search: a record a crossing, or one that says who wins throughout."""
-    task, found = searched.task, searched.found
+    task, crossover = searched.task, searched.found
     line, base, step = task.line, task.line.base, task.line.step
-    always = {"a_always": found.lock_a, "b_always": found.lock_b}.get(found.verdict, "")
+    always = {"a_always": crossover.lock_a, "b_always": crossover.lock_b}.get(crossover.verdict, "")
     stored = []
-    crossings: Sequence[Crossing | None] = found.crossings or [None]
+    crossings: Sequence[Crossing | None] = crossover.crossings or [None]
     for crossing, repeats in zip(crossings, searched.repeats, strict=True):
-        every = {FIRST_SEED: Repeat(crossing, found.points), **repeats}
+        every = {FIRST_SEED: Repeat(crossing, crossover.points), **repeats}
         runs = tuple(
             CrossoverRun(point.run_id, seed, lock, line.own(x * step), float(point.cost))
             for seed, repeat in every.items()
@@ -622,9 +626,9 @@ def records(searched: Searched) -> list[CrossoverRecord]:
             CrossoverRecord(
                 machine=base.machine, isa=base.isa, flavour=base.flavour, engine=base.engine,
                 workload=base.workload, setting=line.setting, unit=line.unit, axis=line.axis,
-                lock_a=found.lock_a, lock_b=found.lock_b, low=line.own(min(task.coarse)),
+                lock_a=crossover.lock_a, lock_b=crossover.lock_b, low=line.own(min(task.coarse)),
                 high=line.own(max(task.coarse)), tolerance=line.own(line.tolerance),
-                verdict=found.verdict, below=crossing.below if crossing else always,
+                verdict=crossover.verdict, below=crossing.below if crossing else always,
                 value=seeds[0].value, bracket_low=seeds[0].bracket_low,
                 bracket_high=seeds[0].bracket_high, runs=runs, seeds=tuple(seeds),
             )

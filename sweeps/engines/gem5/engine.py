@@ -175,7 +175,7 @@ class Gem5Engine(base.Engine):
 
     def _latencies(self, cell: Cell) -> Latencies:
         machine = load_machine(cell.machine)
-        charges = {name: one.number for name, one in machine.charges if name not in _UNREAD}
+        charges = {name: figure.number for name, figure in machine.charges if name not in _UNREAD}
         if cell.cancel_latency is not None:
             charges["stop"] = cell.cancel_latency
         width = machine.core.number("width")

@@ -114,8 +114,10 @@ def metrics(pairs: int, report: Report) -> Metrics:
     known = guest.cost(pairs, [ends[core] - begins[core] for core in cores])
     known["total_cycles"] = (report.total_cycles, "cycles")
     for suffix, ours in _STATISTICS.items():
-        counts = [one for name, one in report.statistics.items() if name.endswith(suffix)]
+        counts = [
+            statistic for name, statistic in report.statistics.items() if name.endswith(suffix)
+        ]
         if counts:
-            known[ours] = (sum(one.value for one in counts), counts[-1].unit)
+            known[ours] = (sum(count.value for count in counts), counts[-1].unit)
     marks = ((event.phase, event.cycle) for event in report.events if event.event == "phase")
     return known | guest.phase_times(marks, max(ends[core] for core in cores))

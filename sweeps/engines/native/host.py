@@ -104,7 +104,7 @@ def cpus(folder: Path = _SYSTEM, allowed: frozenset[int] | None = None) -> list[
         names = ("core_cpus_list", "thread_siblings_list")  # the latter of older kernels
         siblings = next(filter(None, (_read(here / "topology" / name) for name in names)), "")
         core = [cpu for cpu in _list(siblings) if cpu in allowed] or [number]
-        levels = {_read(one / "level"): one for one in (here / "cache").glob("index*")}
+        levels = {_read(index / "level"): index for index in (here / "cache").glob("index*")}
         shared = _read(levels[max(levels)] / "shared_cpu_list") if levels else ""
         cache = min(_list(shared), default=number)
         usable.append(Cpu(number, sorted(core).index(number), cache))
@@ -119,7 +119,7 @@ def caches(folder: Path = _SYSTEM / "cpu0" / "cache") -> list[Cache]:
         names = ("level", "ways_of_associativity", "coherency_line_size")
         numbers = [_read(index / name) for name in names]
         match = re.fullmatch(r"(\d+)([KM]?)", size)
-        if kind in ("Data", "Unified") and match and all(one.isdecimal() for one in numbers):
+        if kind in ("Data", "Unified") and match and all(number.isdecimal() for number in numbers):
             level, ways, line = map(int, numbers)
             bytes_ = int(match[1]) * {"": 1, "K": 2**10, "M": 2**20}[match[2]]
             data_caches.append(Cache(level, bytes_, ways, line))

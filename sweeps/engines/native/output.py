@@ -105,15 +105,15 @@ def _check_end(cell: Cell, end: ProcessResult) -> None:
         raise BadRunError(f"exit code {end.code}: {said[-1] if said else 'it did not say why'}")
 
 
-def metrics_of(found: Round, tick_mhz: float) -> Metrics:
+def metrics_of(measured: Round, tick_mhz: float) -> Metrics:
     """The metrics of a cell (interfaces, 7): name -> (value, unit). A cell of two lengths counts
     the pairs and cycles between them."""
-    cost = found.cycles_per_pair()
-    lines = [lines[-1] for lines in found.repeats]
+    cost = measured.cycles_per_pair()
+    lines = [lines[-1] for lines in measured.repeats]
     pairs = median(line["pairs"] for line in lines)
-    if len(found.repeats[0]) > 1:
-        pairs -= found.repeats[0][0]["pairs"]
-    longest = [estimate([max(cycles_of(line)) for line in same]) for same in found.by_length()]
+    if len(measured.repeats[0]) > 1:
+        pairs -= measured.repeats[0][0]["pairs"]
+    longest = [estimate([max(cycles_of(line)) for line in same]) for same in measured.by_length()]
     cycles = longest[-1] if len(longest) == 1 else longest[1].minus(longest[0])
     scales = [cycles_per_tick(line, line["host"]["threads"][0]) for line in lines]
     metrics: Metrics = {
@@ -124,8 +124,8 @@ def metrics_of(found: Round, tick_mhz: float) -> Metrics:
         "cycles_per_pair_least": (cost.least, "cycles/pair"),
         "cycles_per_pair_median": (cost.median, "cycles/pair"),
         "cycles_per_pair_iqr": (cost.iqr, "cycles/pair"),
-        "repeats": (len(found.repeats), "repeats"),
-        "repeats_left_out": (found.left_out, "repeats"),
+        "repeats": (len(measured.repeats), "repeats"),
+        "repeats_left_out": (measured.left_out, "repeats"),
         "clock": (median(scale * tick_mhz for scale in scales), "MHz"),
     }
     # What the workload itself reports, the median of the repeats. Its clock is the host's counter,

@@ -137,11 +137,11 @@ class Round:
             return f"the clock changed by more than {CLOCKS_DIFFER:.0%} in {self.left_out} of " + (
                 f"{taken} repeats"
             )
-        found = self.cycles_per_pair()
+        cost = self.cycles_per_pair()
         bound = SPREAD[len(self.repeats[0][0]["host"]["threads"]) == 1]
-        if found.spread > bound and found.iqr > SMALL:
+        if cost.spread > bound and cost.iqr > SMALL:
             return (
-                f"{found.iqr:.1f} cycles per pair between the quartiles, {found.spread:.0%} of the "
+                f"{cost.iqr:.1f} cycles per pair between the quartiles, {cost.spread:.0%} of the "
                 f"median; allowed are {bound:.0%}"
             )
         return ""
@@ -169,14 +169,14 @@ def _run(command: list[str]) -> Line:
 
 def take_round(lengths: Sequence[list[str]]) -> Round:
     """Runs every length in turn, REPEATS times."""
-    found = Round()
+    measured = Round()
     for _ in range(REPEATS):
         lines = [_run(command) for command in lengths]
         if all(steady(line) for line in lines):
-            found.repeats.append(lines)
+            measured.repeats.append(lines)
         else:
-            found.left_out += 1
-    return found
+            measured.left_out += 1
+    return measured
 
 
 def sample(lengths: Sequence[list[str]]) -> list[Round]:

@@ -138,5 +138,6 @@ def _best(isa: str, threads: int, iterations: int) -> dict[str, Sample]:
         for _ in range(REPEATS)
     ]
     return {
-        name: min((one[name] for one in rounds), key=lambda one: one.seconds) for name in commands
+        name: min((timed[name] for timed in rounds), key=lambda timed: timed.seconds)
+        for name in commands
     }

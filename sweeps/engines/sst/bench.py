@@ -65,9 +65,9 @@ def bench(isas: Sequence[str]) -> Rows:
     shown: dict[str, Any] = {
         "ISA": "{ISA}", "what": "{what}", "machine": "{machine}", "cores": "{cores}",
         "seconds": "{seconds:.2f}",
-        "rate": lambda one: "" if one["rate"] is None else f"{one['rate'] / 1e3:.0f} k/s",
-        "goal": lambda one: (
-            f"{one['goal']:g} s" if one["rate"] is None else f"{one['goal'] / 1e3:.0f} k/s"
+        "rate": lambda row: "" if row["rate"] is None else f"{row['rate'] / 1e3:.0f} k/s",
+        "goal": lambda row: (
+            f"{row['goal']:g} s" if row["rate"] is None else f"{row['goal'] / 1e3:.0f} k/s"
         ),
     }  # fmt: skip
     return Rows(records, shown, look=FRAMED)

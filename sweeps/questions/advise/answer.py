@@ -58,7 +58,7 @@ CAUSES = {
 }
 REST = "the rest"
 # What may be moved, in words.
-USE_AXES = AXIS_WORDS | {name: one.words for name, one in USE_QUANTITIES.items()}
+USE_AXES = AXIS_WORDS | {name: quantity.words for name, quantity in USE_QUANTITIES.items()}
 _MEASURED_AS = {"cas_latency": ("cas", "a CAS"), "fence_latency": ("fence", "a full fence")}
 _LATENCY_VALUES = (0, 15, 40, 100, 300)
 _CANCEL_VALUES, _CANCEL_TOLERANCE = (0, 1_000, 5_000, 20_000, 100_000), 20
@@ -158,7 +158,7 @@ class Advice:
     def without_limits(self) -> Win | None:
         """The winner among the locks without limits, where the winner has some and two have
         none."""
-        costs = {one: cost for one, cost in self._whole().items() if one not in self.limits}
+        costs = {label: cost for label, cost in self._whole().items() if label not in self.limits}
         return winner(costs, self.tie) if self.win.lock not in costs and len(costs) > 1 else None
 
     @property
@@ -169,14 +169,14 @@ class Advice:
     def _whole(self) -> dict[LockLabel, float]:
         """Cycles of a whole pair, the work too, of the locks that may be recommended."""
         return {
-            one.label: one.cost + self.work
-            for one in self.locks
-            if one.label.fence != STORE_FORWARD
+            lock.label: lock.cost + self.work
+            for lock in self.locks
+            if lock.label.fence != STORE_FORWARD
         }
 
     def beside_work(self, label: LockLabel) -> float:
         """Cycles a pair of a lock beside the work."""
-        return next(one.cost for one in self.locks if one.label == label)
+        return next(lock.cost for lock in self.locks if lock.label == label)
 
 
 def nearest(
@@ -242,12 +242,14 @@ class Advisor:
         for part in strata(self._base):
             shares[part.words] = shares.get(part.words, 0.0) + float(part.weight)
         inputs = (
-            one
-            if one.low is None or one.high is None
+            given
+            if given.low is None or given.high is None
             else replace(
-                one, low=self._shown(one.name, one.low), high=self._shown(one.name, one.high)
+                given,
+                low=self._shown(given.name, given.low),
+                high=self._shown(given.name, given.high),
             )
-            for one in self._question.inputs
+            for given in self._question.inputs
         )
         cut = "; ".join(USE_AXES.get(axis, axis) for axis in self._cut)
         note = f"Searched only as far as it can be run (see the table): {cut}"
@@ -260,7 +262,7 @@ class Advisor:
             return advice
         native = self._natively(check)
         return replace(
-            advice, locks=tuple(replace(one, native=native.get(one.label)) for one in locks)
+            advice, locks=tuple(replace(lock, native=native.get(lock.label)) for lock in locks)
         )
 
     def _calibrate(self) -> None:
@@ -300,14 +302,14 @@ class Advisor:
     def _costs(self, tie: float) -> list[LockCost]:
         """Every lock, cheapest first; those near the cheapest with more seeds."""
         locks = {label: self._lock(label, (FIRST_SEED,)) for label in self._question.labels}
-        costs = {label: one.cost + self._frame for label, one in locks.items()}
+        costs = {label: answer.cost + self._frame for label, answer in locks.items()}
         least = min(costs.values())
         close = [label for label, cost in costs.items() if cost * (1 - _NEAR * tie) <= least]
         if len(close) > 1:
             locks |= {label: self._lock(label, (FIRST_SEED, *_SEEDS)) for label in close}
         # Store forwarding orders nothing: such a lock is shown, and never the best.
         return sorted(
-            locks.values(), key=lambda one: (one.label not in self._sound, one.cost, one.label)
+            locks.values(), key=lambda lock: (lock.label not in self._sound, lock.cost, lock.label)
         )
 
     def _lock(self, label: LockLabel, seeds: Sequence[int]) -> LockCost:
@@ -315,9 +317,9 @@ class Advisor:
         every: list[dict[str, float]] = []  # metrics a pair, by seed
         for seed in seeds:
             parts = strata(with_lock(self._base, label, seed))
-            runs = self._runner.require([one.cell for one in parts], PLAN)
+            runs = self._runner.require([stratum.cell for stratum in parts], PLAN)
             ids += [run.id for run in runs]
-            whole = float(sum(one.weight for one in parts))
+            whole = float(sum(stratum.weight for stratum in parts))
             metrics: dict[str, float] = {}
             for part, run in zip(parts, runs, strict=True):
                 share = float(part.weight) / whole
@@ -336,8 +338,8 @@ class Advisor:
         """How far the engine was off for locks like the first two at what most of the cost is;
         None where nothing like it was compared."""
         parts = strata(with_lock(self._base, best))
-        costs = self._points([one.cell for one in parts])
-        shares = [abs(one.weight * cost.cost) for one, cost in zip(parts, costs, strict=True)]
+        costs = self._points([part.cell for part in parts])
+        shares = [abs(part.weight * cost.cost) for part, cost in zip(parts, costs, strict=True)]
         cell = parts[shares.index(max(shares))].cell
         # One thread at a time works with objects that others never take, however many there are.
         alone = cell.workload == "lock_use" and not cell.parameters["turns"]
@@ -387,7 +389,7 @@ class Advisor:
     ) -> tuple[AxisAnswer, ...]:
         """Looks along each line for where the best lock and each other cost the same, and stores
         what it finds."""
-        best, *others = (one.label for one in locks if one.label in self._sound)
+        best, *others = (lock.label for lock in locks if lock.label in self._sound)
         self._evaluate(
             [
                 line.cell(label, x)
@@ -402,13 +404,17 @@ class Advisor:
         searches = search_all(self._evaluate, tasks, seeds)
         answers = []
         for line in lines:
-            of_line = [one for one in searches if one.task.line is line]
-            kept = [record for one in of_line for record in records(one)]
+            of_line = [search for search in searches if search.task.line is line]
+            kept = [record for search in of_line for record in records(search)]
             self._store.set_crossovers(kept, line.series)
             now, shown = self._now(line.axis), partial(self._shown, line.axis)
             # Between two numbers of threads lies none.
-            changes = nearest([one.found for one in of_line], best, now, line.axis == "threads")
-            below, above = (one and replace(one, value=shown(one.value)) for one in changes)
+            changes = nearest(
+                [search.found for search in of_line], best, now, line.axis == "threads"
+            )
+            below, above = (
+                change and replace(change, value=shown(change.value)) for change in changes
+            )
             low, high = map(shown, line.limits)
             answers.append(AxisAnswer(line.axis, line.unit, shown(now), low, high, below, above))
         return tuple(answers)
@@ -416,8 +422,8 @@ class Advisor:
     def _line(self, axis: str, values: Sequence[int], tolerance: int = 1) -> AxisLine:
         """An axis that has what is now, and the range within which an assumption of it lies; what
         the program does, as far as it can be run."""
-        inputs = [one for one in self._question.inputs if one.name == axis]
-        ends = [int(x) for one in inputs for x in (one.low, one.high) if x is not None]
+        inputs = [given for given in self._question.inputs if given.name == axis]
+        ends = [int(x) for given in inputs for x in (given.low, given.high) if x is not None]
         base, now = self._base, self._now(axis)
         if axis not in LATENCIES:  # along what the program does all runs are of one workload
             base = set_to(base, "on_map", 0)
@@ -469,8 +475,8 @@ class Advisor:
     def _flips(self, advice: Advice, lines: Sequence[AxisLine]) -> Iterator[Flip]:
         """The assumptions that decide: another lock, that it does not tie with now, leads by more
         than a tie at an end of the range."""
-        shown = {one.name: one for one in advice.inputs}
-        asked = {one.name: one for one in self._question.inputs}
+        shown = {given.name: given for given in advice.inputs}
+        asked = {given.name: given for given in self._question.inputs}
         win = advice.win
         for line, answer in zip(lines, advice.axes, strict=True):
             assumed = asked.get(line.axis)
@@ -519,9 +525,9 @@ class Advisor:
 
         def cost(label: str) -> float | None:
             parts = strata(with_lock(self._base, label))
-            if (each := cycles([one.cell for one in parts])) is None:
+            if (each := cycles([part.cell for part in parts])) is None:
                 return None
-            weights = [float(one.weight) for one in parts]
+            weights = [float(part.weight) for part in parts]
             return float(sum(map(mul, weights, each)) / sum(weights))
 
         floor, null = cycles([self._floor()]), cost(NO_LOCK)
@@ -529,7 +535,7 @@ class Advisor:
             return {}
         frame = 0.0 if self._keys["on_map"] else null - floor[0]
         costs = {label: cost(label) for label in self._question.labels}
-        return {label: one - frame for label, one in costs.items() if one is not None}
+        return {label: whole - frame for label, whole in costs.items() if whole is not None}
 
     def _shown(self, axis: str, value: float) -> float:
         """What is set along an axis as it is shown: measured cycles, shares, means."""
@@ -566,9 +572,9 @@ class Advisor:
 def check_engine(engine: str, bases: Sequence[Cell]) -> None:
     """Raises LockcrossError for an engine that does not run programs of their ISAs on this host."""
     on_host = {
-        one.label: able.isas
-        for one in engines.ENGINES
-        if (able := load_engine(one.label).capabilities()).host_machines
+        engine_entry.label: able.isas
+        for engine_entry in engines.ENGINES
+        if (able := load_engine(engine_entry.label).capabilities()).host_machines
     }
     if engine not in on_host:
         raise LockcrossError(f"--check: {engine!r}: allowed is {', '.join(on_host)}")
@@ -583,8 +589,8 @@ def check_engine(engine: str, bases: Sequence[Cell]) -> None:
 
 def _can_be_run(line: AxisLine, x: int) -> bool:
     try:
-        for one in strata(line.cell(NO_LOCK, x)):
-            check_cell(one.cell)
+        for stratum in strata(line.cell(NO_LOCK, x)):
+            check_cell(stratum.cell)
     except LockcrossError:
         return False
     return True

@@ -40,15 +40,15 @@ def draw_advice(advice: Advice, path: Path) -> None:
 
 
 def _draw_costs(ax: Axes, advice: Advice) -> None:
-    names = [one.label.words() for one in advice.locks]
+    names = [lock.label.words() for lock in advice.locks]
     left = [0.0] * len(names)
     for cause, colour, hatch in zip(advice.locks[0].causes, _COLOURS, _HATCHES, strict=True):
-        widths = [one.causes[cause] for one in advice.locks]
+        widths = [lock.causes[cause] for lock in advice.locks]
         ax.barh(names, widths, left=left, label=cause, color=colour, hatch=hatch)
         left = [a + b for a, b in zip(left, widths, strict=True)]
-    for place, one in enumerate(advice.locks):
+    for place, lock in enumerate(advice.locks):
         ax.annotate(
-            f" {one.cost:.1f}" + ", tie" * (one.label in advice.win.tied), (left[place], place),
+            f" {lock.cost:.1f}" + ", tie" * (lock.label in advice.win.tied), (left[place], place),
             va="center", annotation_clip=False,
         )  # fmt: skip
     ax.invert_yaxis()
@@ -81,7 +81,10 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
                 )  # fmt: skip
     ax.set_yticks(
         range(len(advice.axes)),
-        [f"{USE_AXES.get(one.axis, one.axis)}\n{_words(one, one.now)}" for one in advice.axes],
+        [
+            f"{USE_AXES.get(along.axis, along.axis)}\n{_words(along, along.now)}"
+            for along in advice.axes
+        ],
     )
     ax.set_xticks([0, 1], ["least searched", "most"])
     ax.invert_yaxis()

@@ -96,7 +96,7 @@ class Use:
 
     def given(self) -> dict[str, float]:
         """What was said, by name."""
-        names = (one.name for one in fields(self) if one.name != "log")
+        names = (field.name for field in fields(self) if field.name != "log")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -434,9 +434,9 @@ def _latency(base: Cell, axis: str, asked: int | None) -> Input:
     if axis != "cancel_latency":
         return Input(axis, words, ASSUMED, figure.why, value // _TWICE, value * _TWICE)
     signals = [
-        one.measured[_SIGNAL].value / one.clock_mhz.number
-        for one in map(load_machine, machine_names())
-        if _SIGNAL in one.measured
+        known.measured[_SIGNAL].value / known.clock_mhz.number
+        for known in map(load_machine, machine_names())
+        if _SIGNAL in known.measured
     ]
     dearest = round(max(signals, default=0) * machine.clock_mhz.number)
     return Input(axis, words, ASSUMED, figure.why, 0, max(value, dearest))

@@ -72,13 +72,13 @@ def strata(use: Cell) -> list[Stratum]:
         for cell, weight in weighted:
             known = by_cell.get(cell, Stratum(cell, Fraction(0), words))
             by_cell[cell] = replace(known, weight=known.weight + weight)
-    whole = sum((one.weight for one in by_cell.values()), Fraction(0))
+    whole = sum((stratum.weight for stratum in by_cell.values()), Fraction(0))
     if abs(whole - 1) > _ROUNDED:
         raise LockcrossError(
             f"whole acquisitions would make {float(whole):.4g} times as many as are asked for: an "
             "object's owner and the others take it once at least"
         )
-    return [one for one in by_cell.values() if one.weight]
+    return [stratum for stratum in by_cell.values() if stratum.weight]
 
 
 class _Lives:

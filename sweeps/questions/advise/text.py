@@ -58,8 +58,8 @@ def print_answers(answers: Sequence[Advice]) -> None:
         out.print("\nWhat this rests on:")
         table = Table("input", "value", "known", "source", box=None)
         # Those that were given come last, without a source.
-        for one in sorted(advice.inputs, key=lambda one: one.kind == ASKED):
-            table.add_row(_name(one.name), one.value, one.kind, one.source)
+        for given in sorted(advice.inputs, key=lambda given: given.kind == ASKED):
+            table.add_row(_name(given.name), given.value, given.kind, given.source)
         out.print(table, end="\n\n")
 
 
@@ -114,8 +114,8 @@ def remarks(advice: Advice) -> list[str]:
     """What must be known beside the answer: what it depends on, how sure it is, what its lock
     cannot do and the best without it."""
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
-    said = [_decides([one for one in advice.flips if one.given.name == name]) for name in names]
-    others = [one for one in advice.inputs if one.kind == ASSUMED and one.name not in names]
+    said = [_decides([flip for flip in advice.flips if flip.given.name == name]) for name in names]
+    others = [given for given in advice.inputs if given.kind == ASSUMED and given.name not in names]
     if others:
         said.append(
             f"Assumed and not decisive, as far as their ranges are known: {len(others)} inputs "
@@ -126,7 +126,7 @@ def remarks(advice: Advice) -> list[str]:
     else:
         said.append(_sure(advice, advice.error))
     win = advice.win
-    if native := {one.label: one.native for one in advice.locks if one.native is not None}:
+    if native := {lock.label: lock.native for lock in advice.locks if lock.native is not None}:
         best = min(native, key=lambda label: (native[label], label))
         also = "too" if best in (win.lock, *win.tied) else "which is another"
         said.append(
@@ -214,17 +214,17 @@ def _setting(advice: Advice) -> str:
 
 def _locks(advice: Advice) -> Table:
     best, tied = advice.locks[0], advice.win.tied
-    causes = [cause for cause in best.causes if any(one.causes[cause] for one in advice.locks)]
-    native = any(one.native is not None for one in advice.locks)
+    causes = [cause for cause in best.causes if any(lock.causes[cause] for lock in advice.locks)]
+    native = any(lock.native is not None for lock in advice.locks)
     table = Table("lock", box=None)
     for name in ("cycles a pair", "over the best", *["on this host"] * native, "seeds", *causes):
         table.add_column(name, justify="right")
-    for one in advice.locks:
-        more = "" if one is best else f"+{100 * (one.cost / best.cost - 1):.1f} %"
-        more += " tie" * (one.label in tied)
-        here = ["-" if one.native is None else f"{one.native:.1f}"] * native
-        why = (f"{one.causes[cause]:.1f}" for cause in causes)
-        table.add_row(one.label.words(), f"{one.cost:.1f}", more, *here, str(one.seeds), *why)
+    for lock in advice.locks:
+        more = "" if lock is best else f"+{100 * (lock.cost / best.cost - 1):.1f} %"
+        more += " tie" * (lock.label in tied)
+        here = ["-" if lock.native is None else f"{lock.native:.1f}"] * native
+        why = (f"{lock.causes[cause]:.1f}" for cause in causes)
+        table.add_row(lock.label.words(), f"{lock.cost:.1f}", more, *here, str(lock.seeds), *why)
     return table
 
 

@@ -40,7 +40,7 @@ def bench_cell(
     folders = [path.parent.name for path in sorted(Path(__file__).parents[1].glob("*/bench.py"))]
     measures = [of_runs, *(import_module(f"sweeps.questions.{name}.bench") for name in folders)]
     with TemporaryDirectory() as folder:
-        rows = [row for one in measures for row in one.rows(Path(folder))]
+        rows = [row for measure in measures for row in measure.rows(Path(folder))]
     print_parts(form, of_runs.beside(rows, of_runs.last_release()), of_runs.NOTE)
     if keep:
         of_runs.keep(rows)
@@ -77,7 +77,11 @@ def bench_engine(
     if unknown:
         raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
     load_engine(engine)  # says which engines are known
-    able = [one.label for one in engines.ENGINES if find_spec(f"sweeps.engines.{one.family}.bench")]
+    able = [
+        entry.label
+        for entry in engines.ENGINES
+        if find_spec(f"sweeps.engines.{entry.family}.bench")
+    ]
     if engine not in able:
         raise LockcrossError(f"engine {engine} has no benchmark; {', '.join(able)} have")
     measured = import_module(f"sweeps.engines.{engine}.bench")

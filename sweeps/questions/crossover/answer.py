@@ -162,17 +162,25 @@ def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
     # The sequence of run lengths is a workload of its own.
     keys = ["owner_share"] * (kind == "run_length") + [*_LATENCIES, "cancel_latency"]
     sentences = []
-    for one in found.crossovers(connection, kind):
+    for crossover in found.crossovers(connection, kind):
         scale = None
-        if one.axis in _LATENCIES:
-            scale = found.measured(connection, one.machine, one.isa, one.flavour, one.axis)
-        above = one.lock_b if one.below == one.lock_a else one.lock_a
-        cheaper, dearer = (one.below, above) if one.value is None else (above, one.below)
-        if one.verdict == "tie":
-            cheaper, dearer = one.lock_a, one.lock_b
-        held = {key: one.setting[key] for key in keys if key in one.setting and key != one.axis}
-        isa, reach = found.isa(connection, one.isa), _reach(one, scale)
-        sentences.append(CrossoverSentence(one, isa, held, cheaper, dearer, reach))
+        if crossover.axis in _LATENCIES:
+            scale = found.measured(
+                connection, crossover.machine, crossover.isa, crossover.flavour, crossover.axis
+            )
+        above = crossover.lock_b if crossover.below == crossover.lock_a else crossover.lock_a
+        cheaper, dearer = (
+            (crossover.below, above) if crossover.value is None else (above, crossover.below)
+        )
+        if crossover.verdict == "tie":
+            cheaper, dearer = crossover.lock_a, crossover.lock_b
+        held = {
+            key: crossover.setting[key]
+            for key in keys
+            if key in crossover.setting and key != crossover.axis
+        }
+        isa, reach = found.isa(connection, crossover.isa), _reach(crossover, scale)
+        sentences.append(CrossoverSentence(crossover, isa, held, cheaper, dearer, reach))
     axes = list(AXIS_WORDS)
     # A flavour that an earlier plan had comes last.
     order = {flavour: number for number, flavour in enumerate(plan.flavours)}
@@ -185,13 +193,13 @@ def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
     return sorted(sentences, key=place)
 
 
-def _reach(one: FoundCrossover, scale: Scale | None) -> str:
+def _reach(crossover: FoundCrossover, scale: Scale | None) -> str:
     """Where the cheaper of two locks is the cheaper one, without the unit; in brackets the least
     and the greatest value over several seeds."""
-    band = one.band
+    band = crossover.band
 
     def tried(value: int) -> str:
-        if one.unit == "share":
+        if crossover.unit == "share":
             return f"{100 * value:g}"
         return f"{scale(value) if scale is not None else value:,.0f}"
 
@@ -199,14 +207,14 @@ def _reach(one: FoundCrossover, scale: Scale | None) -> str:
         shown = scale(value) if scale is not None else value
         return f"{shown:,.{0 if shown >= 1000 else 1}f}"
 
-    if one.value is None:
+    if crossover.value is None:
         some = f" (not with {band.there} of {band.seeds} seeds)" if band else ""
-        return f"everywhere from {tried(one.low)} to {tried(one.high)}{some}"
-    if one.unit in _TRIED and one.bracket_high is not None:
-        words = f"from {tried(one.bracket_high)}"
+        return f"everywhere from {tried(crossover.low)} to {tried(crossover.high)}{some}"
+    if crossover.unit in _TRIED and crossover.bracket_high is not None:
+        words = f"from {tried(crossover.bracket_high)}"
         ends = [tried(x) for x in (band.upper_low, band.upper_high)] if band else []
     else:
-        words = f"above {point(one.value)}"
+        words = f"above {point(crossover.value)}"
         ends = [point(x) for x in (band.low, band.high)] if band else []
     if band is None or band.seeds < 2:
         return words
@@ -282,7 +290,7 @@ def ties_words(rows: Sequence[Row]) -> str:
 
 def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
     """What the bands of crossovers are."""
-    seeds = max((one.of.band.seeds for one in sentences if one.of.band), default=0)
+    seeds = max((sentence.of.band.seeds for sentence in sentences if sentence.of.band), default=0)
     if seeds < 2:
         return "one seed"
     return f"in brackets: the least and the greatest of {seeds} seeds"
@@ -323,18 +331,18 @@ def axis_tables(
 ) -> list[AxisTable]:
     """A table for each axis, in the order of the sentences: a column an ISA, or a machine."""
     tables = []
-    for axis in dict.fromkeys(one.of.axis for one in sentences):
-        own = [one for one in sentences if one.of.axis == axis]
+    for axis in dict.fromkeys(sentence.of.axis for sentence in sentences):
+        own = [sentence for sentence in sentences if sentence.of.axis == axis]
         cells: dict[tuple[str, str, _Held], dict[str, list[str]]] = {}
         columns: dict[str, None] = {}  # in order
-        for one in own:
-            group, column = one.of.machine, isa_words(one.isa.title, one.of.flavour)
+        for sentence in own:
+            group, column = sentence.of.machine, isa_words(sentence.isa.title, sentence.of.flavour)
             if by_machine:
                 group, column = column, group
             columns[column] = None
-            pair = f"{one.of.lock_a.words()} / {one.of.lock_b.words()}"
-            at = cells.setdefault((pair, group, tuple(one.held.items())), {})
-            at.setdefault(column, []).append(one.short)
+            pair = f"{sentence.of.lock_a.words()} / {sentence.of.lock_b.words()}"
+            at = cells.setdefault((pair, group, tuple(sentence.held.items())), {})
+            at.setdefault(column, []).append(sentence.short)
         pairs, groups, _ = (list(dict.fromkeys(part)) for part in zip(*cells, strict=True))
         # Rows that differ in nothing but the last setting become one.
         merged: dict[tuple[str, str, tuple[str, ...], _Held], dict[str, dict[int, None]]] = {}

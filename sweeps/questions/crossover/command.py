@@ -24,10 +24,10 @@ from sweeps.run.runner import Runner
 def _flavours(plan: Any, isas: list[str] | None) -> list[str]:
     if unknown := [isa for isa in isas or [] if isa not in ISAS]:
         raise LockcrossError(f"--isa: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
-    found = [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
-    if not found:
+    flavours = [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
+    if not flavours:
         raise LockcrossError(f"--isa: this study has {', '.join(plan.flavours)} only")
-    return found
+    return flavours
 
 
 def crossover(

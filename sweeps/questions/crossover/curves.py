@@ -93,28 +93,28 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
     cancelling: set[LockLabel] = set()
     for ax, (isa_name, flavour) in zip(axes, names, strict=False):
         place = f"run_length/{machine}/{isa_name}/{flavour}"
-        several = sum(one == isa_name for one, _ in names) > 1
+        several = sum(isa == isa_name for isa, _ in names) > 1
         title = found.isa(connection, isa_name).title
         ax.set_title(title + (f", {flavour_name(flavour)}" if several else ""))
         runs = series(connection, place)
         cancelling |= {run.label for run in runs if run.cell.cancel_latency is not None}
         curves = _draw_curves(ax, runs)
-        others = [one for one in labels if one not in cancelling]
+        others = [label for label in labels if label not in cancelling]
         _draw_break_even(ax, curves, found.crossovers(connection, place), others)
-    others = [one for one in labels if one not in cancelling]
+    others = [label for label in labels if label not in cancelling]
     handles = [
-        Line2D([], [], color=look(one).colour, ls=look(one).line, label=one.words())
-        for one in others
+        Line2D([], [], color=look(label).colour, ls=look(label).line, label=label.words())
+        for label in others
     ]
     handles += [
-        Line2D([], [], color=look(one).colour,
-               label=f"{one.words()}, by the cycles that a cancellation costs")
-        for one in labels if one in cancelling
+        Line2D([], [], color=look(label).colour,
+               label=f"{label.words()}, by the cycles that a cancellation costs")
+        for label in labels if label in cancelling
     ]  # fmt: skip
     handles += [
-        Line2D([], [], color="black", marker=look(one).marker, ls="",
-               markerfacecolor=look(one).colour, label=f"break-even with {one.words()}")
-        for one in others
+        Line2D([], [], color="black", marker=look(label).marker, ls="",
+               markerfacecolor=look(label).colour, label=f"break-even with {label.words()}")
+        for label in others
     ]  # fmt: skip
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     return figure
@@ -136,7 +136,7 @@ def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
     ax.set_ylabel("core cycles per acquire-release pair")
     ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
     for (label, cancel), (lengths, costs) in curves.items():
-        style, several = look(label), [one for lock, one in curves if lock == label]
+        style, several = look(label), [curve for lock, curve in curves if lock == label]
         line = style.line if len(several) == 1 else _CANCEL_LINES[several.index(cancel) % 3]
         ax.plot(lengths, costs, line, color=style.colour, linewidth=1.8)
         if len(several) > 1:

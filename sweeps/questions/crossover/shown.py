@@ -74,7 +74,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
         yield Drawing(
             OF_STUDIES, STUDY, "Where the cheapest lock changes, by engine",
             f"{__package__}.winner_map.draw_engines",
-            {title: file_of(one) for title, one in others.studies.items()},
+            {title: file_of(other) for title, other in others.studies.items()},
             "The borders of the winner map on several engines, drawn over one another, each over "
             "the latencies measured on that engine.",
             beside=True,
@@ -99,16 +99,16 @@ def part(
         "plan": plan,
         "marked": not engines.entry(plan.engine).own_costs,
         "map": {
-            "cancel": next((one.cancel for one in marks), None),
-            "here": list(dict.fromkeys(mark.machine for one in marks for mark in one.here)),
-            "apart": list(dict.fromkeys(mark.words for one in marks for mark in one.apart)),
+            "cancel": next((of_map.cancel for of_map in marks), None),
+            "here": list(dict.fromkeys(mark.machine for of_map in marks for mark in of_map.here)),
+            "apart": list(dict.fromkeys(mark.words for of_map in marks for mark in of_map.apart)),
         },
         "engine": engines.title(plan.engine),
-        "locks": ", ".join(LockLabel(one).words() for one in plan.locks),
-        "aside": ", ".join(LockLabel(one).words() for one in plan.table_locks),
+        "locks": ", ".join(LockLabel(label).words() for label in plan.locks),
+        "aside": ", ".join(LockLabel(label).words() for label in plan.table_locks),
         "machines": " and ".join(plan.machines),
         "ties": answer.ties_words(rows),
-        "seeds": answer.seeds_words([one for some in lines.values() for one in some]),
+        "seeds": answer.seeds_words([line for some in lines.values() for line in some]),
         "models": answer.model_sentences(connection),
         "costs": costs,
         "any_fence": any("any" in row.contests for row in rows),
@@ -119,7 +119,7 @@ def part(
         "crossovers": crossed,
     }
     sections = {
-        Section("figures", "Figures"): any(one.section == STUDY for one in drawn),
+        Section("figures", "Figures"): any(drawing.section == STUDY for drawing in drawn),
         Section("answer", "The answer"): costs.machines or crossed,
         Section("crossovers", "Every crossover and its bracket"): crossed,
     }
@@ -160,16 +160,16 @@ def present(connection: sqlite3.Connection) -> None:
         ]
     )
     console(fold=False).print(table)
-    lines = [one for one in answer.lines(connection, "axis") if one.of.axis in _SHOWN_AXES]
+    lines = [line for line in answer.lines(connection, "axis") if line.of.axis in _SHOWN_AXES]
     if not lines:
         return
     print()
     for sentences in (lines, answer.lines(connection, "run_length")):
-        for one in answer.axis_tables(sentences, by_machine=True):
-            unit = f" ({one.unit})" if one.unit else ""
-            held = ["held at"] if one.has_held else []
-            table = Table(f"{one.axis}{unit}", "ISA", *held, *one.columns, box=None)
-            for pair in one.rows:
+        for by_axis in answer.axis_tables(sentences, by_machine=True):
+            unit = f" ({by_axis.unit})" if by_axis.unit else ""
+            held = ["held at"] if by_axis.has_held else []
+            table = Table(f"{by_axis.axis}{unit}", "ISA", *held, *by_axis.columns, box=None)
+            for pair in by_axis.rows:
                 table.add_row(pair.pair, pair.group, *([pair.held] if held else []), *pair.cells)
             console(fold=False).print(table)
     print(

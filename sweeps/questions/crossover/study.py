@@ -322,13 +322,13 @@ def neighbours(costs: Mapping[Place, Costs]) -> list[tuple[LockLabel, LockLabel,
 
 def measure_maps(maps: Sequence[MapCosts], evaluate: Evaluate) -> None:
     """Runs what each map needs, all of them at once."""
-    wanted = [one.first_keys() for one in maps]
+    wanted = [grid.first_keys() for grid in maps]
     while any(wanted):  # what is run may show another lock to be near
-        cells = [one.cell(key) for one, keys in zip(maps, wanted, strict=True) for key in keys]
+        cells = [grid.cell(key) for grid, keys in zip(maps, wanted, strict=True) for key in keys]
         points_of_cells = iter(evaluate(cells))
-        for one, keys in zip(maps, wanted, strict=True):
-            one.add({key: float(next(points_of_cells).cost) for key in keys})
-        wanted = [one.unsure_keys() for one in maps]
+        for grid, keys in zip(maps, wanted, strict=True):
+            grid.add({key: float(next(points_of_cells).cost) for key in keys})
+        wanted = [grid.unsure_keys() for grid in maps]
 
 
 class Study:
@@ -388,10 +388,10 @@ class Study:
         by_series: dict[str, list[CrossoverRecord]] = {
             of.series(kind): [] for kind in ("map", "run_length") for of in self._cells
         }
-        for one in searched:
-            line, base = one.task.line, one.task.line.base
+        for search in searched:
+            line, base = search.task.line, search.task.line.base
             name = f"{line.series}/{base.machine}/{base.isa}/{base.flavour}"
-            by_series.setdefault(name, []).extend(records(one))
+            by_series.setdefault(name, []).extend(records(search))
         for name, kept in by_series.items():
             store.set_crossovers(kept, name)
         self._store_series(maps)

@@ -78,14 +78,14 @@ def panels_of(connection: sqlite3.Connection, machine: str) -> list[Panel]:
     shown = []
     names = series_names(connection, "map", machine)
     for isa_name, flavour in names:
-        one = grid(connection, machine, isa_name, flavour)
-        every = tuple(label for label in one.costs if label not in one.aside)
+        costs = grid(connection, machine, isa_name, flavour)
+        every = tuple(label for label in costs.costs if label not in costs.aside)
         full = tuple(label for label in every if label.fence == FULL)
         several = sum(isa == isa_name for isa, _ in names) > 1
-        title = one.isa.title + (f", {flavour_name(flavour)}" if several else "")
-        shown.append(Panel(one, full, f"{title}, {one.isa.full_fence}"))
+        title = costs.isa.title + (f", {flavour_name(flavour)}" if several else "")
+        shown.append(Panel(costs, full, f"{title}, {costs.isa.full_fence}"))
         if len(full) < len(every):
-            shown.append(Panel(one, every, f"{title}, any kind of fence"))
+            shown.append(Panel(costs, every, f"{title}, any kind of fence"))
     return shown
 
 
@@ -94,8 +94,8 @@ def _frame(ax: Axes, grids: Sequence[Grid], title: str) -> None:
     ax.set_title(title)
     ax.set_xlabel("measured CAS latency (cycles)")
     ax.set_ylabel(f"measured {grids[0].isa.full_fence} latency (cycles)")
-    ax.set_xlim(min(one.cas[0] for one in grids), max(one.cas[-1] for one in grids))
-    ax.set_ylim(min(one.fence[0] for one in grids), max(one.fence[-1] for one in grids))
+    ax.set_xlim(min(nodes.cas[0] for nodes in grids), max(nodes.cas[-1] for nodes in grids))
+    ax.set_ylim(min(nodes.fence[0] for nodes in grids), max(nodes.fence[-1] for nodes in grids))
 
 
 def draw_panel(ax: Axes, panel: Panel) -> None:
@@ -105,7 +105,7 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
     x, y = _mesh(shown, _RASTER)
     costs = {label: shown.cost_at(label, x, y) for label in panel.labels}
     for label, cost in costs.items():
-        lead = cost - np.min([one for other, one in costs.items() if other != label], axis=0)
+        lead = cost - np.min([dearer for other, dearer in costs.items() if other != label], axis=0)
         if (lead < 0).any():  # it is the cheapest somewhere
             style, levels = look(label), [lead.min() - 1, 0]
             ax.contourf(
@@ -259,7 +259,7 @@ def _beside(
     half = np.array([length * _STEP / 2, _HALF_LINE])
     strip = np.argwhere(inside)
     others = np.array([*taken, *strip[:, ::-1]])
-    best, found = (-np.inf, 0.0), ((0, 0), (0, 0))
+    best, spot = (-np.inf, 0.0), ((0, 0), (0, 0))
     for row, column in itertools.product(range(0, side, 2), repeat=2):
         centre = np.array([column, row])
         if (centre < half).any() or (centre > side - 1 - half).any():
@@ -269,8 +269,8 @@ def _beside(
         score = (min(_CLEAR, away.max(axis=1).min()), -reach.min())
         if score > best:
             at = strip[reach.argmin()]
-            best, found = score, ((row, column), (int(at[0]), int(at[1])))
-    return found
+            best, spot = score, ((row, column), (int(at[0]), int(at[1])))
+    return spot
 
 
 def _dark(label: LockLabel) -> str:
@@ -377,7 +377,7 @@ def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
     `connections`: studies by a name for messages. Raises NoDataError, also when the studies'
     programs are of several compilers.
     """
-    compilers = {title: compilers_of_study(one) for title, one in connections.items()}
+    compilers = {title: compilers_of_study(database) for title, database in connections.items()}
     first = next(iter(compilers))
     for title, names in compilers.items():
         if names and names != compilers[first]:

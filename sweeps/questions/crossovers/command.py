@@ -115,8 +115,8 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     ]
     total, bounds = sum(2 * len(task.coarse) for task in tasks), served(no_server)
     with Store(db) as store, one_bar(total) as progress:
-        found = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
-    rows = [_row(task.line.series, one) for task, kept in found for one in kept]
+        searches = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
+    rows = [_row(task.line.series, crossover) for task, kept in searches for crossover in kept]
     shown = {name: partial(_shown, name) for name in rows[0]}
     print_parts(Form(form), Rows(rows, shown), fold=False)
 
@@ -125,24 +125,28 @@ def _shown(name: str, row: Mapping[str, Any]) -> str:
     return "" if row[name] is None else str(row[name])
 
 
-def _row(series: str, one: "CrossoverRecord") -> dict[str, Any]:
+_SHOWN = ("machine", "isa", "flavour", "workload", "axis")
+
+
+def _row(series: str, crossover: "CrossoverRecord") -> dict[str, Any]:
     """A crossing, or that there is none, for people."""
-    values = [seed.value for seed in one.seeds if seed.value is not None]
-    other = one.lock_b if one.below == one.lock_a else one.lock_a
-    found = {
-        "crosses": f"{one.below} below, {other} above",
+    values = [seed.value for seed in crossover.seeds if seed.value is not None]
+    other = crossover.lock_b if crossover.below == crossover.lock_a else crossover.lock_a
+    cheaper = {
+        "crosses": f"{crossover.below} below, {other} above",
         "tie": "the same everywhere",
-    }.get(one.verdict, f"{one.below} everywhere from {one.low} to {one.high}")
+    }.get(
+        crossover.verdict, f"{crossover.below} everywhere from {crossover.low} to {crossover.high}"
+    )
     return {
-        "machine": one.machine, "isa": one.isa, "flavour": one.flavour, "workload": one.workload,
-        "axis": one.axis,
-        "cheaper": found, "value": None if one.value is None else round(one.value, 2),
-        "bracket_low": one.bracket_low, "bracket_high": one.bracket_high,
+        **{name: getattr(crossover, name) for name in _SHOWN},
+        "cheaper": cheaper, "value": None if crossover.value is None else round(crossover.value, 2),
+        "bracket_low": crossover.bracket_low, "bracket_high": crossover.bracket_high,
         "least": round(min(values), 2) if values else None,
         "greatest": round(max(values), 2) if values else None,
-        "seeds": len(one.seeds),
-        "modelled": sum(seed.error is not None for seed in one.seeds), "unit": one.unit,
-        "setting": ", ".join(f"{key}={value}" for key, value in one.setting.items()),
+        "seeds": len(crossover.seeds),
+        "modelled": sum(seed.error is not None for seed in crossover.seeds), "unit": crossover.unit,
+        "setting": ", ".join(f"{key}={value}" for key, value in crossover.setting.items()),
         "series": series,
     }  # fmt: skip
 
@@ -179,7 +183,7 @@ def with_settings(base: Cell, given: Mapping[str, Value]) -> Cell:
 def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
     """The settings of a plan, whatever its locks are and where it stands on the axis."""
     own = {axis.name: axis.default for axis in AXES}
-    found: dict[str, Cell] = {}
+    settings: dict[str, Cell] = {}
     for cell in plan.cells:
         name = axis_named(axis, cell.workload)
         plain = cell_of(cell, lock=NO_LOCK, variant="", fence=FULL, seed=1)
@@ -188,12 +192,12 @@ def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
             plain = replace(plain, parameters={**plain.parameters, name: default})
         else:
             plain = cell_of(plain, **{name: own[name]})
-        found.setdefault(digest(vars(plain)), plain)
-    if len(found) > _MOST_SETTINGS:
+        settings.setdefault(digest(vars(plain)), plain)
+    if len(settings) > _MOST_SETTINGS:
         raise LockcrossError(
-            f"plan {plan.name} has {len(found)} settings; {_MOST_SETTINGS} at most are searched"
+            f"plan {plan.name} has {len(settings)} settings; {_MOST_SETTINGS} at most are searched"
         )
-    return list(found.values())
+    return list(settings.values())
 
 
 def coarse(low: int, high: int, count: int) -> tuple[int, ...]:
@@ -229,9 +233,9 @@ def find(
 ) -> list[tuple[CrossoverTask, list[CrossoverRecord]]]:
     """Searches and stores what was found, in place of what an earlier search found there."""
     searched = search_all(partial(points, runner, PLAN), tasks, range(2, 1 + seeds))
-    found = [(one.task, records(one)) for one in searched]
-    for task, kept in found:
-        store.set_crossovers(kept, task.line.series)
+    kept = [(search.task, records(search)) for search in searched]
+    for task, crossovers in kept:
+        store.set_crossovers(crossovers, task.line.series)
     store_machines(store, {task.line.base.machine for task in tasks})
     store_isas(store)
-    return found
+    return kept

@@ -192,15 +192,15 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
             raise LockcrossError(
                 f"--{key}: {unknown[0]!r} is unknown; known are {', '.join(known)}"
             )
-    found = [
+    maps = [
         (machine, flavour)
         for machine in machines or plan.machines
         for flavour in plan.flavours
         if isa_of(flavour) in load_machine(machine).isas and isa_of(flavour) in (isas or ISAS)
     ]
-    if not found:
+    if not maps:
         raise LockcrossError("none of these machines is of one of these ISAs")
-    return found
+    return maps
 
 
 class Exploration:

@@ -107,7 +107,7 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
         )
     if not maps:
         return None
-    locks = [lock for one in maps for lock in one["locks"]]
+    locks = [lock for of_map in maps for lock in of_map["locks"]]
     names = dict.fromkeys(lock["lock"] for lock in locks)
     fences = {lock["kind"] for lock in locks}
     ordered = [kind for kind in _CHOSEN if kind in fences] + sorted(fences - {*_CHOSEN})

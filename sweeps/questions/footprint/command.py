@@ -63,12 +63,12 @@ def footprint(
         raise LockcrossError(f"isa {isa!r} is unknown; known are {', '.join(ISAS)}")
     wanted = cells([known[name] for name in names or known], [isa] if isa else ISAS)
     with Store(db) as store, Bar() as progress:
-        found = measure(Runner(store, jobs, progress, served(no_server)), wanted)
+        footprints = measure(Runner(store, jobs, progress, served(no_server)), wanted)
     if form != Form.TABLE:
-        print_rows(Answer(list(COLUMNS), list(rows(found))), form)
+        print_rows(Answer(list(COLUMNS), list(rows(footprints))), form)
         return
     console = Console()
-    for table in tables(found):
+    for table in tables(footprints):
         console.print(table)
         console.print()
 
@@ -129,18 +129,21 @@ def _stated() -> Mapping[tuple[str, str], str]:
     """What the sources state of acquire and release together, with the place: by lock, and by who
     uses it."""
     return {
-        (str(row["lock"]), str(row["by"])): f"{row['stated']} ({one.entry.document} {row['place']})"
+        (
+            str(row["lock"]),
+            str(row["by"]),
+        ): f"{row['stated']} ({table.entry.document} {row['place']})"
         for name in paper.index().table
         if name.endswith("_paths")
-        for one in [paper.table(name)]
-        for row in one.rows
+        for table in [paper.table(name)]
+        for row in table.rows
     }
 
 
 def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell]:
     """A cell for each variant, flavour and fence kind of the locks: with two threads, or with one
     where two are not supported."""
-    found: list[Cell] = []
+    chosen: list[Cell] = []
     for lock, isa in product(locks, isas):
         kinds = (("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds)
         for variant, flavour, fence in product(*kinds):
@@ -151,13 +154,13 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
             both = (alone, replace(alone, threads=2))
             possible = [cell for cell in both if not unsupported_reason(cell)]
             # What is chosen for programs of one thread is measured with one, too.
-            found += possible if lock.has(Trait.AT_START, variant) else possible[-1:]
-    return found
+            chosen += possible if lock.has(Trait.AT_START, variant) else possible[-1:]
+    return chosen
 
 
 def measure(runner: "Runner", wanted: Sequence[Cell]) -> list[Footprint]:
     """Runs what is not stored yet. Raises LockcrossError for a run that failed."""
-    found = []
+    counted = []
     for cell, run in zip(wanted, runner.require(wanted, PLAN), strict=True):
         sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
         by = {"alone": _paths(run.metrics, "own")}
@@ -165,8 +168,8 @@ def measure(runner: "Runner", wanted: Sequence[Cell]) -> list[Footprint]:
             by = {"owner": by["alone"], "other": _paths(run.metrics, "foreign")}
             if by["owner"] == by["other"]:
                 by = {"any": by["owner"]}
-        found += [Footprint(cell, who, paths, *sizes) for who, paths in by.items()]
-    return found
+        counted += [Footprint(cell, who, paths, *sizes) for who, paths in by.items()]
+    return counted
 
 
 def _paths(metrics: Mapping[str, float], item: str) -> dict[str, Counts]:
@@ -181,20 +184,20 @@ def _paths(metrics: Mapping[str, float], item: str) -> dict[str, Counts]:
     return paths
 
 
-def rows(found: Iterable[Footprint]) -> Iterator[tuple[str | int, ...]]:
+def rows(footprints: Iterable[Footprint]) -> Iterator[tuple[str | int, ...]]:
     """The values of COLUMNS, a row a path."""
-    for one in found:
-        cell = one.cell
-        for path, counts in one.paths.items():
+    for footprint in footprints:
+        cell = footprint.cell
+        for path, counts in footprint.paths.items():
             fences = " ".join(f"{kind}={count}" for kind, count in counts.fences.items())
             yield (
-                cell.lock, cell.variant, cell.fence, cell.isa, cell.flavour, cell.threads, one.by,
-                path, *counts.numbers.values(), fences, one.object_bytes,
-                one.monitor_bytes, one.published if path == "acquire" else "",
+                cell.lock, cell.variant, cell.fence, cell.isa, cell.flavour, cell.threads,
+                footprint.by, path, *counts.numbers.values(), fences, footprint.object_bytes,
+                footprint.monitor_bytes, footprint.published if path == "acquire" else "",
             )  # fmt: skip
 
 
-def tables(found: Sequence[Footprint]) -> Iterator["Table"]:
+def tables(footprints: Sequence[Footprint]) -> Iterator["Table"]:
     """A table a flavour, and what the sources say beside what was counted."""
     from rich.table import Column, Table
 
@@ -202,22 +205,30 @@ def tables(found: Sequence[Footprint]) -> Iterator["Table"]:
         first, padding = Column("lock", no_wrap=True), (0, 2, 0, 0)
         return Table(first, *columns, title=title, title_justify="left", box=None, padding=padding)
 
-    def broken(one: Footprint) -> str:
+    def broken(footprint: Footprint) -> str:
         """A lock label in lines: cut off by a narrow terminal, variants could not be told apart."""
-        return one.cell.label.replace(":", "\n:").replace("/", "\n/")
+        return footprint.cell.label.replace(":", "\n:").replace("/", "\n/")
 
-    for isa, flavour in dict.fromkeys((one.cell.isa, one.cell.flavour) for one in found):
+    for isa, flavour in dict.fromkeys(
+        (footprint.cell.isa, footprint.cell.flavour) for footprint in footprints
+    ):
         names = ("acquire", "release", "nested acquire", "nested release")
         title = f"{isa} {flavour}: instructions, and among them"
         counted = table(title, "by", *names, "bytes: object", "monitor")
-        for one in found:
-            if one.cell.flavour == flavour:
-                paths = (str(one.paths[name.replace(" ", "_")]) for name in names)
-                sizes = (str(one.object_bytes), str(one.monitor_bytes or "-"))
-                counted.add_row(broken(one), one.by, *paths, *sizes)
+        for footprint in footprints:
+            if footprint.cell.flavour == flavour:
+                paths = (str(footprint.paths[name.replace(" ", "_")]) for name in names)
+                sizes = (str(footprint.object_bytes), str(footprint.monitor_bytes or "-"))
+                counted.add_row(broken(footprint), footprint.by, *paths, *sizes)
         yield counted
     beside = table("acquire and release together", "flavour", "by", "counted", "published")
-    for one in found:
-        if one.published:
-            beside.add_row(broken(one), one.cell.flavour, one.by, str(one.pair), one.published)
+    for footprint in footprints:
+        if footprint.published:
+            beside.add_row(
+                broken(footprint),
+                footprint.cell.flavour,
+                footprint.by,
+                str(footprint.pair),
+                footprint.published,
+            )
     yield beside

@@ -48,7 +48,7 @@ def doctor(form: Format = Form.TABLE) -> None:
             checks.append(Check(part, True, compiler_version(find_compiler(flavour))))
         except LockcrossError as error:
             checks.append(Check(part, False, error.message))
-    for engine in {one.family: one for one in ENGINES}.values():  # each for its whole family
+    for engine in {entry.family: entry for entry in ENGINES}.values():  # each for its whole family
         checks += [
             replace(check, part=f"engine {engine.family}: {check.part}")
             for check in load_engine(engine.label).doctor()
@@ -58,10 +58,11 @@ def doctor(form: Format = Form.TABLE) -> None:
             part = check.part + (" (optional)" if check.absent else "")
             print(f"{_state(check):7} {part}: {check.detail}")
     else:
-        print_parts(form, Rows([
-            {"state": _state(one), "part": one.part, "optional": one.optional, "detail": one.detail}
-            for one in checks
-        ]))  # fmt: skip
+        listed = []
+        for check in checks:
+            said = {"part": check.part, "optional": check.optional, "detail": check.detail}
+            listed.append({"state": _state(check), **said})
+        print_parts(form, Rows(listed))
     if not all(check.ok or check.optional for check in checks):
         raise typer.Exit(1)
 

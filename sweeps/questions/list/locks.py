@@ -124,10 +124,10 @@ def details(lock: Lock) -> Iterator[Rows | str]:
         yield f"not available: {what}{whose}: {why}"
 
 
-def _missing(found: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
+def _missing(offers: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
     """What is not available and why: the labels that this holds for."""
     labels: dict[tuple[str, str], list[str]] = {}
-    for offer in found:
+    for offer in offers:
         for place in offer.missing.items():
             labels.setdefault(place, []).append(offer.label)
     return labels

@@ -104,7 +104,9 @@ def details(machine: Machine) -> Iterator[Rows | str]:
     shown: dict[str, Any] = {**plain("figure", "value"), "source": _source}
     yield Rows(records, shown)
     if machine.measured:
-        measured = [{"also measured": key, **dict(one)} for key, one in machine.measured.items()]
+        measured = [
+            {"also measured": key, **dict(values)} for key, values in machine.measured.items()
+        ]
         numbers = {"value": "{value:g}", "spread": "{spread:g}"}
         yield Rows(measured, plain("also measured") | numbers | plain("unit", "meaning"))
 
@@ -144,7 +146,7 @@ def options(generic: Machine) -> Iterator[Rows | str]:
             (name, ATOMICS.get(name, _FENCE), LATENCY, known)
             for name, known in generic.latency[isa].items()
         ]
-    engines = {one.family: load_engine(one.label).capabilities() for one in ENGINES}
+    engines = {engine.family: load_engine(engine.label).capabilities() for engine in ENGINES}
     yield "Each value is { value = N, source = '...' } or { assumption = N, why = '...' }"
     for place, rows in tables.items():
         kind = place.partition(".")[0]
@@ -153,7 +155,7 @@ def options(generic: Machine) -> Iterator[Rows | str]:
             {
                 "option": name, "unit": bounds.get("unit", ""), "allowed": _allowed(bounds),
                 generic.name: _known(known),
-                "engines": ", ".join(one for one, unread in readers.items() if name not in unread),
+                "engines": ", ".join(family for family in readers if name not in readers[family]),
                 "meaning": meaning,
             }
             for name, meaning, bounds, known in rows

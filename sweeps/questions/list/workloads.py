@@ -21,10 +21,10 @@ _CORES = {
 def description(workload: str) -> str:
     """The kernel's head comment, with its line breaks. Raises LockcrossError if there is none."""
     path = KERNELS / f"{workload}.c"
-    found = _HEAD.match(path.read_text(encoding="utf-8"))
-    if found is None or found[1] != workload:
+    head = _HEAD.match(path.read_text(encoding="utf-8"))
+    if head is None or head[1] != workload:
         raise LockcrossError(f"{path.name}: does not begin with a comment '{workload}: ...'", 1)
-    return re.sub(r"^ \* ?", "", found[2], flags=re.MULTILINE).strip()
+    return re.sub(r"^ \* ?", "", head[2], flags=re.MULTILINE).strip()
 
 
 def first_sentence(workload: str) -> str:

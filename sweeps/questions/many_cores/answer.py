@@ -122,7 +122,7 @@ def by_cores(connection: sqlite3.Connection, quantity: str) -> Curves:
 def by_distance(connection: sqlite3.Connection, quantity: str, share: float) -> Curves:
     """A quantity by the links between owner and contender, at one share of the owner."""
     every = samples(connection, DISTANCE)
-    runs = [one for one in every if one[0].parameters["owner_share"] == share]
+    runs = [sample for sample in every if sample[0].parameters["owner_share"] == share]
 
     def links(cell: Cell) -> int:
         """The owner is at node 0: as many as rows and columns."""
@@ -210,7 +210,7 @@ def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
         for share in shares(connection)
         for name in ("cost", "messages")
     ]  # fmt: skip
-    found = []
+    tables_of = []
     for name, axis, held, curves in every:
         rows = []
         for x in sorted({spot.x for spots in curves.values() for spot in spots}):
@@ -222,8 +222,8 @@ def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
             rows.append(QuantityRow(str(x), cells, least))
         title, unit, _ = QUANTITIES[name]
         if rows:
-            found.append(QuantityTable(title + held, unit, axis, tuple(curves), rows))
-    return found
+            tables_of.append(QuantityTable(title + held, unit, axis, tuple(curves), rows))
+    return tables_of
 
 
 _KINDS = {  # of searches: unit, and along what, in words
@@ -239,26 +239,26 @@ def changing(connection: sqlite3.Connection) -> list[dict[str, Any]]:
     where they do, in words, with the bracket and the crossover's id."""
     rows = []
     every = [
-        (unit, along, one)
+        (unit, along, crossing)
         for kind, (unit, along) in _KINDS.items()
-        for one in crossovers(connection, f"{NAME}/{kind}")
+        for crossing in crossovers(connection, f"{NAME}/{kind}")
     ]
-    for unit, along, one in every:
-        if one.bracket_low is None or one.bracket_high is None or one.band is None:
+    for unit, along, crossing in every:
+        if crossing.bracket_low is None or crossing.bracket_high is None or crossing.band is None:
             continue  # one of the two is cheaper throughout, or they are equal
         held = [
-            f"{words} {_value(name, one.setting[name])}{' %' if name == 'owner_share' else ''}"
+            f"{words} {_value(name, crossing.setting[name])}{' %' if name == 'owner_share' else ''}"
             for name, words in _HELD.items()
-            if name in one.setting and name != one.axis
+            if name in crossing.setting and name != crossing.axis
         ]
-        above = one.lock_b if one.below == one.lock_a else one.lock_a
-        ends = (one.bracket_high, one.band.upper_low, one.band.upper_high)
-        first, low, high = (_value(one.axis, end) for end in ends)
-        band = f" ({low} to {high})" if one.band.upper_low < one.band.upper_high else ""
+        above = crossing.lock_b if crossing.below == crossing.lock_a else crossing.lock_a
+        ends = (crossing.bracket_high, crossing.band.upper_low, crossing.band.upper_high)
+        first, low, high = (_value(crossing.axis, end) for end in ends)
+        band = f" ({low} to {high})" if crossing.band.upper_low < crossing.band.upper_high else ""
         rows.append({
-            "pair": f"{one.lock_a.words()} / {one.lock_b.words()}", "axis": along,
+            "pair": f"{crossing.lock_a.words()} / {crossing.lock_b.words()}", "axis": along,
             "held": ", ".join(held), "words": f"{above.words()} from {first} {unit}{band}",
-            "bracket": f"{one.bracket_low:,} to {one.bracket_high:,}", "id": one.id,
+            "bracket": f"{crossing.bracket_low:,} to {crossing.bracket_high:,}", "id": crossing.id,
         })  # fmt: skip
     return rows
 

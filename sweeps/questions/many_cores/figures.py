@@ -42,12 +42,12 @@ def draw_distance(connection: sqlite3.Connection) -> Figure:
     for name in ("cost", "messages"):
         curves = [answer.by_distance(connection, name, share) for share in shares]
         if any(curves):
-            rows += [(name, *one) for one in zip(shares, curves, strict=True)]
+            rows += [(name, *curve) for curve in zip(shares, curves, strict=True)]
     if not rows:
         raise NoDataError("the study has no distances")
     figure, axes = panels(len(rows), len(shares), _PANEL, (0.0, 0.4))
-    for ax, (name, share, found) in zip(axes, rows, strict=True):
-        _draw(ax, found, name)
+    for ax, (name, share, of_locks) in zip(axes, rows, strict=True):
+        _draw(ax, of_locks, name)
         ax.set_ylim(bottom=0)
         ax.set_xlabel("links between owner and contender")
         ax.set_title(f"{QUANTITIES[name].title}, owner {100 * share:g} %")
@@ -57,21 +57,21 @@ def draw_distance(connection: sqlite3.Connection) -> Figure:
 
 def draw_cancellation(connection: sqlite3.Connection) -> Figure:
     """The mesh with what cancelling costs from each node. Raises NoDataError."""
-    one = answer.cancel_map(connection)
-    rows, columns = one.costs.shape
+    mapped = answer.cancel_map(connection)
+    rows, columns = mapped.costs.shape
     figure = Figure(figsize=(0.55 * columns + 1.6, 0.55 * rows + 0.8), layout="constrained")
     ax = figure.subplots()
-    image = ax.imshow(one.costs, cmap="viridis")
+    image = ax.imshow(mapped.costs, cmap="viridis")
     for node in range(rows * columns):
         row, column = divmod(node, columns)
-        words = f"{one.costs[row, column]:.0f}" if node else "owner"
+        words = f"{mapped.costs[row, column]:.0f}" if node else "owner"
         if words != "nan":
             ax.text(column, row, words, ha="center", va="center", fontsize=7, path_effects=HALO)
     ax.set_xticks(range(columns))
     ax.set_yticks(range(rows))
     ax.tick_params(length=0, labelsize=7)
-    ax.set_title(f"{one.label.words()}, {one.machine}")
-    ax.set_xlabel(f"{one.slope():+.1f} cycles for each link from the owner (least squares)")
+    ax.set_title(f"{mapped.label.words()}, {mapped.machine}")
+    ax.set_xlabel(f"{mapped.slope():+.1f} cycles for each link from the owner (least squares)")
     figure.colorbar(image, ax=ax, label="cycles of a cancellation", shrink=0.8)
     return figure
 

@@ -49,8 +49,8 @@ def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing])
     plan = answer.PLAN.optional(connection)
     if plan is None:
         return None
-    found = {"tables": answer.tables(connection), "crossovers": answer.changing(connection)}
-    many = dict(plan) | found
+    answers = {"tables": answer.tables(connection), "crossovers": answer.changing(connection)}
+    many = dict(plan) | answers
     return Part([Section("many_cores", "Many cores")], {"many": many}, title=plan.title)
 
 

@@ -110,7 +110,7 @@ class ManyCoresPlan(Document):
     @property
     def machines(self) -> list[str]:
         """All that it runs on."""
-        others = [one.machine for one in (self.distance, self.cancellation) if one]
+        others = [part.machine for part in (self.distance, self.cancellation) if part]
         return list(dict.fromkeys([*self.cores.machines, *others]))
 
     @model_validator(mode="after")
@@ -161,11 +161,11 @@ def nodes_at(machine: str, links: Sequence[int]) -> list[int]:
     first: dict[int, int] = {}
     for node in range(system.nodes):
         first.setdefault(system.links(0, node), node)
-    if beyond := [one for one in links if one not in first]:
+    if beyond := [link for link in links if link not in first]:
         raise ValueError(
             f"links: {beyond[0]}: the farthest node of {machine} is {max(first)} links from node 0"
         )
-    return [first[one] for one in links]
+    return [first[link] for link in links]
 
 
 def load(name: str) -> ManyCoresPlan:
@@ -236,7 +236,7 @@ class Study:
         given = self.plan.cores
 
         def move(base: Cell, _: str, cores: int) -> Cell:
-            machine = next(one for one in given.machines if room(one) >= cores)
+            machine = next(name for name in given.machines if room(name) >= cores)
             parameters = {**base.parameters, "iterations": -(-given.pairs // cores)}
             return replace(base, machine=machine, threads=cores, parameters=parameters)
 
@@ -288,8 +288,8 @@ class Study:
         self._runner.require(self.known_cells(), PLAN)
         tasks = list(itertools.chain(*(pairs(line, plan.locks) for line in lines)))
         by_series: dict[str, list[CrossoverRecord]] = {line.series: [] for line in lines}
-        for one in search_all(partial(points, self._runner, PLAN), tasks, self._seeds[1:]):
-            by_series[one.task.line.series] += records(one)
+        for search in search_all(partial(points, self._runner, PLAN), tasks, self._seeds[1:]):
+            by_series[search.task.line.series] += records(search)
         for series, kept in by_series.items():
             self._store.set_crossovers(kept, f"{PLAN}/{series}")
         for series, cells in (
@@ -301,7 +301,7 @@ class Study:
         store_machines(self._store, plan.machines)
         store_isas(self._store)
         meshes = {}
-        for machine in [one.machine for one in (plan.distance, plan.cancellation) if one]:
+        for machine in [part.machine for part in (plan.distance, plan.cancellation) if part]:
             mesh = network(machine)
             meshes[machine] = [mesh.number("rows"), mesh.number("columns")]
         fact = plan.model_dump() | {"meshes": meshes}

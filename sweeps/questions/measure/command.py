@@ -42,9 +42,9 @@ def measure(
     _check(name, path, force)
     part = _measurer()
     began = time.monotonic()
-    found = part.measure(lambda what: print(f"measuring: {what}", file=sys.stderr, flush=True))
+    measured = part.measure(lambda what: print(f"measuring: {what}", file=sys.stderr, flush=True))
     try:
-        text = part.document(found, name, title or part.model(), datetime.now(tz=UTC))
+        text = part.document(measured, name, title or part.model(), datetime.now(tz=UTC))
     except ValueError as error:
         raise LockcrossError(
             f"the figures contradict one another, so nothing was written: {error}; stop what else "
@@ -58,14 +58,14 @@ def measure(
             f"{path}: cannot be written ({error.strerror}); name another file with --output", 1
         ) from None
     table = Table("operation", "figure", "spread", "unit", "meaning", box=None)
-    for operation, one in found.found.items():
-        figures = (f"{one.value:.4g}", f"{one.spread:.2g}", one.unit, one.meaning)
+    for operation, finding in measured.found.items():
+        figures = (f"{finding.value:.4g}", f"{finding.spread:.2g}", finding.unit, finding.meaning)
         table.add_row(operation, *figures)
     console(fold=False).print(table)
-    for why in (*found.notes, *(f"{n} left out: {w}" for n, w in found.left_out.items())):
+    for why in (*measured.notes, *(f"{n} left out: {w}" for n, w in measured.left_out.items())):
         print(why)
     print(f"machine: {path}")
-    print(f"figure: {_draw(name, found)}")
+    print(f"figure: {_draw(name, measured)}")
     print(f"measured in {time.monotonic() - began:.0f} s")
 
 
@@ -88,23 +88,23 @@ def _measurer() -> Any:
     from sweeps.engines import load_engine
     from sweeps.model.engines import ENGINES
 
-    for one in ENGINES:
-        if load_engine(one.label).capabilities().host_machines is not None:
-            return import_module(f"sweeps.engines.{one.family}.measure")
+    for engine in ENGINES:
+        if load_engine(engine.label).capabilities().host_machines is not None:
+            return import_module(f"sweeps.engines.{engine.family}.measure")
     raise LockcrossError("no engine runs on the host itself", exit_code=1)
 
 
-def _draw(name: str, found: Any) -> Path:
+def _draw(name: str, measured: Any) -> Path:
     """The figure's PNG, beside which the SVG lies."""
     from results.draw.painter import write
     from sweeps.questions.measure.figure import draw_measured
 
     bars: dict[str, dict[str, tuple[float, float]]] = {"cycles": {}, "share": {}}
-    for operation, one in found.found.items():
-        if one.unit != "cycles" or one.value > 0:  # the scale of cycles is logarithmic
-            drawn = bars.setdefault(one.unit, {})
-            drawn[operation.replace("_", " ")] = (one.value, one.spread)
-    matrix = {pair: median(values) for pair, values in found.matrix.items()}
-    heading = f"{name}: {found.processor}"
+    for operation, finding in measured.found.items():
+        if finding.unit != "cycles" or finding.value > 0:  # the scale of cycles is logarithmic
+            drawn = bars.setdefault(finding.unit, {})
+            drawn[operation.replace("_", " ")] = (finding.value, finding.spread)
+    matrix = {pair: median(values) for pair, values in measured.matrix.items()}
+    heading = f"{name}: {measured.processor}"
     draw = partial(draw_measured, heading, bars["cycles"], bars["share"], matrix)
     return write(f"measure_{name}", heading, draw, FIGURES)

@@ -67,8 +67,8 @@ def _draw_matrix(figure: Figure, ax: Axes, transfers: Mapping[tuple[int, int], f
     cpus = sorted({cpu for pair in transfers for cpu in pair})
     places = {cpu: place for place, cpu in enumerate(cpus)}
     field = np.full((len(cpus), len(cpus)), np.nan)
-    for (one, other), cycles in transfers.items():
-        field[places[one], places[other]] = field[places[other], places[one]] = cycles
+    for (first, other), cycles in transfers.items():
+        field[places[first], places[other]] = field[places[other], places[first]] = cycles
     image = ax.imshow(field, cmap="viridis", vmin=0)
     if len(cpus) <= _NUMBERED:
         for (row, column), cycles in np.ndenumerate(field):

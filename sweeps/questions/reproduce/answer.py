@@ -108,13 +108,13 @@ class Reproduction:
 
     def pairs(self) -> Iterator[tuple[Row, Row, bool]]:
         """Each pair with an order (the lesser first), and whether ours has the same."""
-        for one, other in itertools.combinations(self.rows, 2):
-            if one.group != other.group or one.ours is None or other.ours is None:
+        for row, other in itertools.combinations(self.rows, 2):
+            if row.group != other.group or row.ours is None or other.ours is None:
                 continue
-            if _clearly_less(one, other):
-                yield one, other, one.ours < other.ours
-            elif _clearly_less(other, one):
-                yield other, one, other.ours < one.ours
+            if _clearly_less(row, other):
+                yield row, other, row.ours < other.ours
+            elif _clearly_less(other, row):
+                yield other, row, other.ours < row.ours
 
     @property
     def statements(self) -> tuple[int, int]:
@@ -155,18 +155,18 @@ class Reproduction:
         return "; ".join(parts) or "nothing to compare"
 
 
-def _clearly_less(one: Row, other: Row) -> bool:
-    a, b = one.published, other.published
+def _clearly_less(row: Row, other: Row) -> bool:
+    a, b = row.published, other.published
     if a is None or b is None or a.high is None or b.low is None:
         return False
-    if one.tolerance is not None or other.tolerance is not None:
+    if row.tolerance is not None or other.tolerance is not None:
         return False
-    if (one.value is None or other.value is None) and not one.group:
+    if (row.value is None or other.value is None) and not row.group:
         return False  # ranges speak of different things, unless they are put into a group
     return b.low > a.high and b.low - a.high > ORDER_MARGIN * abs(a.high)
 
 
-def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
+def rank_correlation(published: Sequence[float], other: Sequence[float]) -> float:
     """Spearman's, equal numbers sharing the middle of their ranks; 0 where one is all ties."""
 
     def ranks(values: Sequence[float]) -> list[float]:
@@ -174,7 +174,7 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
         return [(bisect_left(ordered, x) + 1 + bisect_right(ordered, x)) / 2 for x in values]
 
     try:
-        return correlation(ranks(one), ranks(other))
+        return correlation(ranks(published), ranks(other))
     except StatisticsError:
         return 0.0
 
@@ -243,22 +243,22 @@ def run(
         return runs[name].metrics[metric]
 
     rows = []
-    for one in planned.rows:
+    for plan in planned.rows:
         try:
-            ours = one.ours(look)
+            ours = plan.ours(look)
         except _MissingError as error:
-            rows.append(replace(one.row, missing=str(error)))
+            rows.append(replace(plan.row, missing=str(error)))
         except ZeroDivisionError:
-            rows.append(replace(one.row, missing="a division by zero"))
+            rows.append(replace(plan.row, missing="a division by zero"))
         else:
             shown: dict[str, Any] = {"ours": ours}
-            if ours <= 0 and one.if_not_positive:
-                shown = {"missing": one.if_not_positive, "no_number": True}
-            rows.append(replace(one.row, **shown))
+            if ours <= 0 and plan.if_not_positive:
+                shown = {"missing": plan.if_not_positive, "no_number": True}
+            rows.append(replace(plan.row, **shown))
     result = replace(planned.outline, rows=tuple(rows))
     if keep:
         KEPT.of(result.name).write(store, result)
-        store.set_series(f"{PLAN}/{result.name}", [one.id for one in done])
+        store.set_series(f"{PLAN}/{result.name}", [run.id for run in done])
     return result
 
 
@@ -280,9 +280,9 @@ def digits(number: float | None) -> str:
     return f"{number:,.{places}f}"
 
 
-def table_rows(one: Reproduction) -> list[Row]:
+def table_rows(reproduction: Reproduction) -> list[Row]:
     """The rows of a table: all but the points of curves, which are the figure's."""
-    return [row for row in one.rows if not row.series or row.published or row.missing]
+    return [row for row in reproduction.rows if not row.series or row.published or row.missing]
 
 
 def cells(row: Row) -> tuple[str, str, str, str]:

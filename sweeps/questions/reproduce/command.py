@@ -113,9 +113,9 @@ def _chosen(chosen: Sequence[str], machine: str) -> list[PlannedReproduction]:
 def _list(plans: Sequence[PlannedReproduction], overtakes: bool) -> Rows:
     rows: list[tuple[object, ...]] = []
     for plan in plans:
-        one = plan.outline
-        source, counts = f"{one.document} {one.place}", (len(plan.cells), len(plan.rows))
-        rows.append((one.name, source, one.machine, *counts, one.title))
+        outline = plan.outline
+        source, counts = f"{outline.document} {outline.place}", (len(plan.cells), len(plan.rows))
+        rows.append((outline.name, source, outline.machine, *counts, outline.title))
     if overtakes:
         machines, cells = ", ".join(overtake.MACHINES), f"{len(overtake.known_cells())} or more"
         rows.append((overtake.NAME, "K 6.6.2", machines, cells, "", overtake.TITLE))
@@ -126,11 +126,13 @@ def _list(plans: Sequence[PlannedReproduction], overtakes: bool) -> Rows:
 def _rows(results: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
     """Every row of every reproduction, then the cases of `overtake` with their lead."""
     rows: list[tuple[object, ...]] = []
-    for one in results:
-        for row in table_rows(one):
+    for reproduction in results:
+        for row in table_rows(reproduction):
             published, _, _, held = cells(row)
             ours = row.missing if row.ours is None else row.ours
-            rows.append((one.name, one.unit, row.label, published, ours, row.ratio, held))
+            rows.append(
+                (reproduction.name, reproduction.unit, row.label, published, ours, row.ratio, held)
+            )
     for case in cases:
         place, borders = f"{case.program} {case.machine} {case.kind}", filter(None, case.equal)
         rows.append((overtake.NAME, "lead", place, "", case.lead, None, ", ".join(borders)))
@@ -150,22 +152,35 @@ def _cases(cases: Sequence[Case]) -> Rows:
     return Rows(records, title=f"{title} asymmetric")
 
 
-def print_reproduction(one: Reproduction) -> None:
+def print_reproduction(reproduction: Reproduction) -> None:
     """Prints the rows of one, and its verdict."""
     wide = console(fold=False)
-    title = f"{one.name}: {one.title} ({one.document} {one.place}), {one.unit}"
+    source = f"{reproduction.document} {reproduction.place}"
+    title = f"{reproduction.name}: {reproduction.title} ({source}), {reproduction.unit}"
     wide.print(title, style="italic")
-    rows = [(row.label, *cells(row)) for row in table_rows(one)]
+    rows = [(row.label, *cells(row)) for row in table_rows(reproduction)]
     print_rows(Answer(["", "published", "simulated", "ratio", ""], rows), Form.TABLE)
-    wide.print(f"{one.verdict}\n", style="bold")
+    wide.print(f"{reproduction.verdict}\n", style="bold")
 
 
 def print_summary(results: Sequence[Reproduction]) -> None:
     """Prints the verdicts of all, and their sums."""
-    rows = [(one.name, f"{one.document} {one.place}", one.machine, one.verdict) for one in results]
+    rows = [
+        (
+            reproduction.name,
+            f"{reproduction.document} {reproduction.place}",
+            reproduction.machine,
+            reproduction.verdict,
+        )
+        for reproduction in results
+    ]
     print_rows(Answer(["reproduction", "source", "machine", "verdict"], rows), Form.TABLE)
     if len(results) > 1:
-        agreeing, pairs = map(sum, zip(*(one.order for one in results), strict=True))
-        holding, statements = map(sum, zip(*(one.statements for one in results), strict=True))
+        agreeing, pairs = map(
+            sum, zip(*(reproduction.order for reproduction in results), strict=True)
+        )
+        holding, statements = map(
+            sum, zip(*(reproduction.statements for reproduction in results), strict=True)
+        )
         sums = f"order {agreeing} of {pairs} pairs; {holding} of {statements} statements hold"
         console(fold=False).print(f"together: {sums}", style="bold")

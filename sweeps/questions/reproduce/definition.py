@@ -228,10 +228,11 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
         plan = plan.model_copy(update={"machine": machine})
     cells: dict[str, Cell] = {}
     metrics: dict[str, str] = {}  # what a cell's plain name stands for
-    for one in itertools.chain.from_iterable(cell.points() for cell in plan.cell):
-        if one.name in cells or one.name in CLOCK:
-            raise ValueError(f"cell {one.name!r} is given twice, or is a name of the clock")
-        cells[one.name], metrics[one.name] = _cell(plan, one), one.metric
+    for planned in itertools.chain.from_iterable(cell.points() for cell in plan.cell):
+        name_of = planned.name
+        if name_of in cells or name_of in CLOCK:
+            raise ValueError(f"cell {name_of!r} is given twice, or is a name of the clock")
+        cells[name_of], metrics[name_of] = _cell(plan, planned), planned.metric
     rows = [_row(plan, point, metrics) for row in plan.row for point in row.points()]
     if plan.macro:
         cells |= macro_cells(plan.macro, plan.machine)
@@ -243,25 +244,24 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
     return PlannedReproduction(outline, cells, tuple(rows))
 
 
-def _cell(plan: Definition, one: CellPlan) -> Cell:
+def _cell(plan: Definition, point: CellPlan) -> Cell:
     # What is written in digits is a number, such as "{percent}e-2".
-    given = {key: read_value(str(value)) for key, value in one.parameters.items()}
-    cell = cell_on(
-        one.machine or plan.machine, one.lock, one.workload, with_defaults(one.workload, given),
-        one.isa, threads=int(one.threads), cores=None if one.cores is None else int(one.cores),
-        cancel_latency=one.cancel_latency,
-    )  # fmt: skip
+    given = {key: read_value(str(value)) for key, value in point.parameters.items()}
+    parameters, machine = with_defaults(point.workload, given), point.machine or plan.machine
+    on = {"cores": None if point.cores is None else int(point.cores), "threads": int(point.threads)}
+    on["cancel_latency"] = point.cancel_latency
+    cell = cell_on(machine, point.lock, point.workload, parameters, point.isa, **on)
     if why := invalid_reason(cell) or unsupported_reason(cell):
-        raise ValueError(f"cell {one.name}: {why}")
+        raise ValueError(f"cell {point.name}: {why}")
     return cell
 
 
-def _row(plan: Definition, one: RowPlan, metrics: Mapping[str, str]) -> PlannedRow:
-    label, expression = in_words(one.label), one.ours
+def _row(plan: Definition, row: RowPlan, metrics: Mapping[str, str]) -> PlannedRow:
+    label, expression = in_words(row.label), row.ours
     try:
-        published = one.published.look_up(plan.document) if one.published else None
+        published = row.published.look_up(plan.document) if row.published else None
     except (KeyError, LockcrossError) as error:
-        raise ValueError(f"row {one.label!r}: {error}") from None
+        raise ValueError(f"row {row.label!r}: {error}") from None
 
     def known(name: str, part: str) -> float:
         if name not in metrics and (name not in CLOCK or part):
@@ -273,5 +273,5 @@ def _row(plan: Definition, one: RowPlan, metrics: Mapping[str, str]) -> PlannedR
 
     with suppress(ZeroDivisionError):
         evaluate(expression, known)
-    texts = (one.series, one.x, one.group, one.note)
-    return PlannedRow(Row(label, published, None, one.tolerance, *texts), ours)
+    texts = (row.series, row.x, row.group, row.note)
+    return PlannedRow(Row(label, published, None, row.tolerance, *texts), ours)

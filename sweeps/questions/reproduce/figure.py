@@ -20,24 +20,24 @@ _LONG_AXIS = 20  # numbers over more than this ratio stand on a logarithmic axis
 _PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 
 
-def draw_reproduction(found: Reproduction) -> Figure:
+def draw_reproduction(reproduction: Reproduction) -> Figure:
     """The figure of one. Raises NoDataError where nothing of it can be drawn."""
-    curves = [row for row in found.rows if row.series and row.ours is not None]
-    pairs = [row for row in found.rows if row.value is not None and row.ours is not None]
-    if not found.plot.kind or not (curves or pairs):
-        raise NoDataError(f"reproduction {found.name} has nothing to draw")
+    curves = [row for row in reproduction.rows if row.series and row.ours is not None]
+    pairs = [row for row in reproduction.rows if row.value is not None and row.ours is not None]
+    if not reproduction.plot.kind or not (curves or pairs):
+        raise NoDataError(f"reproduction {reproduction.name} has nothing to draw")
     height = 4.2 if curves else 1.2 + 0.42 * len(pairs)
     figure = Figure(figsize=(8.2, height), layout="constrained")
     ax = figure.subplots()
     if curves:
-        (_draw_lines if found.plot.kind == "lines" else _draw_bars)(ax, curves, found)
+        (_draw_lines if reproduction.plot.kind == "lines" else _draw_bars)(ax, curves, reproduction)
     else:
-        _draw_pairs(ax, pairs, found)
+        _draw_pairs(ax, pairs, reproduction)
     return figure
 
 
 def _series(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    return {row.series: [one for one in rows if one.series == row.series] for row in rows}
+    return {row.series: [other for other in rows if other.series == row.series] for row in rows}
 
 
 def _colour(label: str, others: list[str]) -> str:
@@ -50,7 +50,7 @@ def _colour(label: str, others: list[str]) -> str:
     return _CYCLE[others.index(lock) % len(_CYCLE)]
 
 
-def _draw_pairs(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
+def _draw_pairs(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
     """Two bars a row: published, ours."""
     places = np.arange(len(rows))
     for at, values, colour, hatch, label in (
@@ -63,14 +63,14 @@ def _draw_pairs(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
         )  # fmt: skip
     ax.set_yticks(places, [row.label for row in rows])
     ax.invert_yaxis()
-    ax.set_xlabel(found.plot.y)
-    if found.plot.log:
+    ax.set_xlabel(reproduction.plot.y)
+    if reproduction.plot.log:
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter(_PLAIN)
     ax.legend(loc="best", frameon=False)
 
 
-def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
+def _draw_lines(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
     """A line a series over numbers; published numbers, where there are any, as hollow marks."""
     others: list[str] = []
     for index, (label, points) in enumerate(_series(rows).items()):
@@ -78,7 +78,7 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
         colour, marker = _colour(label, others), _MARKERS[index % len(_MARKERS)]
         x = [float(row.x) for row in points]
         # Nowhere, if the axis is logarithmic and the number 0.
-        heights = [row.ours or (nan if found.plot.log else 0.0) for row in points]
+        heights = [row.ours or (nan if reproduction.plot.log else 0.0) for row in points]
         ax.plot(
             x, heights, color=colour,
             linestyle="-" if plain else "--", marker=marker, markersize=4, linewidth=1.3,
@@ -97,11 +97,11 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
     if min(numbers) > 0 and max(numbers) / min(numbers) > _LONG_AXIS:
         ax.set_xscale("log", base=2)
         ax.xaxis.set_major_formatter(_PLAIN)  # a scale brings its own
-    _finish(ax, found)
-    ax.set_xlabel(found.plot.x)
+    _finish(ax, reproduction)
+    ax.set_xlabel(reproduction.plot.x)
 
 
-def _draw_bars(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
+def _draw_bars(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
     """A group of bars a place, a bar a series; what was published there as black marks."""
     places = list(dict.fromkeys(row.x for row in rows))
     series = _series(rows)
@@ -121,24 +121,25 @@ def _draw_bars(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
                 ax.plot([x], [mark.value], marker="D", color="black", markersize=5, ls="none")
             elif mark.low is not None and mark.high is not None:
                 ax.plot([x, x], [mark.low, mark.high], marker="_", color="black", linewidth=1.5)
-            if found.plot.low is not None and (row.ours or 0.0) < found.plot.low:
-                ax.annotate(
-                    f"{row.ours:.0f}", (x, found.plot.low), xytext=(0, 3), fontsize=7, rotation=90,
-                    textcoords="offset points", ha="center", va="bottom",
-                )  # fmt: skip
+            if reproduction.plot.low is not None and (row.ours or 0.0) < reproduction.plot.low:
+                cut = (x, reproduction.plot.low)
+                number = ax.annotate(
+                    f"{row.ours:.0f}", cut, (0, 3), textcoords="offset points", fontsize=7
+                )
+                number.set(rotation=90, ha="center", va="bottom")
     ax.axhline(0, color="black", linewidth=0.8)
     ax.set_xticks(range(len(places)), places, rotation=20 if len(places) > 5 else 0)
-    _finish(ax, found)
+    _finish(ax, reproduction)
 
 
-def _finish(ax: Axes, found: Reproduction) -> None:
-    ax.set_ylabel(found.plot.y)
-    if found.plot.log:
+def _finish(ax: Axes, reproduction: Reproduction) -> None:
+    ax.set_ylabel(reproduction.plot.y)
+    if reproduction.plot.log:
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(_PLAIN)
         low, high = ax.get_ylim()
         # A narrow axis has too few powers of ten to be read by them alone.
         ax.yaxis.set_minor_formatter(_PLAIN if high < 30 * low else NullFormatter())
-    if found.plot.low is not None:
-        ax.set_ylim(bottom=found.plot.low)
+    if reproduction.plot.low is not None:
+        ax.set_ylim(bottom=reproduction.plot.low)
     ax.legend(loc="best", frameon=False, fontsize=8, ncols=2)

@@ -147,14 +147,16 @@ class Place:
         """The run that says what a cancellation takes."""
         return macro.transition_cell(self.machine, self.label(LOCKS[0]))
 
-    def border(self, axis: str, found: Crossover) -> Border:
+    def border(self, axis: str, crossover: Crossover) -> Border:
         """What a search along an axis found, as a source would give it."""
         access, own = self.access(axis), self.own(axis)
-        low, high = found.low + access, found.high + access
-        if not found.crossings:
-            always = {"a_always": LOCKS[0], "b_always": LOCKS[1]}.get(found.verdict, "both alike")
+        low, high = crossover.low + access, crossover.high + access
+        if not crossover.crossings:
+            always = {"a_always": LOCKS[0], "b_always": LOCKS[1]}.get(
+                crossover.verdict, "both alike"
+            )
             return Border(axis, own, None, always, low, high)
-        first = found.crossings[0]
+        first = crossover.crossings[0]
         above = LOCKS[1] if first.below == LOCKS[0] else LOCKS[0]
         return Border(axis, own, float(first.value) + access, above, low, high)
 
@@ -224,14 +226,14 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
         for place in places()
         for axis in place.axes
     }
-    found, cases = find_all(evaluate, searches), []
+    crossovers, cases = find_all(evaluate, searches), []
     for place in places():
         cells = place.cells()
         *costs, floor = (
             cost(place, cell, run) for cell, run in zip(cells, run_all(cells), strict=True)
         )
-        tasuki, reservation, asymmetric = (float(one - floor) for one in costs)
-        borders = tuple(place.border(axis, found[place, axis]) for axis in place.axes)
+        tasuki, reservation, asymmetric = (float(cost - floor) for cost in costs)
+        borders = tuple(place.border(axis, crossovers[place, axis]) for axis in place.axes)
         where = (place.program, place.machine, place.kind)
         cases.append(Case(*where, tasuki, reservation, asymmetric, borders))
     return cases, ids

@@ -11,35 +11,36 @@ from sweeps.search.found import PLAN
 
 def figures(connection: sqlite3.Connection, _: References) -> Iterator[Drawing]:
     """One of each reproduction that has any."""
-    for one in answer.load(connection):
-        if one.plot.kind:
+    for reproduction in answer.load(connection):
+        if reproduction.plot.kind:
             yield Drawing(
-                f"reproduction_{one.name}", "published", one.title,
-                f"{__package__}.figure.draw_reproduction", one, said=True,
+                f"reproduction_{reproduction.name}", "published", reproduction.title,
+                f"{__package__}.figure.draw_reproduction", reproduction, said=True,
             )  # fmt: skip
 
 
 def part(connection: sqlite3.Connection, _: References, drawn: Collection[Drawing]) -> Part | None:
     """Every reproduction, and when asymmetric locks overtake reservation locks. Without a study of
     its own they come first on the page."""
-    by_name = {one.name: one for one in drawn}
-    found = [
+    by_name = {drawing.name: drawing for drawing in drawn}
+    reproductions = [
         {
-            "found": one,
-            "rows": [(row, answer.cells(row)) for row in answer.table_rows(one)],
-            "figure": by_name.get(f"reproduction_{one.name}"),
+            "found": reproduction,
+            "rows": [(row, answer.cells(row)) for row in answer.table_rows(reproduction)],
+            "figure": by_name.get(f"reproduction_{reproduction.name}"),
         }
-        for one in answer.load(connection)
+        for reproduction in answer.load(connection)
     ]
     cases = overtake.load(connection)
-    if not (found or cases):
+    if not (reproductions or cases):
         return None
     early = PLAN.optional(connection) is None
     published = Section("published", "The published numbers", early=early)
     overtaken = "When asymmetric locks overtake reservation locks"
     return Part(
-        [published] * bool(found) + [Section("overtake", overtaken, early=early)] * bool(cases),
-        {"reproductions": found, "overtake": cases, "overtake_axes": overtake.AXES},
+        [published] * bool(reproductions)
+        + [Section("overtake", overtaken, early=early)] * bool(cases),
+        {"reproductions": reproductions, "overtake": cases, "overtake_axes": overtake.AXES},
         title="Published and simulated numbers",
     )
 

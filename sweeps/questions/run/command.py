@@ -247,7 +247,7 @@ def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
 
     label = load_engine(engine).capabilities().events
     if not label:
-        able = [one.label for one in ENGINES if load_engine(one.label).capabilities().events]
+        able = [entry.label for entry in ENGINES if load_engine(entry.label).capabilities().events]
         raise LockcrossError(f"--events: engine {engine} records no events; {', '.join(able)} does")
     if db is not None:
         raise LockcrossError(
@@ -300,11 +300,13 @@ def calibrate(
     from sweeps.search.calibrate import calibrate as measure
 
     machine = machine_named(machine)
-    known = [(name, one) for name in load_machine(machine).isas for one in ISAS[name].flavours]
+    known = [
+        (name, atomic) for name in load_machine(machine).isas for atomic in ISAS[name].flavours
+    ]
     settings = [
-        Setting(machine, name, one, **axes)
-        for name, one in known
-        if isa in (None, name) and flavour in (None, one)
+        Setting(machine, name, atomic, **axes)
+        for name, atomic in known
+        if isa in (None, name) and flavour in (None, atomic)
     ]
     if not settings:
         raise LockcrossError(
@@ -314,7 +316,7 @@ def calibrate(
     with Store(db) as store, Bar() as progress:
         runner = Runner(store, jobs, progress, options.served(no_server))
         measured = measure(runner, store, settings)
-    names = [f"{one.isa} {one.flavour}" for one in settings]
+    names = [f"{setting.isa} {setting.flavour}" for setting in settings]
     rows = [
         {"operation": op}
         | {name: whole(records[op].cycles) for name, records in zip(names, measured, strict=True)}

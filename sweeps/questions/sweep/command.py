@@ -138,8 +138,13 @@ def build(
 
     possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
     built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
-    labels = {one: LockLabel.of(one.lock, one.variant, one.fence) for one in built}
-    rows = [(built[one].digest[:12], one.workload, labels[one], one.flavour) for one in built]
+    labels = {
+        program: LockLabel.of(program.lock, program.variant, program.fence) for program in built
+    }
+    rows = [
+        (built[program].digest[:12], program.workload, labels[program], program.flavour)
+        for program in built
+    ]
     print_rows(Answer(["program", "workload", "lock", "flavour"], rows), form)
 
 

@@ -333,12 +333,12 @@ def _change(contest: Sequence[Compared]) -> WinnerChange | None:
     here = min(contest, key=lambda c: (c.reference, c.cell.label))
     there = min(contest, key=lambda c: (c.candidate, c.reference, c.cell.label))
     if any(
-        one.reference - here.reference <= max(here.spread, one.spread)
-        for one in contest
-        if one.candidate == there.candidate
+        compared.reference - here.reference <= max(here.spread, compared.spread)
+        for compared in contest
+        if compared.candidate == there.candidate
     ):
         return None
-    second = min(one.reference for one in contest if one is not here)
+    second = min(compared.reference for compared in contest if compared is not here)
     loss, lead = (cost / here.reference - 1 for cost in (there.reference, second))
     return WinnerChange(setting_words(here.cell), here.cell.label, there.cell.label, loss, lead)
 

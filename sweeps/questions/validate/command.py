@@ -78,8 +78,8 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
 
     definition = validation.load_validation(against or VALIDATIONS.names()[0])
     chosen = validation.chosen_sets(definition, sets or [])
-    for one in chosen:  # reports a missing engine before it creates a database
-        for cell in validation.cells_of(one, machine, seeds):
+    for judged in chosen:  # reports a missing engine before it creates a database
+        for cell in validation.cells_of(judged, machine, seeds):
             load_engine(cell.engine).version(cell.isa)
     if described := validation.host_machine(chosen, machine):
         print(f"machine {described} describes this host", file=sys.stderr)
@@ -88,7 +88,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
             runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
             validation.run(definition, chosen, store, runner, machine, seeds, latencies)
         print_parts(form, *validation_parts(store.connection))
-        missed = newly_missed(store.connection, {one.name for one in chosen}, latencies)
+        missed = newly_missed(store.connection, {judged.name for judged in chosen}, latencies)
     for what in missed:
         print(f"newly missed: {what}", file=sys.stderr)
     if missed:

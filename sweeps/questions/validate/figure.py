@@ -40,9 +40,9 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
     """Error against the reference's cost, a point for each cell. Raises NoDataError."""
     cells = Stored(connection).compared()
     places: dict[tuple[str, str], SetSummary] = {}
-    for one in summarize(connection):
-        if one.cells:
-            places.setdefault((one.set, one.reference), one)
+    for summary in summarize(connection):
+        if summary.cells:
+            places.setdefault((summary.set, summary.reference), summary)
     if not places:
         raise NoDataError("the database holds no validation; run ./lockcross validate")
     figure, axes = panels(len(places), 3, (3.9, 3.5), (0.3, 0.9))
@@ -73,7 +73,9 @@ def _draw_set(ax: Axes, cells: Sequence[Compared], of: SetSummary) -> None:
     ax.set_xlabel(f"cycles per pair on {reference}")
     ax.set_ylabel(f"{candidate} against {reference}")
     ax.set(xscale="log", yscale="log")
-    reach = max(_REACH, *(max(1 + one.error, 1 / (1 + one.error)) * 1.15 for one in cells))
+    reach = max(
+        _REACH, *(max(1 + compared.error, 1 / (1 + compared.error)) * 1.15 for compared in cells)
+    )
     ax.set_ylim(1 / reach, reach)
     costs = sorted(cell.reference for cell in cells)
     wide = costs[-1] / costs[0]
@@ -117,13 +119,15 @@ def draw_latency(connection: sqlite3.Connection) -> Figure:
     every = sweeps(connection)
     if not every:
         raise NoDataError("the database holds no latency sweeps; run ./lockcross validate")
-    models = sorted({engines.entry(one.engine).label for one in every}, key=engines.order)
-    ops = [op for op in OPS if any(one.op == op for one in every)]
-    titles = {one.isa: isa_title(connection, one.isa) for one in every}
+    models = sorted({engines.entry(sweep.engine).label for sweep in every}, key=engines.order)
+    ops = [op for op in OPS if any(sweep.op == op for sweep in every)]
+    titles = {sweep.isa: isa_title(connection, sweep.isa) for sweep in every}
     figure, axes = panels(len(ops) * len(models), len(models), (4.3, 3.9))
     for place, ax in enumerate(axes):
         op, model = ops[place // len(models)], models[place % len(models)]
-        shown = [one for one in every if (one.op, engines.entry(one.engine).label) == (op, model)]
+        shown = [
+            sweep for sweep in every if (sweep.op, engines.entry(sweep.engine).label) == (op, model)
+        ]
         if shown:
             ax.set_title(f"{engines.title(model)}: {OPS[op]}")
             _draw_sweeps(ax, shown, titles)
@@ -137,26 +141,28 @@ def _draw_sweeps(ax: Axes, shown: Sequence[Sweep], titles: dict[str, str]) -> No
     ax.set_xlabel("set latency (cycles)")
     ax.set_ylabel("measured latency (cycles)")
     ax.grid(True, color="#eeeeee", linewidth=0.6)
-    furthest = max(x for one in shown for x, _ in one.points)
+    furthest = max(x for sweep in shown for x, _ in sweep.points)
     ax.plot([0, furthest], [0, furthest], color="#888888", linewidth=1, label="slope 1")
     drawn: Counter[str] = Counter()
-    several = len({one.machine for one in shown}) > 1
-    alike = Counter((one.flavour, one.machine, one.mechanism) for one in shown)
-    for one in shown:
-        colour, marker = FLAVOUR_LOOKS[one.flavour]
-        number = drawn[one.flavour]
-        drawn[one.flavour] += 1
-        xs, ys = zip(*one.points, strict=True)
-        words = f"{isa_words(titles[one.isa], one.flavour)}, "
-        words += f"{one.machine}, " * several + one.mechanism
-        if alike[one.flavour, one.machine, one.mechanism] > 1:  # which model and variant it is
-            words += f" ({one.engine.partition('/')[2]})"
+    several = len({sweep.machine for sweep in shown}) > 1
+    alike = Counter((sweep.flavour, sweep.machine, sweep.mechanism) for sweep in shown)
+    for sweep in shown:
+        colour, marker = FLAVOUR_LOOKS[sweep.flavour]
+        number = drawn[sweep.flavour]
+        drawn[sweep.flavour] += 1
+        xs, ys = zip(*sweep.points, strict=True)
+        words = f"{isa_words(titles[sweep.isa], sweep.flavour)}, "
+        words += f"{sweep.machine}, " * several + sweep.mechanism
+        if (
+            alike[sweep.flavour, sweep.machine, sweep.mechanism] > 1
+        ):  # which model and variant it is
+            words += f" ({sweep.engine.partition('/')[2]})"
         ax.plot(
             xs, ys, _LINES[number % len(_LINES)], color=colour, marker=marker, markersize=4.5,
             markerfacecolor="white" if number else colour, linewidth=1.4,
-            label=f"{words}: {one.words()}",
+            label=f"{words}: {sweep.words()}",
         )  # fmt: skip
-    highest = max(y for one in shown for _, y in one.points)
+    highest = max(y for sweep in shown for _, y in sweep.points)
     # Each sweep takes a line of the key, which stands above the lines.
     ax.set_ylim(0, max(highest, furthest) * (1.1 + 0.085 * (len(shown) + 1)))
     ax.legend(loc="upper left", frameon=False, fontsize=7.5)

@@ -183,11 +183,11 @@ def slope_checks(connection: sqlite3.Connection) -> list[SlopeCheck]:
     ]
 
 
-def agreements(found: Sequence[Sweep]) -> list[Agreement]:
+def agreements(swept: Sequence[Sweep]) -> list[Agreement]:
     """Each two mechanisms that serve the same operation of the same core model and machine."""
     return [
         Agreement(first, second)
-        for first, second in itertools.combinations(found, 2)
+        for first, second in itertools.combinations(swept, 2)
         if first.place == second.place and first.mechanism != second.mechanism
         and engines.entry(first.engine).label == engines.entry(second.engine).label
     ]  # fmt: skip
@@ -197,7 +197,7 @@ def regions(connection: sqlite3.Connection) -> list[Region]:
     """The methods of finding the region of interest side by side, from the series `roi/...`."""
     # (ISA, engine, workload in words) -> method -> (pairs, cycles per pair, cycles of the whole
     # run) of each run that ended well
-    found: dict[tuple[str, str, str], dict[str, list[tuple[float, float, float]]]] = {}
+    by_place: dict[tuple[str, str, str], dict[str, list[tuple[float, float, float]]]] = {}
     for pairs, cost, total, *columns in connection.execute(
         f"SELECT pairs.value, cycles_per_pair, total.value, {selected(connection)} "
         "FROM series JOIN runs ON runs.id = series.run_id AND status = 'ok' "
@@ -208,10 +208,10 @@ def regions(connection: sqlite3.Connection) -> list[Region]:
         cell = read_cell(columns)
         engine = engines.entry(cell.engine).label
         words = f"{cell.label.words()}, {cell.workload}, {cell.flavour}"
-        methods = found.setdefault((cell.isa, engine, words), {})
+        methods = by_place.setdefault((cell.isa, engine, words), {})
         methods.setdefault(cell.engine.removeprefix(f"{engine}/"), []).append((pairs, cost, total))
     regions = []
-    for key, methods in found.items():
+    for key, methods in by_place.items():
         costs = {method: max(runs, key=itemgetter(0))[1] for method, runs in methods.items()}
         for runs in methods.values():
             short, _, least = min(runs, key=itemgetter(0))

@@ -18,7 +18,9 @@ _VALIDATION = "validation"
 
 def of_latency(others: References) -> Source:
     """Where the latency sweeps come from."""
-    with_them = (one for one in others.validations if latency.sweeps(one.connection))
+    with_them = (
+        validation for validation in others.validations if latency.sweeps(validation.connection)
+    )
     return next(with_them, others.validations[0])
 
 
@@ -52,17 +54,17 @@ def _figure(source: Source, place: int) -> str:
 
 def part(_: sqlite3.Connection, others: References, drawn: Collection[Drawing]) -> Part:
     """Each validation, and the latency mechanisms."""
-    by_name = {one.name: one for one in drawn}
+    by_name = {drawing.name: drawing for drawing in drawn}
     validations = []
     for place, source in enumerate(others.validations):
         if sets := summarize(source.connection):
-            titles = {one.isa: isa_title(source.connection, one.isa) for one in sets}
+            titles = {summary.isa: isa_title(source.connection, summary.isa) for summary in sets}
             machines = source.connection.execute(
                 "SELECT DISTINCT machines.title FROM series JOIN runs ON runs.id = series.run_id "
                 "JOIN machines ON machines.name = runs.machine "
                 "WHERE series.name GLOB 'validation/*' ORDER BY machines.name"
             )
-            against = dict.fromkeys(engines.entry(one.reference).title for one in sets)
+            against = dict.fromkeys(engines.entry(summary.reference).title for summary in sets)
             validations.append({
                 "sets": sets, "speeds": speeds(source.connection),
                 "isas": titles | {ALL_ISAS: ALL_ISAS}, "machines": [title for (title,) in machines],
@@ -71,10 +73,10 @@ def part(_: sqlite3.Connection, others: References, drawn: Collection[Drawing]) 
             })  # fmt: skip
     source, mechanisms = of_latency(others), dict[str, Any]()
     sweeps, regions = latency.sweeps(source.connection), latency.regions(source.connection)
-    if isas := {one.isa for one in sweeps} | {one.isa for one in regions}:
+    if isas := {measured.isa for measured in sweeps} | {measured.isa for measured in regions}:
         mechanisms = {
             "sweeps": sweeps, "agreements": latency.agreements(sweeps), "regions": regions,
-            "methods": sorted({method for one in regions for method in one.costs}),
+            "methods": sorted({method for region in regions for method in region.costs}),
             "isas": {name: isa_title(source.connection, name) for name in isas},
             "slopes": latency.slope_checks(source.connection),
         }  # fmt: skip

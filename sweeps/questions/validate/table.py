@@ -23,32 +23,37 @@ def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
         yield "The database holds no validation; ./lockcross validate makes one."
         return
     yield _errors(summaries)
-    for one in summaries:
-        if lines := _findings(one):
-            title = f"{one.title}, {engines.title(one.reference)}, {one.isa}"
+    for summary in summaries:
+        if lines := _findings(summary):
+            title = f"{summary.title}, {engines.title(summary.reference)}, {summary.isa}"
             yield "\n".join([title, *lines])
     if checks := slope_checks(connection):
         yield _slopes(checks)
     names = ("engine", "runs", "instructions/s", "cells/hour")
     speed = [
-        (engines.title(one.engine), one.runs, one.instructions_per_s, one.cells_per_hour)
-        for one in speeds(connection)
+        (
+            engines.title(measured.engine),
+            measured.runs,
+            measured.instructions_per_s,
+            measured.cells_per_hour,
+        )
+        for measured in speeds(connection)
     ]
     records = [dict(zip(names, row, strict=True)) for row in speed]
     shown = plain(*names[:2]) | {name: f"{{{name}:,.0f}}" for name in names[2:]}
     yield Rows(records, shown, "Speed of one process over these runs", _CENTRED)
 
 
-def verdict(one: SetSummary) -> str:
+def verdict(summary: SetSummary) -> str:
     """Met, missed, missed as is known, no bar, or nothing that could be compared."""
-    if not one.cells:
+    if not summary.cells:
         return "no cells"
-    return _KNOWN if one.met is False and not one.newly_missed else VERDICTS[one.met]
+    return _KNOWN if summary.met is False and not summary.newly_missed else VERDICTS[summary.met]
 
 
-def why_missed(one: SetSummary) -> str:
+def why_missed(summary: SetSummary) -> str:
     """What is known of a missed bar; empty where none is missed."""
-    return one.bars.missed if one.met is False else ""
+    return summary.bars.missed if summary.met is False else ""
 
 
 def percent(value: float | None, bar: float | None = None) -> str:
@@ -69,14 +74,16 @@ def newly_missed(
     """The bars that are missed and not known to be, of these sets and with `latencies` of slopes,
     each with its set and ISA."""
     bars = [
-        f"{one.set}, {one.isa}: {bar}"
-        for one in summarize(connection)
-        for bar in one.newly_missed
-        if one.set in sets
+        f"{summary.set}, {summary.isa}: {bar}"
+        for summary in summarize(connection)
+        for bar in summary.newly_missed
+        if summary.set in sets
     ]
     checks = slope_checks(connection) if latencies else []
     lines = [check.reference for check in checks if not check.met]
-    return bars + [f"{one.engine}, {one.isa} {one.flavour}: the slope of {one.op}" for one in lines]
+    return bars + [
+        f"{line.engine}, {line.isa} {line.flavour}: the slope of {line.op}" for line in lines
+    ]
 
 
 def error_rows(rows: Sequence[Row]) -> Rows:
@@ -93,11 +100,11 @@ def error_rows(rows: Sequence[Row]) -> Rows:
     ]  # fmt: skip
     shown: dict[str, Any] = {
         **plain("reference", "machine", "work", "locks", "cells"),
-        "median error": lambda one: percent(one["median error"]),
+        "median error": lambda row: percent(row["median error"]),
         "measured over predicted": "{least over predicted:.2f} to {most over predicted:.2f}",
         "order right": "{order right} of {pairs}",
-        "decisive lead": lambda one: (
-            "no lead" if one["decisive lead"] is None else f"{100 * one['decisive lead']:g} %"
+        "decisive lead": lambda row: (
+            "no lead" if row["decisive lead"] is None else f"{100 * row['decisive lead']:g} %"
         ),
     }
     return Rows(records, shown, "How far the embedded engine was off", _CENTRED)
@@ -106,17 +113,17 @@ def error_rows(rows: Sequence[Row]) -> Rows:
 def _errors(summaries: list[SetSummary]) -> Rows:
     records = [
         {
-            "set": one.title, "ISA": one.isa, "cells": one.cells, "mean": one.mean_error,
-            "worst": one.worst_error, "order": one.order_share, "pairs": one.order_pairs,
-            "bars": verdict(one),
+            "set": summary.title, "ISA": summary.isa, "cells": summary.cells,
+            "mean": summary.mean_error, "worst": summary.worst_error,
+            "order": summary.order_share, "pairs": summary.order_pairs, "bars": verdict(summary),
         }
-        for one in summaries
+        for summary in summaries
     ]  # fmt: skip
     shown: dict[str, Any] = {
         **plain("set", "ISA", "cells"),
-        "mean": lambda one: percent(one["mean"]),
-        "worst": lambda one: percent(one["worst"]),
-        "order": lambda one: f"{percent(one['order'])} of {one['pairs']}" if one["pairs"] else "",
+        "mean": lambda row: percent(row["mean"]),
+        "worst": lambda row: percent(row["worst"]),
+        "order": lambda row: f"{percent(row['order'])} of {row['pairs']}" if row["pairs"] else "",
         **plain("bars"),
     }
     heads: dict[str, Any] = {"set": {"overflow": "fold", "min_width": 20}, "bars": {"min_width": 6}}
@@ -124,31 +131,33 @@ def _errors(summaries: list[SetSummary]) -> Rows:
     return Rows(records, shown, title, _CENTRED, heads)
 
 
-def _findings(one: SetSummary) -> list[str]:
+def _findings(summary: SetSummary) -> list[str]:
     """What is to be said of a set: its bars, those that are missed, and what was found in it."""
     bars = {
-        "mean at most": one.bars.mean,
-        "worst at most": one.bars.worst,
-        "order at least": one.bars.order,
-        "the same winner where its lead is above": one.bars.lead,
+        "mean at most": summary.bars.mean,
+        "worst at most": summary.bars.worst,
+        "order at least": summary.bars.order,
+        "the same winner where its lead is above": summary.bars.lead,
     }
-    missed = one.missed_bars if one.met is False else ()
+    missed = summary.missed_bars if summary.met is False else ()
     told = {
         "bars": ", ".join(f"{words} {percent(x)}" for words, x in bars.items() if x is not None),
-        "newly missed": ", ".join(one.newly_missed),
-        "known to be missed": ", ".join(bar for bar in missed if bar in one.known),
-        "why it is missed": why_missed(one),
-        "worst": one.worst_cell,
+        "newly missed": ", ".join(summary.newly_missed),
+        "known to be missed": ", ".join(bar for bar in missed if bar in summary.known),
+        "why it is missed": why_missed(summary),
+        "worst": summary.worst_cell,
     }
     lines = [f"  {what}: {words}" for what, words in told.items() if words]
-    for reason, cells in list(one.left_out.items())[:_SHOWN]:
+    for reason, cells in list(summary.left_out.items())[:_SHOWN]:
         lines.append(f"  left out, {len(cells)} cells: {reason}")
-    if one.contests:
-        lines.append(f"  winner changes in {len(one.winner_changes)} of {one.contests} settings")
+    if summary.contests:
+        lines.append(
+            f"  winner changes in {len(summary.winner_changes)} of {summary.contests} settings"
+        )
     return lines + [
         f"  winner: {change.reference.words()} on the reference, {change.candidate.words()} on the "
         f"candidate ({100 * change.loss:.1f} % dearer on the reference): {change.setting}"
-        for change in one.winner_changes[:_SHOWN]
+        for change in summary.winner_changes[:_SHOWN]
     ]
 
 
@@ -169,6 +178,6 @@ def _slopes(checks: list[SlopeCheck]) -> Rows:
             "bar": VERDICTS[all(check.met for check in some)],
         })  # fmt: skip
     shown: dict[str, Any] = dict(plain(*records[0]))
-    shown["furthest apart"] = lambda one: percent(one["furthest apart"], checks[0].bar)
+    shown["furthest apart"] = lambda row: percent(row["furthest apart"], checks[0].bar)
     title = "Slope of measured over set latency, the candidate's against the reference's"
     return Rows(records, shown, title, _CENTRED)

@@ -73,14 +73,14 @@ class Definition(Document):
     @model_validator(mode="after")
     def _known(self) -> Self:
         machines = self.mechanisms.machines if self.mechanisms else {}
-        for engine in (self.candidate, *(one.reference for one in self.set), *machines):
+        for engine in (self.candidate, *(judged.reference for judged in self.set), *machines):
             try:
                 load_engine(engine)
             except LockcrossError as error:
                 raise ValueError(error.message) from None
-        if unknown := [one for one in machines.values() if one not in machine_names()]:
+        if unknown := [machine for machine in machines.values() if machine not in machine_names()]:
             raise ValueError(f"mechanisms.machines: {unknown[0]!r} is unknown")
-        if len({one.name for one in self.set}) != len(self.set):
+        if len({judged.name for judged in self.set}) != len(self.set):
             raise ValueError("set: two sets have one name")
         return self
 
@@ -95,10 +95,10 @@ def load_validation(name: str) -> Definition:
 
 def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
     """The sets of these names, all for none. Raises LockcrossError for an unknown one."""
-    known = [one.name for one in definition.set]
+    known = [judged.name for judged in definition.set]
     if unknown := [name for name in wanted if name not in known]:
         raise LockcrossError(f"set {unknown[0]!r} is unknown; known are {', '.join(known)}")
-    return [one for one in definition.set if one.name in (wanted or known)]
+    return [judged for judged in definition.set if judged.name in (wanted or known)]
 
 
 def host_machine(sets: Sequence[Set], machine: str = "") -> str:
@@ -107,7 +107,7 @@ def host_machine(sets: Sequence[Set], machine: str = "") -> str:
 
     Raises LockcrossError when none does, or not `machine`.
     """
-    machines = (load_engine(one.reference).capabilities().host_machines for one in sets)
+    machines = (load_engine(judged.reference).capabilities().host_machines for judged in sets)
     on_host = next((some for some in machines if some is not None), None)
     if on_host is None:
         return ""
@@ -118,18 +118,18 @@ def host_machine(sets: Sequence[Set], machine: str = "") -> str:
     return machine or known[0]
 
 
-def cells_of(one: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
+def cells_of(judged: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
     """The cells of a set, each with so many seeds. Where its reference is the host, those that the
     host can run, on the machine that describes it.
 
     Raises LockcrossError when the plan is faulty, and as host_machine does.
     """
-    planned = itertools.product(load_plan(one.plan).cells, range(seeds))
+    planned = itertools.product(load_plan(judged.plan).cells, range(seeds))
     cells = [replace(cell, seed=cell.seed + more) for cell, more in planned]
-    described = host_machine([one], machine)
+    described = host_machine([judged], machine)
     if not described:
         return cells
-    can = load_engine(one.reference).capabilities()
+    can = load_engine(judged.reference).capabilities()
     here = [replace(cell, machine=described) for cell in cells]
     runnable = [cell for cell in here if not unsupported_reason(cell)]
     return [c for c in runnable if c.isa in can.isas and c.threads <= can.max_cores]
@@ -141,7 +141,7 @@ def _references(
     """What is looked at of the mechanisms, for each reference of the sets that is: with the machine
     that describes it, and each ISA."""
     if looked_at := definition.mechanisms:
-        references = dict.fromkeys(one.reference for one in sets)
+        references = dict.fromkeys(judged.reference for judged in sets)
         for reference, isa in itertools.product(references, ISAS.values()):
             if reference in looked_at.machines:
                 yield looked_at, reference, looked_at.machines[reference], isa
@@ -192,15 +192,15 @@ def run(
     def run_series(name: str, cells: Sequence[Cell]) -> None:
         store.set_series(name, [run.id for run in runner.run(cells, "validate")])
 
-    cells = {one.name: cells_of(one, machine, seeds) for one in sets}
+    cells = {judged.name: cells_of(judged, machine, seeds) for judged in sets}
     everything = list(itertools.chain(*cells.values()))
     runner.run(everything, "validate")
     bars = dict(BARS.optional(store.connection) or {})
-    for one in sets:
-        run_series(f"validation/{one.name}", cells[one.name])
-        title = load_plan(one.plan).title.removeprefix("Validation: ")
-        held = one.model_dump(include=set(Bars.model_fields))
-        bars[one.name] = StoredSet(title=title, candidate=definition.candidate, **held)
+    for judged in sets:
+        run_series(f"validation/{judged.name}", cells[judged.name])
+        title = load_plan(judged.plan).title.removeprefix("Validation: ")
+        held = judged.model_dump(include=set(Bars.model_fields))
+        bars[judged.name] = StoredSet(title=title, candidate=definition.candidate, **held)
     BARS.write(store, bars)
     java = [lock.name for lock in load_locks().values() if lock.java]
     JAVA_LOCKS.write(store, JavaLocks(java))

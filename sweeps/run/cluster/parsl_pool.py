@@ -61,10 +61,10 @@ class Chunks:
     def learn(self, works: Sequence[Work], done: Sequence[Done]) -> None:
         """What cells have taken."""
         kinds = {work.identity: kind(work.cell) for work in works}
-        for one in done:
-            key = kinds[one.identity]
-            before = self._taken.get(key, one.duration_s)
-            self._taken[key] = before + _WEIGHT * (one.duration_s - before)
+        for chunk in done:
+            key = kinds[chunk.identity]
+            before = self._taken.get(key, chunk.duration_s)
+            self._taken[key] = before + _WEIGHT * (chunk.duration_s - before)
 
 
 _AHEAD = 2  # chunks in flight for each worker

@@ -67,8 +67,8 @@ class Blocks:
     @property
     def workers(self) -> int:
         """Workers that are there and not left out."""
-        fit = [one for one in self._managers if one["manager"] not in self._held]
-        return sum(int(one["worker_count"]) for one in fit if one["active"])
+        fit = [manager for manager in self._managers if manager["manager"] not in self._held]
+        return sum(int(manager["worker_count"]) for manager in fit if manager["active"])
 
     def look(self) -> None:
         """Asks how blocks and workers are, now and then."""
@@ -80,18 +80,18 @@ class Blocks:
             raise self._error("Parsl's interchange on this machine has ended, or was killed")
         self._managers = self._executor.connected_managers()
         blocks = list(dict(self._executor.status_facade).values())
-        states = [one.status_name for one in blocks]
+        states = [block.status_name for block in blocks]
         self.queued, self.running = states.count("PENDING"), states.count("RUNNING")
         if self.workers:
             self._since, self._told = now, False
         else:
-            ended = [one for one in blocks if one.status_name not in ("PENDING", "RUNNING")]
+            ended = [block for block in blocks if block.status_name not in ("PENDING", "RUNNING")]
             self._judge(ended[-self._failures :], now - self._since)
 
     def _judge(self, last: list[Any], waited_s: float) -> None:
         """Without any worker: whether one may still come. `last`: the blocks that ended last."""
         # Parsl calls a block that could not be asked for FAILED at first, later MISSING.
-        refused = [one.message for one in last if _REFUSED in (one.message or "")]
+        refused = [block.message for block in last if _REFUSED in (block.message or "")]
         # What its command said, without Parsl's words before it.
         words = " ".join(refused[-1].rpartition("stderr=")[2].split()) if refused else ""
         words = shortened(words, _SHOWN)
@@ -105,7 +105,7 @@ class Blocks:
                 raise self._error(f"no job can be asked for, the disk is full: {words}")
             why = f"the batch system refuses the job: {words}"
             raise self._error(f"{why}; correct the cluster file")
-        elif sum(one.status_name in _NOT_STARTED for one in last) == self._failures:
+        elif sum(block.status_name in _NOT_STARTED for block in last) == self._failures:
             # What the last one said, of itself or on standard error.
             lines = (last[-1].stderr_summary or "").strip().splitlines()
             own = f": {shortened(lines[-1], _SHOWN)}" if lines else ""
@@ -139,8 +139,12 @@ class Blocks:
                 f"{self._options}#SBATCH --exclude={','.join(self._left_out)}\n"
             )
         self._managers = self._executor.connected_managers()
-        block = next((one["block_id"] for one in self._managers if one["manager"] == manager), None)
-        if all(one["manager"] in self._held for one in self._managers if one["block_id"] == block):
+        block = next(
+            (known["block_id"] for known in self._managers if known["manager"] == manager), None
+        )
+        if all(
+            known["manager"] in self._held for known in self._managers if known["block_id"] == block
+        ):
             self._lost_blocks += 1
             if job := self._executor.blocks_to_job_id.get(block):
                 self._executor.provider.cancel([job])
@@ -307,7 +311,7 @@ class Session:
         ending = threading.Thread(target=self._kernel.cleanup, daemon=True)
         ending.start()
         ending.join(_END_S)
-        left = [one for one in self._executor.status_facade.values() if not one.terminal]
+        left = [block for block in self._executor.status_facade.values() if not block.terminal]
         with suppress(subprocess.TimeoutExpired):
             self._watch.communicate("" if left or ending.is_alive() else "end\n", timeout=_END_S)
         if self._watch.poll() is None:

@@ -70,4 +70,4 @@ def _archive(files: Iterable[tuple[str, Path]]) -> bytes:
 
 def packed(binaries: Iterable[Binary]) -> dict[str, bytes]:
     """Programs as they are sent with a chunk, compressed, by digest."""
-    return {one.digest: zlib.compress(one.path.read_bytes()) for one in binaries}
+    return {binary.digest: zlib.compress(binary.path.read_bytes()) for binary in binaries}

@@ -137,13 +137,17 @@ class _Figures:
     def following(self, key: str) -> Figure:
         """The figure `key` as it follows from findings, or the neutral machine's."""
         names, how = _FOLLOWS[key]
-        found = [self.host.found[name] for name in names if name in self.host.found]
-        if len(found) < len(names):
+        findings = [self.host.found[name] for name in names if name in self.host.found]
+        if len(findings) < len(names):
             left_out = [why for name in names if (why := self.host.left_out.get(name))]
             return self.neutral(key, (*left_out, _UNMEASURED)[0])
         bounds = options()[key]
-        number = min(bounds.high, max(bounds.low, round(how(*(one.value for one in found)))))
-        said = ", ".join(f"{name} {one.value:.3g}" for name, one in zip(names, found, strict=True))
+        number = min(
+            bounds.high, max(bounds.low, round(how(*(finding.value for finding in findings))))
+        )
+        said = ", ".join(
+            f"{name} {finding.value:.3g}" for name, finding in zip(names, findings, strict=True)
+        )
         return Figure(value=number, source=f"measured: {self.measured_by}; {said}")
 
     def behaviour(self, name: str) -> Behaviour:
@@ -174,14 +178,14 @@ class _Figures:
         return self.same("front_end").number + 1 + mispredict + 1
 
 
-def document(found: Measurement, name: str, title: str, when: datetime) -> str:
+def document(measurement: Measurement, name: str, title: str, when: datetime) -> str:
     """The machine file's text, which the model of machines accepts. `when`: it was measured.
 
     Raises ValueError when it does not: then the figures contradict one another.
     """
     isa, command = host_isa(), f"./lockcross measure {name}"
-    measured_by = f"{command}, {when:%Y-%m-%d}, {found.processor}"
-    make = _Figures(found, load_machine(_NEUTRAL), measured_by)
+    measured_by = f"{command}, {when:%Y-%m-%d}, {measurement.processor}"
+    make = _Figures(measurement, load_machine(_NEUTRAL), measured_by)
     own = {key: make.measured(key, finding) for key, finding in _PLAIN.items()}
     own |= {key: make.following(key) for key in _FOLLOWS}
     own |= _core(make, own["lat_l1"].number)
@@ -194,32 +198,37 @@ def document(found: Measurement, name: str, title: str, when: datetime) -> str:
         f"latency.{isa}": _latency(make, own["lat_l1"].number),
         "charges": _charges(make),
     }
-    head = {"name": name, "title": title, "isas": [isa], "processor": found.processor}
+    head = {"name": name, "title": title, "isas": [isa], "processor": measurement.processor}
     clock = make.measured(CLOCK, CLOCK).model_dump(exclude_none=True)
     lines = [
         f"# Written by {command}. Units: cycles, bytes, entries. Each figure has",
         "# its source, or is an assumption with its reason. An atomic's is the whole operation, as",
         "# often as one can follow another; a fence's what it adds to a loop of nothing else, less",
         "# what waits for it there. The core is taken to be out of order.",
-        *(f"# {note}." for note in found.notes),
+        *(f"# {note}." for note in measurement.notes),
         *pairs(head),
         f"measured_on = {when:%Y-%m-%dT%H:%M:%SZ}",
         *pairs({CLOCK: clock}),
     ]
     for table, figures in tables.items():
-        dumped = {name: one.model_dump(exclude_none=True) for name, one in figures.items()}
+        dumped = {name: figure.model_dump(exclude_none=True) for name, figure in figures.items()}
         lines += ["", f"[{table}]", *pairs(dumped)]
     measured = {
-        name: (float(f"{one.value:.5g}"), float(f"{one.spread:.3g}"), one.unit, one.meaning)
-        for name, one in found.found.items()
+        name: (
+            float(f"{finding.value:.5g}"),
+            float(f"{finding.spread:.3g}"),
+            finding.unit,
+            finding.meaning,
+        )
+        for name, finding in measurement.found.items()
     }
-    for cache in found.caches:
+    for cache in measurement.caches:
         meaning = f"level {cache.level} cache, {cache.ways} ways, by the system"
         measured[f"l{cache.level}_size"] = (float(cache.size), 0.0, "bytes", meaning)
     names = ("value", "spread", "unit", "meaning")
-    said = {name: dict(zip(names, one, strict=True)) for name, one in measured.items()}
+    said = {name: dict(zip(names, values, strict=True)) for name, values in measured.items()}
     lines += ["", "# What engines do not read yet.", "[measured]", *pairs(said), ""]
-    lines += [f"# {name} is left out: {why}" for name, why in sorted(found.left_out.items())]
+    lines += [f"# {name} is left out: {why}" for name, why in sorted(measurement.left_out.items())]
     text = "\n".join(lines).rstrip() + "\n"
     parse(Machine, text)
     return text

@@ -297,7 +297,9 @@ def of_transfers(matrix: Mapping[tuple[int, int], list[float]]) -> Finding:
         f"{over}, half of a round trip"
     )
     each = [of_both(values, text) for values in matrix.values()]
-    middle, spread = (median(getattr(one, of) for one in each) for of in ("value", "spread"))
+    middle, spread = (
+        median(getattr(finding, of) for finding in each) for of in ("value", "spread")
+    )
     return replace(each[0], value=middle, spread=spread)
 
 
