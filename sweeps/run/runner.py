@@ -18,14 +18,12 @@ from sweeps.model.cell import Cell, arguments, command, digest, invalid_reason, 
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
 from sweeps.run.work import CellRecord, Done, LocalPool, Pool, Work, alone, not_run
-from sweeps.support.text import shortened
 from sweeps.support.tools import source_revision
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 GUESS_S = 0.15  # where no similar cell is stored: a small program, start of QEMU included
-_SHOWN_CAUSE = 2000  # characters of a failed run's cause that are stored
 _NO_BINARY = Binary(Path(), "", "")
 Kind = tuple[str, str, str, int]
 
@@ -218,7 +216,7 @@ def _record(work: Work, done: Done) -> CellRecord:
     """A run as it is stored."""
     return CellRecord(
         **vars(work.cell),
-        **vars(replace(done, cause=shortened(done.cause, _SHOWN_CAUSE))),
+        **vars(done),
         status="refused" if work.refusal else "failed" if done.cause else "ok",
         engine_version=work.engine_version,
         command=command(work.cell),

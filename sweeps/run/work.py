@@ -29,6 +29,7 @@ from sweeps.support.text import shortened
 PATHS = ("acquire", "nested_acquire", "nested_release", "release")
 _OBJECTS = ("own", "foreign")
 _PHASES = len(PATHS) + 1  # of an object: nothing, then its paths
+_SHOWN_CAUSE = 2000  # characters of a failed run's cause that are stored
 _SHOWN_OUTPUT = 4000  # characters of a failed run's output that are stored
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -72,7 +73,8 @@ class Done:
 
 def not_run(work: Work, cause: str) -> Done:
     """That there is no run of a cell to speak of, and why."""
-    return Done(work.identity, cause, started=datetime.now(UTC).isoformat(timespec="milliseconds"))
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return Done(work.identity, shortened(cause, _SHOWN_CAUSE), started=now)
 
 
 def keep(entries: Iterable[kept.Entry], done: Done) -> Done:
@@ -128,17 +130,18 @@ def execute(
     """
     for work, end, folder in processes.run(map(_task, works)):
         read = load_engine(work.cell.engine).read(work.cell, work.limits, end, folder)
-        outcome, output = with_paths(work.cell, read), ""
+        outcome, cause, output = with_paths(work.cell, read), "", ""
         if outcome.cause:
             kept.check_room(
                 processes.root
             )  # a cell that failed because the disk is full is not stored
             said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
+            cause = shortened(outcome.cause, _SHOWN_CAUSE)
             output = shortened(said, _SHOWN_OUTPUT)
         began = datetime.now(UTC) - timedelta(seconds=end.duration_s)
         done = Done(
             identity=work.identity,
-            cause=outcome.cause,
+            cause=cause,
             output=output,
             started=began.isoformat(timespec="milliseconds"),
             duration_s=end.duration_s,

@@ -12,7 +12,7 @@ from results.store.queries import ask
 from results.store.store import Store
 from sweeps.plans import VALIDATIONS
 from sweeps.questions.validate.answer import SetSummary, speeds, summarize
-from sweeps.questions.validate.table import newly_missed, validation_parts, verdict, why_missed
+from sweeps.questions.validate.table import newly_missed, validation_parts
 from sweeps.questions.validate.validate import (
     Set,
     latency_settings,
@@ -242,8 +242,8 @@ def test_bars_may_apply_to_each_isa_by_itself_and_a_missed_one_says_why(data: Ge
     data.store.set_fact("validation_bars", {"both": bars})
     found = _summaries(data)
     assert [found["both", isa].met for isa in ("x86_64", "aarch64", "all")] == [False, True, None]
-    assert why_missed(found["both", "x86_64"]) == "a reason"
-    assert why_missed(found["both", "aarch64"]) == ""
+    assert found["both", "x86_64"].why_missed == "a reason"
+    assert found["both", "aarch64"].why_missed == ""
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_only_a_bar_that_is_newly_missed_counts(
     assert newly_missed(data.store.connection, {"both"}, latencies=True) == missed
     assert newly_missed(data.store.connection, {"another"}, latencies=True) == []
     one = _summaries(data)["both", "x86_64"]
-    assert (one.met, verdict(one)) == (False, "MISSED" if missed else "missed, as known")
+    assert (one.met, one.verdict) == (False, "MISSED" if missed else "missed, as known")
 
 
 @pytest.mark.parametrize("name", ["validation", "native_granite_rapids", "sst_validation"])

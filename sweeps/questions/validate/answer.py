@@ -27,6 +27,8 @@ from sweeps.support.toml import Document
 
 FLOOR = "null"  # what a workload costs without a lock: in no contest
 ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
+VERDICTS = {True: "met", False: "MISSED", None: "no bar"}
+_KNOWN = "missed, as known"
 CLEAR = 0.10  # two locks are ranked only if their costs on the reference differ by more
 
 _RUNS = """SELECT substr(series.name, 12), runs.id, status, cause, duration_s,
@@ -68,6 +70,18 @@ class JavaLocks:
 
 BARS: Fact[dict[str, StoredSet]] = Fact("validation_bars", dict[str, StoredSet])  # by set
 JAVA_LOCKS: Fact[JavaLocks] = Fact("java_locks", JavaLocks)
+
+
+def percent(value: float | None, bar: float | None = None) -> str:
+    """A share in percent, and the bar it is held against; empty where there is none."""
+    if value is None:
+        return ""
+    return f"{100 * value:.1f} %" + (f" (bar {100 * bar:g} %)" if bar is not None else "")
+
+
+def signed(value: float | None) -> str:
+    """A signed share in percent; empty where there is none."""
+    return "" if value is None else f"{100 * value:+.1f} %"
 
 
 def setting_words(setting: Cell) -> str:
@@ -186,6 +200,18 @@ class SetSummary:
     def newly_missed(self) -> list[str]:
         """The bars that are missed and not known to be."""
         return [bar for bar in self.missed_bars if self.met is False and bar not in self.known]
+
+    @property
+    def verdict(self) -> str:
+        """Met, missed, missed as is known, no bar, or nothing that could be compared."""
+        if not self.cells:
+            return "no cells"
+        return _KNOWN if self.met is False and not self.newly_missed else VERDICTS[self.met]
+
+    @property
+    def why_missed(self) -> str:
+        """What is known of a missed bar; empty where none is missed."""
+        return self.bars.missed if self.met is False else ""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 from results.draw.drawing import Drawing
 from results.store.database import file_of
 from sweeps.model import engines
-from sweeps.questions.validate import latency, table
-from sweeps.questions.validate.answer import ALL_ISAS, CLEAR, speeds, summarize
+from sweeps.questions.validate import latency
+from sweeps.questions.validate.answer import ALL_ISAS, CLEAR, percent, signed, speeds, summarize
 from sweeps.report.shown import Part, References, Section, Shown, Source
 from sweeps.search.found import isa_title
 
@@ -85,8 +85,7 @@ def part(_: sqlite3.Connection, others: References, drawn: Collection[Drawing]) 
         + [Section("latency", "Latency mechanisms")] * bool(mechanisms),
         {
             "validations": validations, "latency": mechanisms, "latency_note": source.note,
-            "ops": latency.OPS, "clear": CLEAR, "percent": table.percent, "signed": table.signed,
-            "verdict": table.verdict, "why_missed": table.why_missed,
+            "ops": latency.OPS, "clear": CLEAR, "percent": percent, "signed": signed,
         },
     )  # fmt: skip
 

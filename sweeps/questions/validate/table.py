@@ -6,12 +6,16 @@ from typing import Any
 
 from results.text.rows import Rows, plain
 from sweeps.model import engines
-from sweeps.questions.validate.answer import SetSummary, speeds, summarize
+from sweeps.questions.validate.answer import (
+    VERDICTS,
+    SetSummary,
+    percent,
+    speeds,
+    summarize,
+)
 from sweeps.questions.validate.latency import OPS, SlopeCheck, slope_checks
 from sweeps.search.errors import Row, decisive
 
-VERDICTS = {True: "met", False: "MISSED", None: "no bar"}
-_KNOWN = "missed, as known"
 _CENTRED = {"title_justify": "center"}
 _SHOWN = 5  # findings of a set that are listed; the report has all
 
@@ -42,30 +46,6 @@ def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
     records = [dict(zip(names, row, strict=True)) for row in speed]
     shown = plain(*names[:2]) | {name: f"{{{name}:,.0f}}" for name in names[2:]}
     yield Rows(records, shown, "Speed of one process over these runs", _CENTRED)
-
-
-def verdict(summary: SetSummary) -> str:
-    """Met, missed, missed as is known, no bar, or nothing that could be compared."""
-    if not summary.cells:
-        return "no cells"
-    return _KNOWN if summary.met is False and not summary.newly_missed else VERDICTS[summary.met]
-
-
-def why_missed(summary: SetSummary) -> str:
-    """What is known of a missed bar; empty where none is missed."""
-    return summary.bars.missed if summary.met is False else ""
-
-
-def percent(value: float | None, bar: float | None = None) -> str:
-    """A share in percent, and the bar it is held against; empty where there is none."""
-    if value is None:
-        return ""
-    return f"{100 * value:.1f} %" + (f" (bar {100 * bar:g} %)" if bar is not None else "")
-
-
-def signed(value: float | None) -> str:
-    """A signed share in percent; empty where there is none."""
-    return "" if value is None else f"{100 * value:+.1f} %"
 
 
 def newly_missed(
@@ -115,7 +95,7 @@ def _errors(summaries: list[SetSummary]) -> Rows:
         {
             "set": summary.title, "ISA": summary.isa, "cells": summary.cells,
             "mean": summary.mean_error, "worst": summary.worst_error,
-            "order": summary.order_share, "pairs": summary.order_pairs, "bars": verdict(summary),
+            "order": summary.order_share, "pairs": summary.order_pairs, "bars": summary.verdict,
         }
         for summary in summaries
     ]  # fmt: skip
@@ -144,7 +124,7 @@ def _findings(summary: SetSummary) -> list[str]:
         "bars": ", ".join(f"{words} {percent(x)}" for words, x in bars.items() if x is not None),
         "newly missed": ", ".join(summary.newly_missed),
         "known to be missed": ", ".join(bar for bar in missed if bar in summary.known),
-        "why it is missed": why_missed(summary),
+        "why it is missed": summary.why_missed,
         "worst": summary.worst_cell,
     }
     lines = [f"  {what}: {words}" for what, words in told.items() if words]
