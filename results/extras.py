@@ -56,11 +56,27 @@ class Extra:
         _say(f"installing {self.name} from {self.requirements.name} ({self.megabytes} MB to load)")
         begun = time.monotonic()
         process = subprocess.Popen(
-            [sys.executable, "-m", "pip", "install", "--quiet", "--no-input",
-             "--disable-pip-version-check", "--only-binary", ":all:", "--no-compile",
-             "-r", self.requirements, "-c", ROOT / "requirements.txt"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--no-input",
+                "--disable-pip-version-check",
+                "--only-binary",
+                ":all:",
+                "--no-compile",
+                "-r",
+                self.requirements,
+                "-c",
+                ROOT / "requirements.txt",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         said = None
         try:
             while said is None:

@@ -20,14 +20,25 @@ HOST = "127.0.0.1"  # this machine alone; there is no option for another
 SQL_LIMIT_MS = 1000
 FACETS = ("status", "engine", "machine", "isa", "workload", "lock")
 _HERE = Path(__file__).parent
-_INNER = ("run_metrics", "metric_sets", "metric_names", "option_sets", "resolved_options",
-          "metrics", "resolved", "migrations")  # fmt: skip
-_WIDE = ("identity", "binary_digest", "source_revision", "engine_version", "compiler", "command",
-         "output", "resolved_id", "place_id")  # fmt: skip
+_INNER = tuple(
+    (
+        "run_metrics metric_sets metric_names option_sets resolved_options metrics resolved "
+        "migrations"
+    ).split()
+)
+_WIDE = tuple(
+    (
+        "identity binary_digest source_revision engine_version compiler command output "
+        "resolved_id place_id"
+    ).split()
+)
 _SETTINGS: dict[str, object] = {
-    "sql_time_limit_ms": SQL_LIMIT_MS, "facet_time_limit_ms": SQL_LIMIT_MS, "suggest_facets": "off",
-    "default_page_size": 50, "truncate_cells_html": 100,
-}  # fmt: skip
+    "sql_time_limit_ms": SQL_LIMIT_MS,
+    "facet_time_limit_ms": SQL_LIMIT_MS,
+    "suggest_facets": "off",
+    "default_page_size": 50,
+    "truncate_cells_html": 100,
+}
 _DOWNLOADS = ("allow_download", "allow_csv_stream")
 
 
@@ -68,11 +79,13 @@ def configuration_of(name: str, connection: sqlite3.Connection) -> dict[str, Any
     queries = {
         query_name(query): {
             "sql": query_text(connection, folder / f"{query}.sql").partition("\n")[2],
-            "title": query, "description": description, "hide_sql": True,
+            "title": query,
+            "description": description,
+            "hide_sql": True,
         }
         for folder in (QUERIES, _HERE / "queries")
         for query, description in named_queries(folder).items()
-    }  # fmt: skip
+    }
     return {
         "title": "Lockcross",
         "databases": {name: {"description_html": words, "queries": queries, "tables": tables}},

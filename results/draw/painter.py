@@ -35,9 +35,12 @@ HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]  # of text ov
 
 
 def panels(
-    count: int, columns: int, size: tuple[float, float], more: tuple[float, float] = (0.0, 0.0),
+    count: int,
+    columns: int,
+    size: tuple[float, float],
+    more: tuple[float, float] = (0.0, 0.0),
     sharey: bool = False,
-) -> tuple[Figure, list[Axes]]:  # fmt: skip
+) -> tuple[Figure, list[Axes]]:
     """A figure of `count` panels, `columns` at most beside one another, and its axes; those behind
     the panels are empty. `size`: of a panel, and `more`: beside all of them, in inches (width,
     height)."""

@@ -14,18 +14,30 @@ from results.store.queries import TABLES, VIEWS
 
 _NUMBER = "'integer', 'real'"
 _TYPES = {
-    "INTEGER": "'integer'", "REAL": _NUMBER, "NUMERIC": _NUMBER, "TEXT": "'text'", "BLOB": "'blob'",
-}  # fmt: skip
+    "INTEGER": "'integer'",
+    "REAL": _NUMBER,
+    "NUMERIC": _NUMBER,
+    "TEXT": "'text'",
+    "BLOB": "'blob'",
+}
 _OBJECTS = (  # columns of JSON objects
     ("runs", "parameters"), ("crossovers", "setting"),
     ("machines", "description"), ("facts", "value"),
 )  # fmt: skip
 _ARRAYS = (  # tables, columns of JSON arrays, how long they are, and of what
-    ("run_metrics", "numbers", "SELECT count(*) FROM metric_names AS one "
-     "WHERE one.metric_set = run_metrics.metric_set", "'integer', 'real'"),
-    ("resolved_options", "settings", "SELECT json_array_length(names) FROM option_sets "
-     "WHERE option_sets.id = option_set", "'integer', 'real', 'text'"),
-)  # fmt: skip
+    (
+        "run_metrics",
+        "numbers",
+        "SELECT count(*) FROM metric_names AS one WHERE one.metric_set = run_metrics.metric_set",
+        "'integer', 'real'",
+    ),
+    (
+        "resolved_options",
+        "settings",
+        "SELECT json_array_length(names) FROM option_sets WHERE option_sets.id = option_set",
+        "'integer', 'real', 'text'",
+    ),
+)
 
 
 class _Machine(BaseModel):
@@ -66,9 +78,11 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
     for table, column, length, types in _ARRAYS:
         other = f"SELECT 1 FROM json_each({column}) WHERE type NOT IN ({types})"
         for value in wrong(
-            table, column, f"json_type({column}) != 'array' "
+            table,
+            column,
+            f"json_type({column}) != 'array' "
             f"OR json_array_length({column}) != ({length}) OR EXISTS ({other})",
-        ):  # fmt: skip
+        ):
             yield f"{table}.{column} is {value[:40]!r}"
     for name, text in connection.execute("SELECT name, description FROM machines ORDER BY name"):
         try:

@@ -74,9 +74,12 @@ def condition(connection: sqlite3.Connection, words: str) -> tuple[str, dict[str
 
 
 VIEWS = ("metrics", "resolved")
-TABLES = ("runs", "run_metrics", "metric_sets", "metric_names", "option_sets", "resolved_options",
-          "calibrations", "crossovers", "crossover_runs", "crossover_seeds",
-          "series", "machines", "facts", "places", "migrations")  # fmt: skip
+TABLES = tuple(
+    (
+        "runs run_metrics metric_sets metric_names option_sets resolved_options calibrations "
+        "crossovers crossover_runs crossover_seeds series machines facts places migrations"
+    ).split()
+)
 # Columns of runs that do not say what was chosen, and the engine.
 _OF_ITS_RUN = {"id", "engine", "plan", "cycles_per_pair", "resolved_id", "place_id"}
 _OF_ITS_RUN |= {field.name for field in fields(RunRecord)}

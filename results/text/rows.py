@@ -67,10 +67,12 @@ class Rows:
         for head in shown:
             table.add_column(head, **self.heads.get(head, {}))
         for record in self.records:
-            table.add_row(*(
-                show.format_map(record) if isinstance(show, str) else show(record)
-                for show in shown.values()
-            ))  # fmt: skip
+            table.add_row(
+                *(
+                    show.format_map(record) if isinstance(show, str) else show(record)
+                    for show in shown.values()
+                )
+            )
         return table
 
 

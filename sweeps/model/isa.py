@@ -40,15 +40,33 @@ def _weak(title: str) -> dict[str, str]:
 ISAS: dict[str, Isa] = {
     isa.name: isa
     for isa in (
-        Isa("x86_64", "x86-64", ("lock",), "fence_mfence",
-            ("fence_mfence", "fence_lfence", "fence_sfence"), {}, weakly_ordered=False),
-        Isa("ppc64le", "POWER", ("larx",), "fence_hwsync",
-            ("fence_hwsync", "fence_lwsync", "fence_isync"), _weak("POWER")),
-        Isa("aarch64", "AArch64", ("lse", "llsc"), "fence_dmb",
+        Isa(
+            "x86_64",
+            "x86-64",
+            ("lock",),
+            "fence_mfence",
+            ("fence_mfence", "fence_lfence", "fence_sfence"),
+            {},
+            weakly_ordered=False,
+        ),
+        Isa(
+            "ppc64le",
+            "POWER",
+            ("larx",),
+            "fence_hwsync",
+            ("fence_hwsync", "fence_lwsync", "fence_isync"),
+            _weak("POWER"),
+        ),
+        Isa(
+            "aarch64",
+            "AArch64",
+            ("lse", "llsc"),
+            "fence_dmb",
             ("fence_dmb", "fence_dmb_ld", "fence_dmb_st", "fence_dsb", "fence_isb"),
-            _weak("AArch64")),
+            _weak("AArch64"),
+        ),
     )
-}  # fmt: skip
+}
 FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
 
 

@@ -155,10 +155,15 @@ def parse_locks(text: str) -> dict[str, Lock]:
             match row.name, row.arguments:
                 case "LOCK", [_, title, source, traits, fences, threads, words, sentence]:
                     locks[owner] = Lock(
-                        owner, registry.string(title), registry.string(source), _traits(traits),
-                        tuple(_known("FENCE_", fences, FENCE_KINDS)), ast.literal_eval(threads),
-                        ast.literal_eval(words), registry.string(sentence),
-                    )  # fmt: skip
+                        owner,
+                        registry.string(title),
+                        registry.string(source),
+                        _traits(traits),
+                        tuple(_known("FENCE_", fences, FENCE_KINDS)),
+                        ast.literal_eval(threads),
+                        ast.literal_eval(words),
+                        registry.string(sentence),
+                    )
                 case "VARIANT", [_, variant, traits, sentence]:
                     described = Variant(
                         registry.word(variant), _traits(traits), registry.string(sentence)

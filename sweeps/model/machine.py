@@ -328,8 +328,9 @@ class Machine(Figures):
             raise ValueError(f"isas: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
         ordered = self.isas if self.out_of_order is not None else []
         tables: tuple[tuple[str, Mapping[str, Any], list[str]], ...] = (
-            ("latency", self.latency, self.isas), ("ordering", self.ordering, ordered),
-        )  # fmt: skip
+            ("latency", self.latency, self.isas),
+            ("ordering", self.ordering, ordered),
+        )
         for table, stated, isas in tables:
             if set(stated) != set(isas):
                 raise ValueError(

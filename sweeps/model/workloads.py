@@ -113,10 +113,17 @@ Key = Number | Share | Choice | Sequences  # an argument of a workload
 Expression = ast.expr
 
 _OPERATIONS: dict[type[ast.AST], Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.floordiv, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
-    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.floordiv,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 @dataclass(frozen=True)
@@ -287,9 +294,17 @@ def parse_workloads(text: str) -> dict[str, Workload]:
 
 # How many arguments a row has; a CHOICE has one more for each of its words.
 _ROWS = {
-    "WORKLOAD": 5, "NUMBER": 5, "SHARE": 4, "CHOICE": 3, "SEQUENCES": 5, "LET": 2, "RULE": 2,
-    "METRIC": 3, "PHASES": 1, "LENGTH": 1,
-}  # fmt: skip
+    "WORKLOAD": 5,
+    "NUMBER": 5,
+    "SHARE": 4,
+    "CHOICE": 3,
+    "SEQUENCES": 5,
+    "LET": 2,
+    "RULE": 2,
+    "METRIC": 3,
+    "PHASES": 1,
+    "LENGTH": 1,
+}
 
 
 def _add(block: Workload, row: registry.Row) -> None:

@@ -83,9 +83,12 @@ def _rising(values: list[float]) -> list[float]:
 
 
 def check_keys(
-    workload: str, parameters: Keys, own: Sequence[str] = (),
-    words: str = "{}: unknown; workload {} has {}", where: str = "",
-) -> Keys:  # fmt: skip
+    workload: str,
+    parameters: Keys,
+    own: Sequence[str] = (),
+    words: str = "{}: unknown; workload {} has {}",
+    where: str = "",
+) -> Keys:
     """The parameters. Raises ValueError for keys that a workload has not, or that are the plan's
     `own` to give, and for values that they cannot have."""
     keys = WORKLOADS[workload].keys

@@ -105,8 +105,9 @@ def _source(connection: sqlite3.Connection, wanted: list[Drawing]) -> str:
         several = drawing.given if isinstance(drawing.given, Mapping) else {"": drawing.given}
         databases |= {
             f"{drawing.name} {title}": path
-            for title, path in several.items() if isinstance(path, Path)
-        }  # fmt: skip
+            for title, path in several.items()
+            if isinstance(path, Path)
+        }
     digests = {path: _digest(path) + _digest(log_of(path)) for path in set(databases.values())}
     for role, path in databases.items():
         total.update(f"{role}\0{digests[path]}\0".encode())

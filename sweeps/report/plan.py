@@ -54,11 +54,18 @@ def cost_rows(settings: Sequence[Group]) -> Answer:
     """What every lock costs in each setting, cheapest first."""
     names, places = _settings(settings)
     rows = [
-        (*place, label, label.fence, round(band.median, 2), round(band.least, 2),
-         round(band.most, 2), band.seeds)
+        (
+            *place,
+            label,
+            label.fence,
+            round(band.median, 2),
+            round(band.least, 2),
+            round(band.most, 2),
+            band.seeds,
+        )
         for group, place in zip(settings, places, strict=True)
         for label, band in group.costs.items()
-    ]  # fmt: skip
+    ]
     return Answer([*names, "lock", "fences", "cycles_per_pair", "least", "most", "seeds"], rows)
 
 
@@ -125,18 +132,22 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
     failed = [(run.status, run.cause) for run in runs if run.status != "ok"]
     last = {(run.status, run.cause): run.id for run in runs}
     sources = report.sources(connection, *condition(connection, plan))
-    page = report.environment().get_template("plan.html").render(
-        name=name,
-        compared=compared_words(settings).splitlines(),
-        tables=[
-            ("winners", "The cheapest lock", *_apart(winner_rows(settings))),
-            ("costs", "What every lock costs", *_apart(cost_rows(settings))),
-        ],
-        figures=[(title, report.svg_uri(path)) for title, path in drawn.items()],
-        # By cause: how many, status, cause, the last one's id.
-        failures=[(count, *why, last[why]) for why, count in Counter(failed).most_common()],
-        provenance=[("Runs", [f"{len(runs):,}"]), *sources],
-    )  # fmt: skip
+    page = (
+        report.environment()
+        .get_template("plan.html")
+        .render(
+            name=name,
+            compared=compared_words(settings).splitlines(),
+            tables=[
+                ("winners", "The cheapest lock", *_apart(winner_rows(settings))),
+                ("costs", "What every lock costs", *_apart(cost_rows(settings))),
+            ],
+            figures=[(title, report.svg_uri(path)) for title, path in drawn.items()],
+            # By cause: how many, status, cause, the last one's id.
+            failures=[(count, *why, last[why]) for why, count in Counter(failed).most_common()],
+            provenance=[("Runs", [f"{len(runs):,}"]), *sources],
+        )
+    )
     return report.save(page, output / f"report_{name}.html")
 
 
@@ -207,15 +218,35 @@ def draw_comparison(comparison: Comparison) -> "Figure":
                 point if scaled and isinstance(point, int) else points.index(point)
                 for point in curve
             ]
-            ax.plot(x, [band.median for band in bands], ls=own.line, color=own.colour,
-                    marker=own.marker, markersize=4, linewidth=1.5)  # fmt: skip
-            ax.fill_between(x, [band.least for band in bands], [band.most for band in bands],
-                            color=own.colour, alpha=0.2, linewidth=0)  # fmt: skip
+            ax.plot(
+                x,
+                [band.median for band in bands],
+                ls=own.line,
+                color=own.colour,
+                marker=own.marker,
+                markersize=4,
+                linewidth=1.5,
+            )
+            ax.fill_between(
+                x,
+                [band.least for band in bands],
+                [band.most for band in bands],
+                color=own.colour,
+                alpha=0.2,
+                linewidth=0,
+            )
     handles = [
-        Line2D([], [], color=own.colour, ls=own.line, marker=own.marker, markersize=4,
-               label=LockLabel(name).words() if by_lock else f"{comparison.by} {_own(name)}")
+        Line2D(
+            [],
+            [],
+            color=own.colour,
+            ls=own.line,
+            marker=own.marker,
+            markersize=4,
+            label=LockLabel(name).words() if by_lock else f"{comparison.by} {_own(name)}",
+        )
         for name, own in looks.items()
-    ]  # fmt: skip
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
     return figure
 

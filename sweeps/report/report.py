@@ -86,8 +86,10 @@ def render(
         "uri": lambda drawing: svg_uri(figures[drawing.name]),
         "name": lambda label: LockLabel(label).words(),
         "colour": lambda label: look(label).colour,
-        "engine_name": engines.title, "isa_words": isa_words, "fences": FENCE_KINDS,
-    }  # fmt: skip
+        "engine_name": engines.title,
+        "isa_words": isa_words,
+        "fences": FENCE_KINDS,
+    }
     for part in parts:
         page.globals |= part.data
     sections = sorted(
@@ -155,14 +157,17 @@ def _frame(connection: sqlite3.Connection, _: References, __: Collection[Drawing
     sections = [Section("calibration", "Calibration")] if rows else []
     return Part(
         [
-            *sections, Section("failures", "Failures and refusals"),
+            *sections,
+            Section("failures", "Failures and refusals"),
             Section("provenance", "Provenance"),
         ],
         {
-            "calibration": {"ops": list(ops), "rows": rows}, "failures": failures,
-            "provenance": _provenance(connection), "machines": machines,
+            "calibration": {"ops": list(ops), "rows": rows},
+            "failures": failures,
+            "provenance": _provenance(connection),
+            "machines": machines,
         },
-    )  # fmt: skip
+    )
 
 
 FRAME = Shown(_frame)
@@ -172,15 +177,16 @@ def sources(
     connection: sqlite3.Connection, runs: str, values: Mapping[str, object]
 ) -> list[tuple[str, list[str]]]:
     """Of runs for which a condition in SQL is true: source revisions, compilers, engines."""
+    sql = "SELECT DISTINCT {0} FROM runs WHERE {0} != '' AND " + runs + " ORDER BY 1"
+
+    def known(column: str) -> list[str]:
+        return [str(value) for (value,) in connection.execute(sql.format(column), values)]
+
     return [
-        (what, [str(value) for (value,) in connection.execute(
-            f"SELECT DISTINCT {column} FROM runs WHERE {column} != '' AND {runs} ORDER BY 1", values
-        )])
-        for what, column in (
-            ("Source revision", "source_revision"), ("Compiler", "compiler"),
-            ("Engine", "engine_version"),
-        )
-    ]  # fmt: skip
+        ("Source revision", known("source_revision")),
+        ("Compiler", known("compiler")),
+        ("Engine", known("engine_version")),
+    ]
 
 
 def _provenance(connection: sqlite3.Connection) -> list[tuple[str, list[str]]]:

@@ -104,10 +104,12 @@ def _validated(connection: sqlite3.Connection) -> set[str]:
 # What is not named here comes last: the questions, whose figures are drawn in this order and of
 # which the first gives the page its title; and the sections of the page.
 QUESTIONS = ("crossover", "many_cores", "explore", "validate", "reproduce")
-SECTIONS = (
-    "explorer", "figures", "answer", "many_cores", "validation", "latency", "published", "overtake",
-    "proofs", "calibration", "crossovers", "failures", "provenance",
-)  # fmt: skip
+SECTIONS = tuple(
+    (
+        "explorer figures answer many_cores validation latency published overtake proofs "
+        "calibration crossovers failures provenance"
+    ).split()
+)
 
 
 @dataclass(frozen=True)

@@ -122,12 +122,21 @@ NOTE = (
 )
 
 SMALL = Cell(
-    machine="generic", isa="x86_64", flavour="lock", lock="tasuki", workload="lock_sequence",
+    machine="generic",
+    isa="x86_64",
+    flavour="lock",
+    lock="tasuki",
+    workload="lock_sequence",
     threads=2,
     parameters={
-        "objects": 1, "runs": 1, "run_length": 1, "owner_share": 0.5, "critical": 5, "think": 5,
+        "objects": 1,
+        "runs": 1,
+        "run_length": 1,
+        "owner_share": 0.5,
+        "critical": 5,
+        "think": 5,
     },
-)  # fmt: skip
+)
 CONTENDED = replace(
     SMALL, parameters={**SMALL.parameters, "objects": 16, "runs": 10, "run_length": 20}
 )

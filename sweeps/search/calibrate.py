@@ -55,13 +55,19 @@ class Setting:
         loops += [("empty", CHARGE_ITERATIONS)] if set(_CHARGES) & set(self.ops) else []
         return {
             (op, turns): Cell(
-                engine=self.engine, machine=self.machine, isa=self.isa, flavour=self.flavour,
-                lock="null", workload="calibrate", parameters={"op": op, "iterations": turns},
-                cas_latency=self.cas_latency, fence_latency=self.fence_latency,
+                engine=self.engine,
+                machine=self.machine,
+                isa=self.isa,
+                flavour=self.flavour,
+                lock="null",
+                workload="calibrate",
+                parameters={"op": op, "iterations": turns},
+                cas_latency=self.cas_latency,
+                fence_latency=self.fence_latency,
                 cancel_latency=self.cancel_latency,
             )
             for op, turns in loops
-        }  # fmt: skip
+        }
 
 
 def iterations(op: str) -> int:
@@ -95,12 +101,17 @@ def measure(runner: Runner, settings: Sequence[Setting]) -> list[dict[str, Calib
             turns = iterations(op)
             run, base = runs[op, turns], runs[_BASE.get(op, "empty"), turns]
             records[op] = CalibrationRecord(
-                machine=setting.machine, isa=setting.isa, flavour=setting.flavour,
-                engine=setting.engine, cas_latency=setting.cas_latency,
-                fence_latency=setting.fence_latency, op=op,
-                cycles=(run.metrics["cycles"] - base.metrics["cycles"]) / turns, run_id=run.id,
+                machine=setting.machine,
+                isa=setting.isa,
+                flavour=setting.flavour,
+                engine=setting.engine,
+                cas_latency=setting.cas_latency,
+                fence_latency=setting.fence_latency,
+                op=op,
+                cycles=(run.metrics["cycles"] - base.metrics["cycles"]) / turns,
+                run_id=run.id,
                 base_run_id=base.id,
-            )  # fmt: skip
+            )
         records.pop("empty", None)
         calibrated.append(records)
     return calibrated

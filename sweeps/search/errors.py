@@ -28,17 +28,24 @@ _SEVERAL_THREADS = {  # what their kernels say of themselves; several threads of
 ATOMIC, NO_ATOMIC, BOTH, ANY = "atomic", "no atomic", "atomic and no atomic", "any"
 
 _WORK_WORDS = {
-    ONE_THREAD: "with one thread", IN_TURN: "with threads that take turns",
+    ONE_THREAD: "with one thread",
+    IN_TURN: "with threads that take turns",
     CONTENDED: "under contention",
-}  # fmt: skip
+}
 _KIND_WORDS = {
-    ATOMIC: ", of locks that take an atomic", NO_ATOMIC: ", of locks whose owner takes none",
-}  # fmt: skip
+    ATOMIC: ", of locks that take an atomic",
+    NO_ATOMIC: ", of locks whose owner takes none",
+}
 _SUBJECT = ("reference", "machine", "core", "work", "kind")
 COLUMNS = (
-    *_SUBJECT, "cells", "median_error", "low", "high",
-    *(f"{name}_{lead}" for lead in LEADS for name in ("pairs", "right")), "locks",
-)  # fmt: skip
+    *_SUBJECT,
+    "cells",
+    "median_error",
+    "low",
+    "high",
+    *(f"{name}_{lead}" for lead in LEADS for name in ("pairs", "right")),
+    "locks",
+)
 
 
 def work_of(workload: str, threads: int) -> str | None:
@@ -111,9 +118,19 @@ def _row(line: Sequence[str]) -> Row:
     reference, machine, core, work, kind, cells, median_error, low, high, *counts, locks = line
     numbers = tuple(map(int, counts))
     return Row(
-        reference, machine, core, work, kind, int(cells), float(median_error), float(low),
-        float(high), numbers[::2], numbers[1::2], tuple(map(LockLabel, locks.split())),
-    )  # fmt: skip
+        reference,
+        machine,
+        core,
+        work,
+        kind,
+        int(cells),
+        float(median_error),
+        float(low),
+        float(high),
+        numbers[::2],
+        numbers[1::2],
+        tuple(map(LockLabel, locks.split())),
+    )
 
 
 ENOUGH_CELLS, ENOUGH_PAIRS = 20, 30  # of a row, to be asked at all

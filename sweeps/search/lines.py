@@ -41,10 +41,14 @@ def with_lock(cell: Cell, label: str, seed: int = FIRST_SEED) -> Cell:
     lock that cancels nothing."""
     built = LockLabel(label)
     return replace(
-        cell, lock=built.lock, variant=built.variant, fence=built.fence, seed=seed,
+        cell,
+        lock=built.lock,
+        variant=built.variant,
+        fence=built.fence,
+        seed=seed,
         fence_latency=cell.fence_latency if built.fence == FULL else None,
         cancel_latency=cell.cancel_latency if cancels(label) else None,
-    )  # fmt: skip
+    )
 
 
 def own_latency(cell: Cell, axis: str) -> int:

@@ -133,10 +133,12 @@ def locality(log: EventLog) -> dict[str, int]:
     sums = repetitions(acquired["object"], acquired["thread"]).sum()
     threads = acquired.groupby("object")["thread"].nunique()
     return {
-        "acquisitions": int(sums["length"]), "first": int(sums["first"]),
-        "longest": int(sums["longest"]), "objects": len(threads),
+        "acquisitions": int(sums["length"]),
+        "first": int(sums["first"]),
+        "longest": int(sums["longest"]),
+        "objects": len(threads),
         "by_many": int((threads > 1).sum()),
-    }  # fmt: skip
+    }
 
 
 @dataclass(frozen=True)
@@ -176,12 +178,16 @@ def pattern(log: EventLog) -> Pattern:
     objects = int(ordered["object"].nunique())
     changed = int(ordered.loc[shared, "object"].nunique())
     return Pattern(
-        int(ordered["thread"].nunique()), changed / objects, len(ordered) / objects,
-        float(shared.sum() / changed) if changed else 0.0, float(1 - other.mean()),
+        int(ordered["thread"].nunique()),
+        changed / objects,
+        len(ordered) / objects,
+        float(shared.sum() / changed) if changed else 0.0,
+        float(1 - other.mean()),
         float(before.sum() / shared.sum()) if changed else 1.0,
-        float(other.sum() / (new & other).sum()) if changed else 0.0, 1 - len(ordered) / every,
+        float(other.sum() / (new & other).sum()) if changed else 0.0,
+        1 - len(ordered) / every,
         float(sections.operations()["in_fat"].mean()),
-    )  # fmt: skip
+    )
 
 
 class Sections:
@@ -273,9 +279,11 @@ class Sections:
         sums = pd.DataFrame({"fat": fat, "flat": flat}).groupby(self._object).sum()
         done = self.operations().assign(waits=lambda t: t["kind"].isin(_NOTIFICATION))
         by_object = done.groupby("object").agg(
-            operations=("kind", "size"), in_fat=("in_fat", "sum"), inflated=("fat", "sum"),
+            operations=("kind", "size"),
+            in_fat=("in_fat", "sum"),
+            inflated=("fat", "sum"),
             waits=("waits", "any"),
-        )  # fmt: skip
+        )
         # Of no operation at all, pandas does not know that `waits` is a truth value.
         return by_object.assign(fat=sums["fat"], flat=sums["flat"]).astype({"waits": bool})
 
@@ -286,9 +294,11 @@ class Sections:
         heavy = objects[objects["fat"] > 0]
         return {
             "threads": self.events["thread"].nunique(),
-            "objects": len(objects), "operations": int(objects["operations"].sum()),
-            "heavy_objects": len(heavy), "heavy_operations": int(heavy["operations"].sum()),
-        }  # fmt: skip
+            "objects": len(objects),
+            "operations": int(objects["operations"].sum()),
+            "heavy_objects": len(heavy),
+            "heavy_operations": int(heavy["operations"].sum()),
+        }
 
     def contention(self) -> pd.DataFrame:
         """Table 4.3, of the heavily synchronized objects in the groups `nowait` and `wait`: their
@@ -317,10 +327,11 @@ class Sections:
         sections = self.locked()
         lengths = sections["end"] - sections["begin"]
         return {
-            "sections": len(lengths), "average": float(lengths.mean()) if len(lengths) else 0.0,
+            "sections": len(lengths),
+            "average": float(lengths.mean()) if len(lengths) else 0.0,
             "longest": int(lengths.max()) if len(lengths) else 0,
             "long": int((lengths >= long).sum()),
-        }  # fmt: skip
+        }
 
 
 def _levels(changes: Integers, groups: Integers) -> Integers:

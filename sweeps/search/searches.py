@@ -93,9 +93,13 @@ def find_all(
 
 
 def search(
-    lock_a: str, lock_b: str, coarse: Sequence[int], tolerance: int,
-    expected: Crossing | None = None, modelled: bool = False,
-) -> Search:  # fmt: skip
+    lock_a: str,
+    lock_b: str,
+    coarse: Sequence[int],
+    tolerance: int,
+    expected: Crossing | None = None,
+    modelled: bool = False,
+) -> Search:
     """A search over the values `coarse`, refined between those where the sign changes.
 
     Where costs are known to follow a hyperbola along the axis (`modelled`) it begins with three of
@@ -477,9 +481,13 @@ class CrossoverTask:
     def search(self) -> Search:
         """The search itself."""
         return search(
-            self.lock_a, self.lock_b, [x // self.line.step for x in self.coarse],
-            self.axis.tolerance, self.expected, self.line.follows_model,
-        )  # fmt: skip
+            self.lock_a,
+            self.lock_b,
+            [x // self.line.step for x in self.coarse],
+            self.axis.tolerance,
+            self.expected,
+            self.line.follows_model,
+        )
 
 
 def pairs(line: AxisLine, locks: Iterable[str]) -> list[CrossoverTask]:
@@ -510,12 +518,15 @@ def search_all(
     repeats = _OtherSeeds(costs, tasks, crossovers).find(seeds)
     return [
         Searched(
-            task, crossovers[number],
-            [{seed: repeats[key] for seed in seeds if (key := (number, place, seed)) in repeats}
-             for place in range(len(crossovers[number].crossings) or 1)],
+            task,
+            crossovers[number],
+            [
+                {seed: repeats[key] for seed in seeds if (key := (number, place, seed)) in repeats}
+                for place in range(len(crossovers[number].crossings) or 1)
+            ],
         )
         for number, task in enumerate(tasks)
-    ]  # fmt: skip
+    ]
 
 
 @dataclass(frozen=True)
@@ -624,15 +635,28 @@ def records(searched: Searched) -> list[CrossoverRecord]:
             seeds.append(CrossoverSeed(seed, float(line.own(there.value * step)), low, high, error))
         stored.append(
             CrossoverRecord(
-                machine=base.machine, isa=base.isa, flavour=base.flavour, engine=base.engine,
-                workload=base.workload, setting=line.setting, unit=line.unit, axis=line.axis,
-                lock_a=crossover.lock_a, lock_b=crossover.lock_b, low=line.own(min(task.coarse)),
-                high=line.own(max(task.coarse)), tolerance=line.own(line.tolerance),
-                verdict=crossover.verdict, below=crossing.below if crossing else always,
-                value=seeds[0].value, bracket_low=seeds[0].bracket_low,
-                bracket_high=seeds[0].bracket_high, runs=runs, seeds=tuple(seeds),
+                machine=base.machine,
+                isa=base.isa,
+                flavour=base.flavour,
+                engine=base.engine,
+                workload=base.workload,
+                setting=line.setting,
+                unit=line.unit,
+                axis=line.axis,
+                lock_a=crossover.lock_a,
+                lock_b=crossover.lock_b,
+                low=line.own(min(task.coarse)),
+                high=line.own(max(task.coarse)),
+                tolerance=line.own(line.tolerance),
+                verdict=crossover.verdict,
+                below=crossing.below if crossing else always,
+                value=seeds[0].value,
+                bracket_low=seeds[0].bracket_low,
+                bracket_high=seeds[0].bracket_high,
+                runs=runs,
+                seeds=tuple(seeds),
             )
-        )  # fmt: skip
+        )
     return stored
 
 

@@ -31,9 +31,16 @@ def run(
     """Runs a program without input and keeps what it says. Raises OSError where it cannot be
     started, and subprocess.TimeoutExpired after `limit_s` seconds."""
     return subprocess.run(
-        argv, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
-        check=False, timeout=limit_s, cwd=cwd, env=env,
-    )  # fmt: skip
+        argv,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        check=False,
+        timeout=limit_s,
+        cwd=cwd,
+        env=env,
+    )
 
 
 @cache

@@ -58,9 +58,11 @@ class Estimate:
     def minus(self, other: "Estimate") -> "Estimate":
         """The difference; the ranges add up."""
         return Estimate(
-            self.value - other.value, self.least - other.least, self.median - other.median,
+            self.value - other.value,
+            self.least - other.least,
+            self.median - other.median,
             self.iqr + other.iqr,
-        )  # fmt: skip
+        )
 
     def over(self, number: float) -> "Estimate":
         """Divided by a number."""

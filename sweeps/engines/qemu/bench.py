@@ -67,12 +67,18 @@ def bench(isas: Sequence[str]) -> Rows:
             instructions = max(sample.instructions for sample in best.values())
             for name, sample in best.items():
                 done = instructions if threads == 1 else sample.handovers
-                records.append({
-                    "ISA": isa, "cores": threads, "run": name, "seconds": sample.seconds,
-                    "rate": done / sample.seconds, "goal": GOALS.get(name, {}).get(threads),
-                    "unit": _INSTRUCTIONS if threads == 1 else "hand-overs/s",
-                    "MB": sample.memory_mb,
-                })  # fmt: skip
+                records.append(
+                    {
+                        "ISA": isa,
+                        "cores": threads,
+                        "run": name,
+                        "seconds": sample.seconds,
+                        "rate": done / sample.seconds,
+                        "goal": GOALS.get(name, {}).get(threads),
+                        "unit": _INSTRUCTIONS if threads == 1 else "hand-overs/s",
+                        "MB": sample.memory_mb,
+                    }
+                )
 
     def per_second(record: Mapping[str, Any], which: str) -> str:
         """A rate in millions of instructions, or thousands of hand-overs."""
@@ -81,10 +87,14 @@ def bench(isas: Sequence[str]) -> Rows:
         return f"{rate / 1e6:.0f} M" if record["unit"] == _INSTRUCTIONS else f"{rate / 1e3:.0f} k"
 
     shown: dict[str, Any] = {
-        "ISA": "{ISA}", "cores": "{cores}", "run": "{run}", "seconds": "{seconds:.2f}",
+        "ISA": "{ISA}",
+        "cores": "{cores}",
+        "run": "{run}",
+        "seconds": "{seconds:.2f}",
         "rate": lambda record: f"{per_second(record, 'rate')} {record['unit']}",
-        "goal": lambda record: per_second(record, "goal"), "MB": "{MB:.0f}",
-    }  # fmt: skip
+        "goal": lambda record: per_second(record, "goal"),
+        "MB": "{MB:.0f}",
+    }
     return Rows(records, shown, look=FRAMED)
 
 
@@ -104,9 +114,12 @@ def _run(command: Sequence[str], counts: bool) -> Sample:
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
         child = subprocess.Popen(
-            [*on_one, *command], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            [*on_one, *command],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             env={},
-        )  # fmt: skip
+        )
         assert child.stderr is not None
         complaint = child.stderr.read().decode(errors="replace").strip()
         _, status, usage = os.wait4(child.pid, 0)

@@ -26,9 +26,15 @@ NOTE = (
 
 def _cell(machine: str, workload: str, lock: str, threads: int, **parameters: int | str) -> Cell:
     return Cell(
-        engine="sst", machine=machine, isa="x86_64", flavour="lock", lock=lock, workload=workload,
-        threads=threads, parameters=parameters,
-    )  # fmt: skip
+        engine="sst",
+        machine=machine,
+        isa="x86_64",
+        flavour="lock",
+        lock=lock,
+        workload=workload,
+        threads=threads,
+        parameters=parameters,
+    )
 
 
 # What is run, its cell, its goal, metrics whose sum a second is its rate where it has one, repeats.
@@ -57,19 +63,28 @@ def bench(isas: Sequence[str]) -> Rows:
             seconds, metrics = min((_run(cell) for _ in range(repeats)), key=lambda run: run[0])
             start = start or seconds
             done = sum(metrics[name][0] for name in counted)
-            records.append({
-                "ISA": isa, "what": title, "machine": cell.machine, "cores": cell.threads,
-                "seconds": seconds,
-                "rate": done / max(seconds - start, 1e-9) if counted else None, "goal": goal,
-            })  # fmt: skip
+            records.append(
+                {
+                    "ISA": isa,
+                    "what": title,
+                    "machine": cell.machine,
+                    "cores": cell.threads,
+                    "seconds": seconds,
+                    "rate": done / max(seconds - start, 1e-9) if counted else None,
+                    "goal": goal,
+                }
+            )
     shown: dict[str, Any] = {
-        "ISA": "{ISA}", "what": "{what}", "machine": "{machine}", "cores": "{cores}",
+        "ISA": "{ISA}",
+        "what": "{what}",
+        "machine": "{machine}",
+        "cores": "{cores}",
         "seconds": "{seconds:.2f}",
         "rate": lambda row: "" if row["rate"] is None else f"{row['rate'] / 1e3:.0f} k/s",
         "goal": lambda row: (
             f"{row['goal']:g} s" if row["rate"] is None else f"{row['goal'] / 1e3:.0f} k/s"
         ),
-    }  # fmt: skip
+    }
     return Rows(records, shown, look=FRAMED)
 
 

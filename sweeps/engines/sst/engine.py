@@ -66,10 +66,9 @@ _DESCRIPTOR = "@FD@"  # the element puts the number of the shared region's descr
 _OLDEST_REQUEST = 10_000_000  # cycles that a request may take until the run counts as hung
 
 # What only the plugin's own memory system needs.
-REPLACED = (
-    "l2_size", "l2_ways", "lat_l2", "lat_memory", "lat_dirty", "lat_upgrade", "lat_invalidate",
-    "warm",
-)  # fmt: skip
+REPLACED = tuple(
+    "l2_size l2_ways lat_l2 lat_memory lat_dirty lat_upgrade lat_invalidate warm".split()
+)
 
 
 def _plugin_options(cell: Cell) -> dict[str, int | str]:
@@ -100,11 +99,16 @@ def probe(sst: Sst, flavour: str) -> Probe:
     configuration, the plugin and the programs."""
     cells = [
         Cell(
-            engine="sst", machine="sst_bus", isa=TARGETS[flavour].isa, flavour=flavour, lock=lock,
-            workload=workload, parameters=parameters,
+            engine="sst",
+            machine="sst_bus",
+            isa=TARGETS[flavour].isa,
+            flavour=flavour,
+            lock=lock,
+            workload=workload,
+            parameters=parameters,
         )
         for workload, lock, parameters in _TESTS
-    ]  # fmt: skip
+    ]
     programs = [Program.of(cell) for cell in cells]
     built = Builder().build(programs)
     binaries = [built[program] for program in programs]

@@ -254,9 +254,19 @@ class Advisor:
         cut = "; ".join(USE_AXES.get(axis, axis) for axis in self._cut)
         note = f"Searched only as far as it can be run (see the table): {cut}"
         advice = Advice(
-            self._setting(), tuple(locks), tie, axes, tuple(inputs), shares, self._frame, error,
-            self._question.limits, (note,) if cut else (), (), self._contended(),
-        )  # fmt: skip
+            self._setting(),
+            tuple(locks),
+            tie,
+            axes,
+            tuple(inputs),
+            shares,
+            self._frame,
+            error,
+            self._question.limits,
+            (note,) if cut else (),
+            (),
+            self._contended(),
+        )
         advice = replace(advice, flips=tuple(self._flips(advice, lines)))
         if not check:
             return advice
@@ -295,9 +305,11 @@ class Advisor:
         """A run of one thread without a lock and without work."""
         keys = {"objects": 1, "first": 400, "critical": 0, "think": 0}
         return replace(
-            with_lock(self._base, NO_LOCK), workload="lock_use", threads=1,
+            with_lock(self._base, NO_LOCK),
+            workload="lock_use",
+            threads=1,
             parameters=with_defaults("lock_use", keys),
-        )  # fmt: skip
+        )
 
     def _costs(self, tie: float) -> list[LockCost]:
         """Every lock, cheapest first; those near the cheapest with more seeds."""
@@ -433,9 +445,13 @@ class Advisor:
             base = set_to(base, axis, now)
         name = digest([vars(base) | {"lock": ""}, sorted(self._question.labels)])[:12]
         line = AxisLine(
-            f"{PLAN}/{name}/{axis}", base, axis, tuple(sorted({*values, *ends, now})), tolerance,
+            f"{PLAN}/{name}/{axis}",
+            base,
+            axis,
+            tuple(sorted({*values, *ends, now})),
+            tolerance,
             unit=USE_QUANTITIES[axis].unit if axis in USE_QUANTITIES else "",
-        )  # fmt: skip
+        )
         return line if axis in LATENCIES else self._that_can_be_run(line, now)
 
     def _that_can_be_run(self, line: AxisLine, now: int) -> AxisLine:
@@ -483,8 +499,9 @@ class Advisor:
             if assumed is None or assumed.low is None or assumed.high is None:
                 continue
             for change, end, sign in (
-                (answer.below, assumed.low, -1), (answer.above, assumed.high, 1),
-            ):  # fmt: skip
+                (answer.below, assumed.low, -1),
+                (answer.above, assumed.high, 1),
+            ):
                 x = min(max(int(end), line.limits[0]), line.limits[1])
                 if change is None or change.lock in win.tied:
                     continue
@@ -560,13 +577,18 @@ class Advisor:
         del use["on_map"]
         cas, fence = (self._shown(axis, value_of(base, axis)) for axis in _MEASURED_AS)
         return {
-            "machine": base.machine, "isa": base.isa, "flavour": base.flavour,
-            "engine": base.engine, "threads": base.threads,
+            "machine": base.machine,
+            "isa": base.isa,
+            "flavour": base.flavour,
+            "engine": base.engine,
+            "threads": base.threads,
             "described": MEASURED if load_machine(base.machine).processor else QUOTED,
-            **use, "first_share": None if self._keys["first_share"] < 0 else use["first_share"],
-            "cas_measured": cas, "fence_measured": fence,
+            **use,
+            "first_share": None if self._keys["first_share"] < 0 else use["first_share"],
+            "cas_measured": cas,
+            "fence_measured": fence,
             "cancel": value_of(base, "cancel_latency"),
-        }  # fmt: skip
+        }
 
 
 def check_engine(engine: str, bases: Sequence[Cell]) -> None:

@@ -145,9 +145,20 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     if think is not None and locks_per_second is not None:
         raise LockcrossError("--locks-per-second stands in place of --think; leave one of them out")
     use = Use(
-        threads, shared_objects, acquisitions, shared_acquisitions, per_cancellation, owner_share,
-        first_share, run_length, nested, contended, critical, think, locks_per_second,
-    )  # fmt: skip
+        threads,
+        shared_objects,
+        acquisitions,
+        shared_acquisitions,
+        per_cancellation,
+        owner_share,
+        first_share,
+        run_length,
+        nested,
+        contended,
+        critical,
+        think,
+        locks_per_second,
+    )
     if log is not None:
         from sweeps.search.locality import pattern, read_events
 

@@ -48,9 +48,11 @@ def _draw_costs(ax: Axes, advice: Advice) -> None:
         left = [a + b for a, b in zip(left, widths, strict=True)]
     for place, lock in enumerate(advice.locks):
         ax.annotate(
-            f" {lock.cost:.1f}" + ", tie" * (lock.label in advice.win.tied), (left[place], place),
-            va="center", annotation_clip=False,
-        )  # fmt: skip
+            f" {lock.cost:.1f}" + ", tie" * (lock.label in advice.win.tied),
+            (left[place], place),
+            va="center",
+            annotation_clip=False,
+        )
     ax.invert_yaxis()
     words = "cycles per acquire-release pair"
     if advice.work >= 1:
@@ -76,9 +78,12 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
             if change is not None:
                 words = f"{change.lock.words()}: {_words(axis, change.value)}"
                 ax.annotate(
-                    words, (end, row - 0.3), fontsize=7, va="bottom",
+                    words,
+                    (end, row - 0.3),
+                    fontsize=7,
+                    va="bottom",
                     ha="left" if end < 0.5 else "right",
-                )  # fmt: skip
+                )
     ax.set_yticks(
         range(len(advice.axes)),
         [

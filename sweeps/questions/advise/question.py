@@ -118,9 +118,12 @@ class Settled:
         if use.shared_objects == 0 or use.owner_share == 1 or self.threads == 1:
             mean = _exact(self._said_or_usual("acquisitions"))
             exact = {
-                "shared_objects": Fraction(0), "acquisitions": mean, "local_acquisitions": mean,
-                "owner_share": Fraction(1), "run_length": Fraction(1),
-            }  # fmt: skip
+                "shared_objects": Fraction(0),
+                "acquisitions": mean,
+                "local_acquisitions": mean,
+                "owner_share": Fraction(1),
+                "run_length": Fraction(1),
+            }
         else:
             exact = self._shared()
         for name, words in (
@@ -198,9 +201,12 @@ class Settled:
                     "give more --acquisitions, or a larger --owner-share"
                 )
         exact = {
-            "shared_objects": share, "acquisitions": life, "local_acquisitions": local,
-            "owner_share": 1 - foreign / life, "run_length": self._fitting(length, foreign, life),
-        }  # fmt: skip
+            "shared_objects": share,
+            "acquisitions": life,
+            "local_acquisitions": local,
+            "owner_share": 1 - foreign / life,
+            "run_length": self._fitting(length, foreign, life),
+        }
         if (said := self._use.first_share) is None:
             self.assumed["first_share"] = (
                 "others come evenly spread, each time behind an equal part of the owner's"
@@ -340,9 +346,14 @@ class Question:
 
 
 def ask(
-    machine: str, isa: str, flavour: str, locks: Sequence[str], fences: Sequence[str],
-    latencies: Mapping[str, int | None], use: Use,
-) -> Question:  # fmt: skip
+    machine: str,
+    isa: str,
+    flavour: str,
+    locks: Sequence[str],
+    fences: Sequence[str],
+    latencies: Mapping[str, int | None],
+    use: Use,
+) -> Question:
     """The question in terms of cells. `latencies`: by their axes, cycles as measured on the
     processor, of a cancellation as set; what is not given is the machine's own. Raises
     LockcrossError for what cannot be run."""
@@ -359,10 +370,15 @@ def ask(
     use = use.at_clock(described.clock_mhz.number)
     settled, said = Settled(use), use.given()
     base = Cell(
-        machine=machine, isa=isa, flavour=flavour or flavours[0], lock=labels[0].lock, workload=USE,
-        parameters={**settled.keys, "on_map": int(not said)}, threads=settled.threads,
+        machine=machine,
+        isa=isa,
+        flavour=flavour or flavours[0],
+        lock=labels[0].lock,
+        workload=USE,
+        parameters={**settled.keys, "on_map": int(not said)},
+        threads=settled.threads,
         cancel_latency=latencies.get("cancel_latency"),
-    )  # fmt: skip
+    )
     for label in labels:
         for stratum in strata(base):
             check_cell(with_lock(stratum.cell, label))

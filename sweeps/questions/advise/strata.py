@@ -21,9 +21,14 @@ USE = "use"
 SHARES = 1_000_000_000  # parts of a share: one object in a million is still exact to a thousandth
 LIVES = 1_000  # parts of an acquisition, in mean numbers of them
 PARTS = {  # what a use has as whole numbers: so many are 1
-    "nested": 1_000_000, "first_share": SHARES, "local_acquisitions": LIVES,
-    "shared_objects": SHARES, "acquisitions": LIVES, "owner_share": SHARES, "run_length": LIVES,
-}  # fmt: skip
+    "nested": 1_000_000,
+    "first_share": SHARES,
+    "local_acquisitions": LIVES,
+    "shared_objects": SHARES,
+    "acquisitions": LIVES,
+    "owner_share": SHARES,
+    "run_length": LIVES,
+}
 _LONG = 10_000  # acquisitions by one thread, behind which each costs what the last did
 _MOST_PAIRS = 40_000  # of a run: a fraction of a second
 _FEWEST_PAIRS = 3_200  # as on the winner map
@@ -135,9 +140,12 @@ class _Lives:
         runs = int(self._life / length)
         whole = parts("lock_sequence", "owner_share")
         parameters = {
-            "objects": self._objects(runs * length), "runs": runs, "run_length": length,
-            "owner_share": int(self._exact["owner_share"] * whole) / whole, **self._work,
-        }  # fmt: skip
+            "objects": self._objects(runs * length),
+            "runs": runs,
+            "run_length": length,
+            "owner_share": int(self._exact["owner_share"] * whole) / whole,
+            **self._work,
+        }
         return self._cell("lock_sequence", parameters)
 
     def _beginning(self, life: _Life, each: Fraction) -> _Weighted:
@@ -173,9 +181,11 @@ class _Lives:
 
     def _run(self, life: _Life) -> Cell:
         parameters = {
-            "objects": self._objects(life.pairs), **vars(life),
-            "recursive": float(self._exact["nested"]), **self._work,
-        }  # fmt: skip
+            "objects": self._objects(life.pairs),
+            **vars(life),
+            "recursive": float(self._exact["nested"]),
+            **self._work,
+        }
         return self._cell("lock_use", parameters)
 
     def _cell(self, workload: str, parameters: dict[str, float]) -> Cell:

@@ -22,14 +22,28 @@ def print_json(answers: Sequence[Advice]) -> None:
     rows: list[dict[str, Any]] = []
     for advice in answers:
         win = advice.win
-        rows.append(asdict(advice) | {
-            "parts": [{"share": share, "words": words} for words, share in advice.parts.items()],
-            "cheapest": win.lock, "runner_up": win.runner_up, "lead": win.lead,
-            "tie": list(win.tied), "tie_share": advice.tie, "depends_on": [
-                {"input": flip.given.name, "lock": flip.change.lock, "value": flip.change.value,
-                 "upwards": flip.upwards} for flip in advice.flips
-            ],
-        })  # fmt: skip
+        rows.append(
+            asdict(advice)
+            | {
+                "parts": [
+                    {"share": share, "words": words} for words, share in advice.parts.items()
+                ],
+                "cheapest": win.lock,
+                "runner_up": win.runner_up,
+                "lead": win.lead,
+                "tie": list(win.tied),
+                "tie_share": advice.tie,
+                "depends_on": [
+                    {
+                        "input": flip.given.name,
+                        "lock": flip.change.lock,
+                        "value": flip.change.value,
+                        "upwards": flip.upwards,
+                    }
+                    for flip in advice.flips
+                ],
+            }
+        )
     print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
 
 
@@ -74,9 +88,13 @@ def _overview(answers: Sequence[Advice]) -> Table:
         best = " = ".join(lock.words() for lock in (win.lock, *win.tied))
         decides = dict.fromkeys(_name(flip.given.name) for flip in advice.flips)
         table.add_row(
-            str(advice.setting["machine"]), best, f"{advice.beside_work(win.lock):.1f}",
-            f"{100 * win.lead:.1f} %", win.runner_up.words(), ", ".join(decides) or "-",
-        )  # fmt: skip
+            str(advice.setting["machine"]),
+            best,
+            f"{advice.beside_work(win.lock):.1f}",
+            f"{100 * win.lead:.1f} %",
+            win.runner_up.words(),
+            ", ".join(decides) or "-",
+        )
     return table
 
 

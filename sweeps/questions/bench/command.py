@@ -97,11 +97,16 @@ def _compared(other: str) -> str:
 
     cells = [
         Cell(
-            engine=label, machine="generic", isa="x86_64", flavour="lock", lock="thin",
-            workload="sync", parameters={"iterations": _TURNS},
+            engine=label,
+            machine="generic",
+            isa="x86_64",
+            flavour="lock",
+            lock="thin",
+            workload="sync",
+            parameters={"iterations": _TURNS},
         )
         for label in (engines.DEFAULT, other)
-    ]  # fmt: skip
+    ]
     own, its = seconds(cells, Limits(instructions=10**9))
     return (
         f"{_TURNS:,} turns of workload sync, start included: {engines.title(engines.DEFAULT)} "

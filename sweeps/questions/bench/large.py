@@ -54,14 +54,21 @@ _TABLE = 8  # runs of each winner table
 _CHUNK = 10_000  # runs in a transaction
 _RUNS_OF_CROSSOVER = 24
 _PLAN = {
-    "title": "Made up", "machine": "generic", "flavours": [flavour for _, flavour in _FLAVOURS],
-    "beside": list(_MACHINES[1:]), "seeds": 5, "tie_percent": 2.0, "limits": {},
-    "locks": list(_LOCKS[1:4]), "table_locks": ["thin"],
+    "title": "Made up",
+    "machine": "generic",
+    "flavours": [flavour for _, flavour in _FLAVOURS],
+    "beside": list(_MACHINES[1:]),
+    "seeds": 5,
+    "tie_percent": 2.0,
+    "limits": {},
+    "locks": list(_LOCKS[1:4]),
+    "table_locks": ["thin"],
     "map": {
-        "threads": 2, "tolerance": 2,
+        "threads": 2,
+        "tolerance": 2,
         "parameters": {"objects": 1, "runs": 100, "run_length": 10, "owner_share": 0.9},
     },
-}  # fmt: skip
+}
 
 
 def measured(runs: int = RUNS) -> Rows:
@@ -89,8 +96,14 @@ def measured(runs: int = RUNS) -> Rows:
 def _line(what: str, measured: float | None, unit: str, goal: float | None = None) -> Line:
     """A row: what was measured; `first`: the first time of several; `remark`: why it could not
     be."""
-    return {"what": what, "measured": measured, "first": None, "unit": unit, "goal": goal,
-            "remark": ""}  # fmt: skip
+    return {
+        "what": what,
+        "measured": measured,
+        "first": None,
+        "unit": unit,
+        "goal": goal,
+        "remark": "",
+    }
 
 
 def _shown(row: Mapping[str, Any]) -> str:
@@ -189,11 +202,12 @@ def _models() -> list[dict[str, Any]]:
         metrics = "SELECT name, value, unit FROM metrics WHERE run_id = ?"
         return [
             {
-                "resolved": json.loads(resolved), "command": command,
+                "resolved": json.loads(resolved),
+                "command": command,
                 "metrics": store.connection.execute(metrics, (run,)).fetchall(),
             }
             for run, resolved, command in runs
-        ]  # fmt: skip
+        ]
 
 
 def _runs(number: int, models: list[dict[str, Any]]) -> Iterator[CellRecord]:
@@ -204,9 +218,13 @@ def _runs(number: int, models: list[dict[str, Any]]) -> Iterator[CellRecord]:
     for cas, cancel, seed, machine, (isa, flavour), lock in itertools.islice(axes, number):
         model = chance.choice(models)
         settings = {
-            "cas_success": cas, "charge_stop": cancel, "seed": seed,
-            "lat_memory": 100 + len(machine), "l1_size": 1024 * len(flavour), "machine": machine,
-        }  # fmt: skip
+            "cas_success": cas,
+            "charge_stop": cancel,
+            "seed": seed,
+            "lat_memory": 100 + len(machine),
+            "l1_size": 1024 * len(flavour),
+            "machine": machine,
+        }
         failed = chance.random() < 0.005
         identity, duration_s = f"{chance.getrandbits(256):064x}", chance.random()
         factor = 0.0 if failed else chance.uniform(0.5, 1.5)
@@ -215,18 +233,37 @@ def _runs(number: int, models: list[dict[str, Any]]) -> Iterator[CellRecord]:
             for name, value, unit in model["metrics"]
         }
         yield CellRecord(
-            identity=identity, engine_version=f"0.1.0+{'e' * 37}", machine=machine, isa=isa,
-            flavour=flavour, lock=lock, workload="lock_sequence", threads=2, cas_latency=cas,
-            fence_latency=30, cancel_latency=cancel, seed=seed, parameters={
-                "objects": 1, "owner_share": 0.9, "run_length": 10 + cas % 7, "runs": 100,
+            identity=identity,
+            engine_version=f"0.1.0+{'e' * 37}",
+            machine=machine,
+            isa=isa,
+            flavour=flavour,
+            lock=lock,
+            workload="lock_sequence",
+            threads=2,
+            cas_latency=cas,
+            fence_latency=30,
+            cancel_latency=cancel,
+            seed=seed,
+            parameters={
+                "objects": 1,
+                "owner_share": 0.9,
+                "run_length": 10 + cas % 7,
+                "runs": 100,
             },
-            status="failed" if failed else "ok", cause="time limit" if failed else "", output="",
+            status="failed" if failed else "ok",
+            cause="time limit" if failed else "",
+            output="",
             command=f"{model['command']} --cas-latency {cas} --cancel-latency {cancel}",
-            started=f"2026-01-01T00:00:00.{seed:06}", duration_s=duration_s, attempts=1,
-            binary_digest=f"{len(lock) * 7919:064x}", source_revision="f" * 40,
+            started=f"2026-01-01T00:00:00.{seed:06}",
+            duration_s=duration_s,
+            attempts=1,
+            binary_digest=f"{len(lock) * 7919:064x}",
+            source_revision="f" * 40,
             compiler="x86_64-linux-gnu-gcc (Debian 12.2.0-14) 12.2.0",
-            resolved=models[0]["resolved"] | settings, metrics={} if failed else metrics,
-        )  # fmt: skip
+            resolved=models[0]["resolved"] | settings,
+            metrics={} if failed else metrics,
+        )
 
 
 def _series(store: Store) -> None:
@@ -253,12 +290,26 @@ def _crossovers(store: Store, runs: int) -> None:
         isa, flavour = _FLAVOURS[number % len(_FLAVOURS)]
         records.append(
             CrossoverRecord(
-                machine=_MACHINES[number % len(_MACHINES)], isa=isa, flavour=flavour,
-                engine=engines.DEFAULT, workload="lock_sequence", axis="cas_latency",
+                machine=_MACHINES[number % len(_MACHINES)],
+                isa=isa,
+                flavour=flavour,
+                engine=engines.DEFAULT,
+                workload="lock_sequence",
+                axis="cas_latency",
                 setting={"fence_latency": number},
-                unit="cycles", lock_a="tasuki", lock_b="reservation", low=0, high=200, tolerance=2,
-                verdict="crosses", below="tasuki", value=seeds[0].value, bracket_low=1,
-                bracket_high=3, runs=shown, seeds=seeds,
+                unit="cycles",
+                lock_a="tasuki",
+                lock_b="reservation",
+                low=0,
+                high=200,
+                tolerance=2,
+                verdict="crosses",
+                below="tasuki",
+                value=seeds[0].value,
+                bracket_low=1,
+                bracket_high=3,
+                runs=shown,
+                seeds=seeds,
             )
-        )  # fmt: skip
+        )
     store.set_crossovers(records, "map/made_up")

@@ -87,10 +87,18 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
         assumed = place.assumed and not own
         table.append(
             Row(
-                machine, place.title, found.isa(connection, isa_name), flavour, place.cas,
-                place.fence, assumed, costs, plan.tie, contests,
+                machine,
+                place.title,
+                found.isa(connection, isa_name),
+                flavour,
+                place.cas,
+                place.fence,
+                assumed,
+                costs,
+                plan.tie,
+                contests,
             )
-        )  # fmt: skip
+        )
     order = {machine: number for number, machine in enumerate(plan.machines)}
     return sorted(table, key=lambda row: order.get(row.machine, len(order)))
 
@@ -459,12 +467,18 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
         found.measured(connection, machine, isa_name, flavour, axis) for axis in _LATENCIES
     )
     return Grid(
-        isa, flavour, tuple(map(cas_scale, xs)), tuple(map(fence_scale, ys)), surfaces,
+        isa,
+        flavour,
+        tuple(map(cas_scale, xs)),
+        tuple(map(fence_scale, ys)),
+        surfaces,
         tuple(found.map_crossings(connection, name, cas_scale, fence_scale)),
         map_marks(connection, machine, isa_name, flavour),
         tuple(label for label in surfaces if label.lock not in plan.locks),
-        plan.tie, are_runs, found.accuracy([check] if check else []),
-    )  # fmt: skip
+        plan.tie,
+        are_runs,
+        found.accuracy([check] if check else []),
+    )
 
 
 def interpolate(

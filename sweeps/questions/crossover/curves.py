@@ -65,15 +65,27 @@ def _draw_bars(ax: Axes, connection: sqlite3.Connection, runs: list[SeriesRun]) 
         style, relative = look(label), np.array(cycles) / rounds[base][0]
         at = places + (index - (len(rounds) - 1) / 2) * width
         ax.bar(
-            at, relative, width, bottom=0, color=style.colour, hatch=style.hatch,
-            edgecolor="#333333", linewidth=0.4, label=label.words(),
-        )  # fmt: skip
+            at,
+            relative,
+            width,
+            bottom=0,
+            color=style.colour,
+            hatch=style.hatch,
+            edgecolor="#333333",
+            linewidth=0.4,
+            label=label.words(),
+        )
         for x, height in zip(at, relative, strict=True):
             if height > _HIGH:
                 ax.annotate(
-                    f"{height:.0f} times", (x, height), xytext=(7, -4),
-                    textcoords="offset points", va="center", fontsize=9, fontweight="bold",
-                )  # fmt: skip
+                    f"{height:.0f} times",
+                    (x, height),
+                    xytext=(7, -4),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=9,
+                    fontweight="bold",
+                )
     ax.axhline(1, color="black", linewidth=0.8, zorder=0)
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(_PLAIN)
@@ -107,15 +119,27 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
         for label in others
     ]
     handles += [
-        Line2D([], [], color=look(label).colour,
-               label=f"{label.words()}, by the cycles that a cancellation costs")
-        for label in labels if label in cancelling
-    ]  # fmt: skip
+        Line2D(
+            [],
+            [],
+            color=look(label).colour,
+            label=f"{label.words()}, by the cycles that a cancellation costs",
+        )
+        for label in labels
+        if label in cancelling
+    ]
     handles += [
-        Line2D([], [], color="black", marker=look(label).marker, ls="",
-               markerfacecolor=look(label).colour, label=f"break-even with {label.words()}")
+        Line2D(
+            [],
+            [],
+            color="black",
+            marker=look(label).marker,
+            ls="",
+            markerfacecolor=look(label).colour,
+            label=f"break-even with {label.words()}",
+        )
         for label in others
-    ]  # fmt: skip
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
@@ -141,9 +165,15 @@ def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
         ax.plot(lengths, costs, line, color=style.colour, linewidth=1.8)
         if len(several) > 1:
             ax.annotate(
-                f"{cancel:,}", (lengths[0], costs[0]), xytext=(-5, 0), va="center", ha="right",
-                textcoords="offset points", fontsize=8, color=style.colour,
-            )  # fmt: skip
+                f"{cancel:,}",
+                (lengths[0], costs[0]),
+                xytext=(-5, 0),
+                va="center",
+                ha="right",
+                textcoords="offset points",
+                fontsize=8,
+                color=style.colour,
+            )
         ax.set_xlim(left=lengths[0] * _LEFT)
     return curves
 
@@ -161,13 +191,26 @@ def _draw_break_even(
         lengths, costs = (np.log(values) for values in own[other])
         height = np.exp(np.interp(np.log(mark.value), lengths, costs))
         style = look(other)
-        ax.plot(mark.value, height, style.marker, color="black", markersize=6,
-                markerfacecolor=style.colour, zorder=5)  # fmt: skip
+        ax.plot(
+            mark.value,
+            height,
+            style.marker,
+            color="black",
+            markersize=6,
+            markerfacecolor=style.colour,
+            zorder=5,
+        )
         if mark.band:
             ax.hlines(height, mark.band.low, mark.band.high, colors="black", linewidth=3, zorder=4)
         ax.annotate(
-            f"{mark.value:.0f}", (mark.value, height), ha="center", va="center",
+            f"{mark.value:.0f}",
+            (mark.value, height),
+            ha="center",
+            va="center",
             xytext=(6, 10) if others.index(other) % 2 else (0, -11),
-            textcoords="offset points", fontsize=9, fontweight="bold", zorder=6,
+            textcoords="offset points",
+            fontsize=9,
+            fontweight="bold",
+            zorder=6,
             path_effects=HALO,
-        )  # fmt: skip
+        )

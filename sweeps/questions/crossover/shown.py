@@ -58,27 +58,37 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
     ):
         for place, machine in enumerate(names):
             yield Drawing(
-                f"{name}_{machine}" if place else name, STUDY,
+                f"{name}_{machine}" if place else name,
+                STUDY,
                 f"{title}: machine {machine}" if len(names) > 1 else title,
-                f"{__package__}.{draw}", own, text, machine, said=True,
-            )  # fmt: skip
+                f"{__package__}.{draw}",
+                own,
+                text,
+                machine,
+                said=True,
+            )
     yield Drawing(
-        "rounds", STUDY, "Two threads in turns of three rounds (thesis, Figure 6.15)",
-        f"{__package__}.curves.draw_rounds", own,
+        "rounds",
+        STUDY,
+        "Two threads in turns of three rounds (thesis, Figure 6.15)",
+        f"{__package__}.curves.draw_rounds",
+        own,
         "Time of each round relative to the first round of the tasuki lock, logarithmic scale, a "
         "panel for each kind of fence. The reservation lock's fourth round, in which the second "
         "thread cancels every reservation, stands far above all others.",
         said=plan is not None,
-    )  # fmt: skip
+    )
     if plan and others.studies:
         yield Drawing(
-            OF_STUDIES, STUDY, "Where the cheapest lock changes, by engine",
+            OF_STUDIES,
+            STUDY,
+            "Where the cheapest lock changes, by engine",
             f"{__package__}.winner_map.draw_engines",
             {title: file_of(other) for title, other in others.studies.items()},
             "The borders of the winner map on several engines, drawn over one another, each over "
             "the latencies measured on that engine.",
             beside=True,
-        )  # fmt: skip
+        )
 
 
 def part(
@@ -139,11 +149,16 @@ def present(connection: sqlite3.Connection) -> None:
     rows = answer.rows(connection)
     aside = ", ".join(plan.table_locks)
     table = Table(
-        "machine", "ISA", "CAS", "fence", "fences", "cheapest",
+        "machine",
+        "ISA",
+        "CAS",
+        "fence",
+        "fences",
+        "cheapest",
         *([f"without {aside}"] if aside else []),
         title="Cheapest lock by cycles per acquire-release pair (measured latencies in cycles)",
         box=None,
-    )  # fmt: skip
+    )
     for row in rows:
         isa, cas = isa_words(row.isa.title, row.flavour), f"{row.cas:.0f}"
         place = [row.machine + "*" * row.assumed, isa, cas, f"{row.fence:.0f}"]

@@ -80,10 +80,15 @@ class StudyCells:
     def _with(self, of: Map | RunLength) -> Cell:
         """A run of lock_sequence at the machine's own latencies."""
         return Cell(
-            engine=self.plan.engine, machine=self.machine, isa=isa_of(self.flavour),
-            flavour=self.flavour, lock=NO_LOCK, workload="lock_sequence", threads=of.threads,
+            engine=self.plan.engine,
+            machine=self.machine,
+            isa=isa_of(self.flavour),
+            flavour=self.flavour,
+            lock=NO_LOCK,
+            workload="lock_sequence",
+            threads=of.threads,
             parameters=with_defaults("lock_sequence", of.parameters),
-        )  # fmt: skip
+        )
 
     def map_cells(self) -> dict[Key, Cell]:
         """The grid: those of the table alone among them."""
@@ -134,9 +139,15 @@ class StudyCells:
         return replace(line, whole=tuple(grid.latencies[along]))
 
     def _line(
-        self, series: str, axis: str, values: Sequence[float], of: Map | RunLength,
-        tolerance: float = 0, step: float = 1, **held: int,
-    ) -> AxisLine:  # fmt: skip
+        self,
+        series: str,
+        axis: str,
+        values: Sequence[float],
+        of: Map | RunLength,
+        tolerance: float = 0,
+        step: float = 1,
+        **held: int,
+    ) -> AxisLine:
         """`held`: a latency that is set. A latency is set all along its own line, be it at the
         machine's own."""
         setting = {**of.parameters, "threads": of.threads, **held}
@@ -156,12 +167,18 @@ def rounds_cells(plan: StudyPlan) -> list[Cell]:
         return []
     return [
         Cell(
-            engine=plan.engine, machine=rounds.machine, isa=isa_of(rounds.flavour),
-            flavour=rounds.flavour, lock=lock, fence=fence, workload="rounds",
-            parameters=with_defaults("rounds", rounds.parameters), threads=2,
+            engine=plan.engine,
+            machine=rounds.machine,
+            isa=isa_of(rounds.flavour),
+            flavour=rounds.flavour,
+            lock=lock,
+            fence=fence,
+            workload="rounds",
+            parameters=with_defaults("rounds", rounds.parameters),
+            threads=2,
         )
         for fence, lock in itertools.product(rounds.fences, plan.locks)
-    ]  # fmt: skip
+    ]
 
 
 class MapCosts:
@@ -276,10 +293,14 @@ class MapCosts:
         of_lock = [some for some in self._errors.values() if max(some, default=0.0) <= _MOST_OFF]
         errors = list(itertools.chain.from_iterable(of_lock))
         return MapCheck(
-            cas_latency=self.nodes[0], fence_latency=self.nodes[1], points=len(self.check_places),
-            costs=len(errors), mean=float(np.mean(errors)) if errors else 0.0,
-            worst=max(errors, default=0.0), wrong=self._wrong,
-        )  # fmt: skip
+            cas_latency=self.nodes[0],
+            fence_latency=self.nodes[1],
+            points=len(self.check_places),
+            costs=len(errors),
+            mean=float(np.mean(errors)) if errors else 0.0,
+            worst=max(errors, default=0.0),
+            wrong=self._wrong,
+        )
 
     def border_tasks(self) -> list[CrossoverTask]:
         """Searches between neighbours on the grid that different locks win, in each contest. Each

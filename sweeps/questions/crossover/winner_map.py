@@ -35,9 +35,12 @@ _LETTER = 0.55  # width of a letter, in heights of the line
 # Of a name beside a strip, in steps of the label raster: a letter, half a line, the room around it.
 _STEP, _HALF_LINE, _CLEAR = 1.1, 1.4, 2.0
 _MARK: dict[str, Any] = {
-    "marker": "o", "markersize": 6, "markerfacecolor": "white", "markeredgecolor": "black",
+    "marker": "o",
+    "markersize": 6,
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
     "linestyle": "",
-}  # fmt: skip
+}
 _KEY_WIDTH = 45  # letters of a line of the key
 _TEETH = [withTickedStroke(angle=-90, spacing=8, length=0.6), Normal()]
 _TIE = 0.7  # how much of a region's colour the band of ties takes
@@ -121,8 +124,13 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
         xs, ys = zip(*points, strict=True)
         ax.plot(xs, ys, "-o", color="black", linewidth=1.4, markersize=3, zorder=3)
     for crossing in _shown(panel):
-        ax.plot(*zip(*crossing.band, strict=True), color="black", linewidth=3, zorder=3,
-                solid_capstyle="butt")  # fmt: skip
+        ax.plot(
+            *zip(*crossing.band, strict=True),
+            color="black",
+            linewidth=3,
+            zorder=3,
+            solid_capstyle="butt",
+        )
     for label in shown.aside:
         _draw_aside(ax, x, y, shown.cost_at(label, x, y) - first, label)
     _draw_marks(ax, shown)
@@ -140,15 +148,30 @@ def _draw_aside(ax: Axes, x: Surface, y: Surface, lead: Surface, label: LockLabe
     """The line up to which a lock that stands aside would be cheaper than all in the contest, with
     teeth on the side where it is. `lead`: its cost less theirs."""
     if lead.min() < 0 < lead.max():
-        line = ax.contour(x, y, lead, levels=[0], colors=[look(label).colour], linewidths=1.6,
-                          linestyles="solid", zorder=4)  # fmt: skip
+        line = ax.contour(
+            x,
+            y,
+            lead,
+            levels=[0],
+            colors=[look(label).colour],
+            linewidths=1.6,
+            linestyles="solid",
+            zorder=4,
+        )
         line.set(path_effects=_TEETH)
         return
     words = "cheaper" if lead.max() <= 0 else "dearer"
     ax.annotate(
-        f"{label.words()} is {words} everywhere", (0.5, 0.985), xycoords="axes fraction",
-        ha="center", va="top", fontsize=8, color=_dark(label), path_effects=HALO, zorder=6,
-    )  # fmt: skip
+        f"{label.words()} is {words} everywhere",
+        (0.5, 0.985),
+        xycoords="axes fraction",
+        ha="center",
+        va="top",
+        fontsize=8,
+        color=_dark(label),
+        path_effects=HALO,
+        zorder=6,
+    )
 
 
 def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:
@@ -186,10 +209,16 @@ def _draw_marks(ax: Axes, shown: Grid) -> None:
             ax.plot(mark.cas, mark.fence, **_MARK, zorder=5)
             left = mark.cas > least + 0.7 * (most - least)
             ax.annotate(
-                mark.machine + "*" * mark.assumed, (mark.cas, mark.fence), zorder=6, fontsize=8,
-                xytext=(-6 if left else 6, 0), textcoords="offset points",
-                ha="right" if left else "left", va="center", path_effects=HALO,
-            )  # fmt: skip
+                mark.machine + "*" * mark.assumed,
+                (mark.cas, mark.fence),
+                zorder=6,
+                fontsize=8,
+                xytext=(-6 if left else 6, 0),
+                textcoords="offset points",
+                ha="right" if left else "left",
+                va="center",
+                path_effects=HALO,
+            )
 
 
 def label_regions(ax: Axes, panel: Panel) -> None:
@@ -237,17 +266,29 @@ def label_regions(ax: Axes, panel: Panel) -> None:
 
 
 def _write(
-    ax: Axes, text: str, label: LockLabel, point: tuple[float, float], small: bool,
+    ax: Axes,
+    text: str,
+    label: LockLabel,
+    point: tuple[float, float],
+    small: bool,
     beside: tuple[float, float] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """A lock's name at a point, upright when it is `small`, or `beside` with an arrow to it."""
     colour = _dark(label)
     ax.annotate(
-        text, point, xytext=beside or point, ha="center", va="center", fontsize=8 if small else 9,
-        fontweight="bold", color=colour, rotation=90 if small and not beside else 0, zorder=6,
+        text,
+        point,
+        xytext=beside or point,
+        ha="center",
+        va="center",
+        fontsize=8 if small else 9,
+        fontweight="bold",
+        color=colour,
+        rotation=90 if small and not beside else 0,
+        zorder=6,
         path_effects=HALO,
         arrowprops={"arrowstyle": "->", "color": colour, "shrinkB": 0} if beside else None,
-    )  # fmt: skip
+    )
 
 
 def _beside(
@@ -323,14 +364,23 @@ def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) ->
         equal += f";\nthick: the band of {plan.seeds} seeds"
     handles: list[Artist] = [
         Line2D([], [], color="black", marker="o", markersize=3, label=equal),
-        Patch(facecolor="white", edgecolor="#bbbbbb",
-              label=f"lighter: a tie, lead below {100 * of.tie:g} %"),
-    ]  # fmt: skip
+        Patch(
+            facecolor="white",
+            edgecolor="#bbbbbb",
+            label=f"lighter: a tie, lead below {100 * of.tie:g} %",
+        ),
+    ]
     handles += [
-        Line2D([], [], color=look(label).colour, linewidth=1.6, path_effects=_TEETH,
-               label=f"where {label.words()} would be cheaper still\n(on the side of the teeth)")
+        Line2D(
+            [],
+            [],
+            color=look(label).colour,
+            linewidth=1.6,
+            path_effects=_TEETH,
+            label=f"where {label.words()} would be cheaper still\n(on the side of the teeth)",
+        )
         for label in of.aside
-    ]  # fmt: skip
+    ]
     if marked:
         handles.append(Line2D([], [], **_MARK, label="real processor (* latency partly assumed)"))
     ax.legend(handles=handles, loc="upper left", frameon=False)
@@ -430,9 +480,15 @@ def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
         if between.count() == 0 or not between.min() < 0 < between.max():
             continue
         drawn = ax.contour(
-            x, y, between, levels=[0], colors=[drawn_as.colour], linestyles=[drawn_as.line],
-            linewidths=1.6, zorder=4,
-        )  # fmt: skip
+            x,
+            y,
+            between,
+            levels=[0],
+            colors=[drawn_as.colour],
+            linestyles=[drawn_as.line],
+            linewidths=1.6,
+            zorder=4,
+        )
         parts += [_Border(study, pair, part) for part in drawn.allsegs[0] if len(part) > 1]
     for points in borders(panel).values():
         xs, ys = zip(*points, strict=True)
@@ -482,10 +538,17 @@ def _label(ax: Axes, every: Sequence[_Border], texts: Sequence[tuple[_Border, st
         taken.append((centre, half))
         colour = engines.entry(border.study.engine).colour
         ax.annotate(
-            text, spot * scale + origin, xytext=centre * scale + origin, ha="center", va="center",
-            fontsize=8, color=colour, path_effects=HALO, zorder=7,
+            text,
+            spot * scale + origin,
+            xytext=centre * scale + origin,
+            ha="center",
+            va="center",
+            fontsize=8,
+            color=colour,
+            path_effects=HALO,
+            zorder=7,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 1},
-        )  # fmt: skip
+        )
 
 
 def _half(text: str) -> Surface:

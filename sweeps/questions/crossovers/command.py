@@ -140,15 +140,18 @@ def _row(series: str, crossover: "CrossoverRecord") -> dict[str, Any]:
     )
     return {
         **{name: getattr(crossover, name) for name in _SHOWN},
-        "cheaper": cheaper, "value": None if crossover.value is None else round(crossover.value, 2),
-        "bracket_low": crossover.bracket_low, "bracket_high": crossover.bracket_high,
+        "cheaper": cheaper,
+        "value": None if crossover.value is None else round(crossover.value, 2),
+        "bracket_low": crossover.bracket_low,
+        "bracket_high": crossover.bracket_high,
         "least": round(min(values), 2) if values else None,
         "greatest": round(max(values), 2) if values else None,
         "seeds": len(crossover.seeds),
-        "modelled": sum(seed.error is not None for seed in crossover.seeds), "unit": crossover.unit,
+        "modelled": sum(seed.error is not None for seed in crossover.seeds),
+        "unit": crossover.unit,
         "setting": ", ".join(f"{key}={value}" for key, value in crossover.setting.items()),
         "series": series,
-    }  # fmt: skip
+    }
 
 
 def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) -> Cell:
@@ -159,10 +162,15 @@ def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) 
     if isa not in ISAS:
         raise LockcrossError(f"--isa: {isa!r} is unknown; known are {', '.join(ISAS)}")
     return Cell(
-        engine=engine, machine=machine, isa=isa, flavour=flavour or ISAS[isa].flavours[0],
-        lock=NO_LOCK, workload=workload, parameters=with_defaults(workload, {}),
+        engine=engine,
+        machine=machine,
+        isa=isa,
+        flavour=flavour or ISAS[isa].flavours[0],
+        lock=NO_LOCK,
+        workload=workload,
+        parameters=with_defaults(workload, {}),
         threads=WORKLOADS[workload].min_threads,
-    )  # fmt: skip
+    )
 
 
 def with_settings(base: Cell, given: Mapping[str, Value]) -> Cell:
@@ -206,9 +214,13 @@ def coarse(low: int, high: int, count: int) -> tuple[int, ...]:
 
 
 def task_of(
-    base: Cell, pair: tuple[LockLabel, LockLabel], axis: str, ends: tuple[float, float],
-    tolerance: float, count: int,
-) -> CrossoverTask:  # fmt: skip
+    base: Cell,
+    pair: tuple[LockLabel, LockLabel],
+    axis: str,
+    ends: tuple[float, float],
+    tolerance: float,
+    count: int,
+) -> CrossoverTask:
     """The search in a setting, which begins with `count` values between both ends. Raises
     LockcrossError for an axis that cannot be run."""
     name = axis_named(axis, base.workload)
@@ -220,9 +232,13 @@ def task_of(
     low, high, wide = in_parts(base.workload, name, (*ends, tolerance))
     # Whoever names values wants to see what happens between them.
     line = AxisLine(
-        series, base, name, coarse(low, high, count), wide or max((high - low) // _SHARE, 1),
+        series,
+        base,
+        name,
+        coarse(low, high, count),
+        wide or max((high - low) // _SHARE, 1),
         modelled=False,
-    )  # fmt: skip
+    )
     for label, x in itertools.product(pair, line.limits):
         check_cell(line.cell(label, x))
     return CrossoverTask(line, *pair, line.values)

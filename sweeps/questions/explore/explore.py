@@ -125,10 +125,15 @@ def _base(plan: ExplorePlan, machine: str, flavour: str, share: float) -> Cell:
     """A run at the machine's own latencies; its lock is still to be named."""
     parameters = {**plan.workload.parameters, "owner_share": share}
     return Cell(
-        engine=engines.DEFAULT, machine=machine, isa=isa_of(flavour), flavour=flavour,
-        lock=NO_LOCK, workload=WORKLOAD, parameters=with_defaults(WORKLOAD, parameters),
+        engine=engines.DEFAULT,
+        machine=machine,
+        isa=isa_of(flavour),
+        flavour=flavour,
+        lock=NO_LOCK,
+        workload=WORKLOAD,
+        parameters=with_defaults(WORKLOAD, parameters),
         threads=plan.workload.threads,
-    )  # fmt: skip
+    )
 
 
 def map_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
@@ -285,7 +290,10 @@ class Exploration:
                 wrong += int(np.argmin(guessed) != np.argmin(measured))
             if errors:
                 kept[f"{machine}/{flavour}"] = found.Check(
-                    points=len(points), costs=len(errors), mean=float(np.mean(errors)),
-                    worst=float(max(errors)), wrong=wrong,
-                )  # fmt: skip
+                    points=len(points),
+                    costs=len(errors),
+                    mean=float(np.mean(errors)),
+                    worst=float(max(errors)),
+                    wrong=wrong,
+                )
         CHECK.write(self._store, kept)

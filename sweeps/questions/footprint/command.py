@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 PLAN = "footprint"
 TURNS = 2  # the engine refuses a path that is not the same in each
-COLUMNS = (
-    "lock", "variant", "fence", "isa", "flavour", "threads", "by", "path", "instructions", "loads",
-    "stores", "cas_won", "cas_lost", "rmw", "fences", "object_bytes", "monitor_bytes", "published",
-)  # fmt: skip
+COLUMNS = tuple(
+    (
+        "lock variant fence isa flavour threads by path instructions loads stores cas_won "
+        "cas_lost rmw fences object_bytes monitor_bytes published"
+    ).split()
+)
 NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
 
 
@@ -148,9 +150,15 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
         kinds = (("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds)
         for variant, flavour, fence in product(*kinds):
             alone = Cell(
-                machine="generic", isa=isa, flavour=flavour, lock=lock.name, variant=variant,
-                fence=fence, workload="footprint", parameters={"iterations": TURNS},
-            )  # fmt: skip
+                machine="generic",
+                isa=isa,
+                flavour=flavour,
+                lock=lock.name,
+                variant=variant,
+                fence=fence,
+                workload="footprint",
+                parameters={"iterations": TURNS},
+            )
             both = (alone, replace(alone, threads=2))
             possible = [cell for cell in both if not unsupported_reason(cell)]
             # What is chosen for programs of one thread is measured with one, too.
@@ -191,10 +199,20 @@ def rows(footprints: Iterable[Footprint]) -> Iterator[tuple[str | int, ...]]:
         for path, counts in footprint.paths.items():
             fences = " ".join(f"{kind}={count}" for kind, count in counts.fences.items())
             yield (
-                cell.lock, cell.variant, cell.fence, cell.isa, cell.flavour, cell.threads,
-                footprint.by, path, *counts.numbers.values(), fences, footprint.object_bytes,
-                footprint.monitor_bytes, footprint.published if path == "acquire" else "",
-            )  # fmt: skip
+                cell.lock,
+                cell.variant,
+                cell.fence,
+                cell.isa,
+                cell.flavour,
+                cell.threads,
+                footprint.by,
+                path,
+                *counts.numbers.values(),
+                fences,
+                footprint.object_bytes,
+                footprint.monitor_bytes,
+                footprint.published if path == "acquire" else "",
+            )
 
 
 def tables(footprints: Sequence[Footprint]) -> Iterator["Table"]:

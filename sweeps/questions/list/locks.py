@@ -56,12 +56,20 @@ def offers(lock: Lock) -> list[Offer]:
                 # Why it does not run with one thread, with two, with two on one core.
                 cells = [
                     Cell(
-                        engine=engines.DEFAULT, machine="generic", isa=isa, flavour=flavour,
-                        lock=lock.name, variant=variant, fence=fence, workload=_WORKLOAD,
-                        threads=threads, cores=cores, parameters=parameters,
+                        engine=engines.DEFAULT,
+                        machine="generic",
+                        isa=isa,
+                        flavour=flavour,
+                        lock=lock.name,
+                        variant=variant,
+                        fence=fence,
+                        workload=_WORKLOAD,
+                        threads=threads,
+                        cores=cores,
+                        parameters=parameters,
                     )
                     for threads, cores in ((1, None), (2, None), (2, 1))
-                ]  # fmt: skip
+                ]
                 reasons = [unsupported_reason(cell) or refusal(cell) for cell in cells]
                 if not reasons[0]:
                     kinds.append(fence)
@@ -81,14 +89,19 @@ def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
         first, *others = offers(lock)
         offered += [first, *others]
         variants = ["variants: " + " ".join(lock.variants)] if lock.variants else []
-        records.append({
-            "lock": lock.name, "java": "yes" if lock.java else "no",
-            "threads": lock.threads or "any",
-            **{" ".join(place): "".join(kind[0] for kind in first.kinds[place[1]])
-               for place in _FLAVOURS},
-            "proof": " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS),
-            "summary": "\n".join([lock.summary, *variants]),
-        })  # fmt: skip
+        records.append(
+            {
+                "lock": lock.name,
+                "java": "yes" if lock.java else "no",
+                "threads": lock.threads or "any",
+                **{
+                    " ".join(place): "".join(kind[0] for kind in first.kinds[place[1]])
+                    for place in _FLAVOURS
+                },
+                "proof": " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS),
+                "summary": "\n".join([lock.summary, *variants]),
+            }
+        )
     # The heads of the flavours have two lines: one of them is called as the column of locks.
     of_flavours = {"\n".join(place): f"{{{' '.join(place)}}}" for place in _FLAVOURS}
     yield Rows(records, plain("lock", "java", "threads") | of_flavours | plain("proof", "summary"))

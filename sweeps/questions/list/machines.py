@@ -71,14 +71,16 @@ def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
     for group in GROUPS:
         records = [
             {
-                "machine": machine.name, "ISAs": "\n".join(machine.isas), "core": core(machine),
+                "machine": machine.name,
+                "ISAs": "\n".join(machine.isas),
+                "core": core(machine),
                 "CAS": cycles(machine, dict.fromkeys(machine.isas, "cas_success")),
                 "fence": cycles(machine, {isa: ISAS[isa].full_fence for isa in machine.isas}),
                 "title": machine.title,
             }
             for machine in known
             if machine.group == group
-        ]  # fmt: skip
+        ]
         if records:
             yield Rows(records, title=group)
 
@@ -97,10 +99,13 @@ def details(machine: Machine) -> Iterator[Rows | str]:
         cores = f"for {machine.sst.nodes} cores"
         records.append({"figure": "sst.topology", "value": machine.sst.topology, "source": cores})
     records += [
-        {"figure": key, "value": figure.number,
-         "source": figure.source or f"{_ASSUMED} {figure.why}"}
+        {
+            "figure": key,
+            "value": figure.number,
+            "source": figure.source or f"{_ASSUMED} {figure.why}",
+        }
         for key, figure in figures.items()
-    ]  # fmt: skip
+    ]
     shown: dict[str, Any] = {**plain("figure", "value"), "source": _source}
     yield Rows(records, shown)
     if machine.measured:
@@ -153,13 +158,15 @@ def options(generic: Machine) -> Iterator[Rows | str]:
         readers = {family: can.unread for family, can in engines.items() if kind in can.tables}
         records = [
             {
-                "option": name, "unit": bounds.get("unit", ""), "allowed": _allowed(bounds),
+                "option": name,
+                "unit": bounds.get("unit", ""),
+                "allowed": _allowed(bounds),
                 generic.name: _known(known),
                 "engines": ", ".join(family for family in readers if name not in readers[family]),
                 "meaning": meaning,
             }
             for name, meaning, bounds, known in rows
-        ]  # fmt: skip
+        ]
         yield Rows(records, title=f"[{place}]" if place else "at the head of the file")
 
 

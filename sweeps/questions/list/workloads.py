@@ -42,12 +42,19 @@ def workloads(
 ) -> None:
     """List the workloads, or one with its keys, defaults, bounds and rules."""
     if name is None:
-        print_parts(form, Rows([
-            {"workload": known,
-             "threads": int(kind.threads) if kind.threads.isdecimal() else kind.threads,
-             "in a sentence": first_sentence(known)}
-            for known, kind in WORKLOADS.items()
-        ]))  # fmt: skip
+        print_parts(
+            form,
+            Rows(
+                [
+                    {
+                        "workload": known,
+                        "threads": int(kind.threads) if kind.threads.isdecimal() else kind.threads,
+                        "in a sentence": first_sentence(known),
+                    }
+                    for known, kind in WORKLOADS.items()
+                ]
+            ),
+        )
         return
     if name not in WORKLOADS:
         raise LockcrossError(f"workload {name!r} is unknown; known are {', '.join(WORKLOADS)}")
@@ -60,10 +67,12 @@ def details(kind: Workload) -> Iterator[Rows | str]:
     """What the registry says of a workload: threads, keys, rules, metrics."""
     locks = f"; built with lock {', '.join(kind.locks)} only" if kind.locks else ""
     yield f"Threads: {kind.threads}, on {_CORES[kind.cores]}{locks}.\n"
-    yield Rows([
-        {"key": name, "default": key.default, "allowed": key.allowed}
-        for name, key in kind.keys.items()
-    ])  # fmt: skip
+    yield Rows(
+        [
+            {"key": name, "default": key.default, "allowed": key.allowed}
+            for name, key in kind.keys.items()
+        ]
+    )
     rules = []
     for row in kind.rules:
         if isinstance(row, Let):

@@ -63,25 +63,38 @@ def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
         sections, own, made = Sections(log), measured(log), {"Objects created": log.objects_made}
         row = sections.statistics()
         objects, heavy = row["objects"], row["heavy_objects"]
-        tables[_STATISTICS].append({
-            # Threads of a workload live from its beginning to its end.
-            "Program": log.name, "Threads created": row["threads"],
-            "Threads existing simultaneously": row["threads"], **made,
-        })  # fmt: skip
-        tables[f"{_STATISTICS} (2)"].append({
-            "Program": log.name, **made, **_share("Objects sync'd", objects, log.objects_made),
-            "SyncOps for sync'd objects": row["operations"],
-            "SyncOps per sync'd object": _ratio(row["operations"], objects),
-        })  # fmt: skip
-        tables[f"{_STATISTICS} (3)"].append({
-            "Program": log.name, "Objects sync'd": objects,
-            **_share("Objects heavily sync'd", heavy, objects),
-            "SyncOps for heavily sync'd objects": row["heavy_operations"],
-            "SyncOps per heavily sync'd object": _ratio(row["heavy_operations"], heavy),
-        })  # fmt: skip
+        tables[_STATISTICS].append(
+            {
+                # Threads of a workload live from its beginning to its end.
+                "Program": log.name,
+                "Threads created": row["threads"],
+                "Threads existing simultaneously": row["threads"],
+                **made,
+            }
+        )
+        tables[f"{_STATISTICS} (2)"].append(
+            {
+                "Program": log.name,
+                **made,
+                **_share("Objects sync'd", objects, log.objects_made),
+                "SyncOps for sync'd objects": row["operations"],
+                "SyncOps per sync'd object": _ratio(row["operations"], objects),
+            }
+        )
+        tables[f"{_STATISTICS} (3)"].append(
+            {
+                "Program": log.name,
+                "Objects sync'd": objects,
+                **_share("Objects heavily sync'd", heavy, objects),
+                "SyncOps for heavily sync'd objects": row["heavy_operations"],
+                "SyncOps per heavily sync'd object": _ratio(row["heavy_operations"], heavy),
+            }
+        )
         tables["Table 4.3: Locality of contention"] += [
             {
-                "Program": log.name, "Group": group, "Objects heavily sync'd": row["objects"],
+                "Program": log.name,
+                "Group": group,
+                "Objects heavily sync'd": row["objects"],
                 "SyncOps": row["operations"],
                 "Fat sections per object": _ratio(row["fat"], row["objects"]),
                 "SyncOps per fat section": _ratio(row["in_fat"], row["fat"]),
@@ -89,31 +102,44 @@ def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
                 "SyncOps while inflated": row["inflated"],
             }
             for group, row in sections.contention().to_dict("index").items()
-        ]  # fmt: skip
+        ]
         cycles_per_ms = log.clock_mhz * 1000
         held = sections.durations(long_ms * cycles_per_ms)
-        tables["Table 4.4: Durations of locked sections"].append({
-            "Program": log.name, "Locked sections": held["sections"],
-            "Average duration": held["average"] / cycles_per_ms,
-            "Longest duration": held["longest"] / cycles_per_ms,
-            **_share(f"Durations ≥{long_ms:g} ms (ratio)", held["long"], held["sections"]),
-        })  # fmt: skip
-        tables["Table 5.2: Exploitable thread locality of Java locks"].append({
-            "Program": log.name, "Number of lock acquisitions": own["acquisitions"],
-            _FIRST: own["first"] / max(1, own["acquisitions"]),
-            _LONGEST: own["longest"] / max(1, own["acquisitions"]),
-        })  # fmt: skip
-        tables["Table 5.3: Investigation of synchronized objects"].append({
-            "Program": log.name, **made, "Objects sync'd": own["objects"],
-            **_share("Objects sync'd by multiple threads", own["by_many"], own["objects"]),
-        })  # fmt: skip
+        tables["Table 4.4: Durations of locked sections"].append(
+            {
+                "Program": log.name,
+                "Locked sections": held["sections"],
+                "Average duration": held["average"] / cycles_per_ms,
+                "Longest duration": held["longest"] / cycles_per_ms,
+                **_share(f"Durations ≥{long_ms:g} ms (ratio)", held["long"], held["sections"]),
+            }
+        )
+        tables["Table 5.2: Exploitable thread locality of Java locks"].append(
+            {
+                "Program": log.name,
+                "Number of lock acquisitions": own["acquisitions"],
+                _FIRST: own["first"] / max(1, own["acquisitions"]),
+                _LONGEST: own["longest"] / max(1, own["acquisitions"]),
+            }
+        )
+        tables["Table 5.3: Investigation of synchronized objects"].append(
+            {
+                "Program": log.name,
+                **made,
+                "Objects sync'd": own["objects"],
+                **_share("Objects sync'd by multiple threads", own["by_many"], own["objects"]),
+            }
+        )
     for title, records in tables.items():
         names = [name for name in records[0] if not name.endswith(_SHARE)]
         numbers = [name for name in names if name not in ("Program", "Group")]
         yield Rows(
-            records, {name: partial(_cell, name) for name in names}, title,
-            {"padding": (0, 2, 0, 0)}, {name: {"justify": "right"} for name in numbers},
-        )  # fmt: skip
+            records,
+            {name: partial(_cell, name) for name in names},
+            title,
+            {"padding": (0, 2, 0, 0)},
+            {name: {"justify": "right"} for name in numbers},
+        )
 
 
 def _ratio(part: float, whole: float) -> float | None:

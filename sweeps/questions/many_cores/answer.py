@@ -138,9 +138,11 @@ def shares(connection: sqlite3.Connection) -> list[float]:
 
 
 def _curves(
-    connection: sqlite3.Connection, runs: Sequence[Sample], quantity: str,
+    connection: sqlite3.Connection,
+    runs: Sequence[Sample],
+    quantity: str,
     place: Callable[[Cell], int],
-) -> Curves:  # fmt: skip
+) -> Curves:
     """In the order of the plan's locks."""
     values: dict[LockLabel, dict[int, dict[int, float]]] = {}  # by lock, place and seed
     for cell, metrics in runs:
@@ -205,11 +207,10 @@ def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
     tie = PLAN.read(connection).tie_percent / 100
     every = [(name, "cores", "", by_cores(connection, name)) for name in QUANTITIES]
     every += [
-        (name, "links", f", owner's share {100 * share:g} %",
-         by_distance(connection, name, share))
+        (name, "links", f", owner's share {100 * share:g} %", by_distance(connection, name, share))
         for share in shares(connection)
         for name in ("cost", "messages")
-    ]  # fmt: skip
+    ]
     tables_of = []
     for name, axis, held, curves in every:
         rows = []
@@ -255,11 +256,16 @@ def changing(connection: sqlite3.Connection) -> list[dict[str, Any]]:
         ends = (crossing.bracket_high, crossing.band.upper_low, crossing.band.upper_high)
         first, low, high = (_value(crossing.axis, end) for end in ends)
         band = f" ({low} to {high})" if crossing.band.upper_low < crossing.band.upper_high else ""
-        rows.append({
-            "pair": f"{crossing.lock_a.words()} / {crossing.lock_b.words()}", "axis": along,
-            "held": ", ".join(held), "words": f"{above.words()} from {first} {unit}{band}",
-            "bracket": f"{crossing.bracket_low:,} to {crossing.bracket_high:,}", "id": crossing.id,
-        })  # fmt: skip
+        rows.append(
+            {
+                "pair": f"{crossing.lock_a.words()} / {crossing.lock_b.words()}",
+                "axis": along,
+                "held": ", ".join(held),
+                "words": f"{above.words()} from {first} {unit}{band}",
+                "bracket": f"{crossing.bracket_low:,} to {crossing.bracket_high:,}",
+                "id": crossing.id,
+            }
+        )
     return rows
 
 

@@ -83,9 +83,15 @@ def _draw(ax: Axes, curves: Curves, name: str) -> None:
     for label, spots in curves.items():
         style, xs = look(label), [spot.x for spot in spots]
         ax.plot(
-            xs, [spot.value for spot in spots], style.line, color=style.colour, linewidth=1.6,
-            marker=style.marker, markersize=4, label=label.words(),
-        )  # fmt: skip
+            xs,
+            [spot.value for spot in spots],
+            style.line,
+            color=style.colour,
+            linewidth=1.6,
+            marker=style.marker,
+            markersize=4,
+            label=label.words(),
+        )
         low, high = [spot.low for spot in spots], [spot.high for spot in spots]
         ax.fill_between(xs, low, high, color=style.colour, alpha=0.2, linewidth=0)
     ax.grid(True, which="major", color="#dddddd", linewidth=0.6)

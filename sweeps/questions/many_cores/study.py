@@ -222,12 +222,17 @@ class Study:
             *values, step = in_parts(base.workload, "owner_share", (*given.owner_share, given.step))
             lines += [
                 AxisLine(
-                    f"owner_share/{links}", _away(base, "distance", links), "owner_share",
-                    tuple(values), step, step,
-                    {**given.parameters, "threads": 2, "links": links}, move=set_to,
+                    f"owner_share/{links}",
+                    _away(base, "distance", links),
+                    "owner_share",
+                    tuple(values),
+                    step,
+                    step,
+                    {**given.parameters, "threads": 2, "links": links},
+                    move=set_to,
                 )
                 for links in (given.links[0], given.links[-1])
-            ]  # fmt: skip
+            ]
         return lines
 
     def _cores_line(self) -> AxisLine:
@@ -241,10 +246,15 @@ class Study:
             return replace(base, machine=machine, threads=cores, parameters=parameters)
 
         return AxisLine(
-            "cores", self._base(given.machines[0], CONTENDED, given.parameters), "threads",
-            tuple(given.values), given.tolerance, unit="cores", move=move,
+            "cores",
+            self._base(given.machines[0], CONTENDED, given.parameters),
+            "threads",
+            tuple(given.values),
+            given.tolerance,
+            unit="cores",
+            move=move,
             setting={**given.parameters, "pairs": given.pairs},
-        )  # fmt: skip
+        )
 
     def _distance_lines(self) -> list[AxisLine]:
         """An owner, and a contender so many links away, for each of its shares."""
@@ -254,20 +264,30 @@ class Study:
         base = self._base(given.machine, "lock_sequence", given.parameters)
         return [
             AxisLine(
-                f"distance/{share}", set_to(base, "owner_share", share), "distance",
-                tuple(given.links), given.tolerance, unit="links", move=_away,
+                f"distance/{share}",
+                set_to(base, "owner_share", share),
+                "distance",
+                tuple(given.links),
+                given.tolerance,
+                unit="links",
+                move=_away,
                 setting={**given.parameters, "threads": 2, "owner_share": share},
             )
             for share in given.shares
-        ]  # fmt: skip
+        ]
 
     def _base(self, machine: str, workload: str, parameters: Mapping[str, Value]) -> Cell:
         """Two threads, on the cores in the order of the nodes."""
         return Cell(
-            engine=self.plan.engine, machine=machine, isa=study.isa_of(self.plan.flavour),
-            flavour=self.plan.flavour, lock=NO_LOCK, workload=workload, threads=2,
+            engine=self.plan.engine,
+            machine=machine,
+            isa=study.isa_of(self.plan.flavour),
+            flavour=self.plan.flavour,
+            lock=NO_LOCK,
+            workload=workload,
+            threads=2,
             parameters=with_defaults(workload, parameters),
-        )  # fmt: skip
+        )
 
     def known_cells(self) -> list[Cell]:
         """Every cell that can be named before anything has been run."""

@@ -30,15 +30,24 @@ def draw_measured(
     halves = [min(spread / 2, 0.9 * value) for value, spread in cycles.values()]
     values = [value for value, _ in cycles.values()]
     ax.errorbar(
-        values, range(len(cycles)), xerr=halves, fmt="none", ecolor="black", capsize=2,
+        values,
+        range(len(cycles)),
+        xerr=halves,
+        fmt="none",
+        ecolor="black",
+        capsize=2,
         linewidth=0.8,
-    )  # fmt: skip
+    )
     ax.set_xscale("log")
     for place, (value, half) in enumerate(zip(values, halves, strict=True)):
         ax.annotate(
-            f"{value:.3g}" if value < 1000 else f"{value:,.0f}", (max(value + half, _LEAST), place),
-            xytext=(4, 0), textcoords="offset points", va="center", fontsize=7.5,
-        )  # fmt: skip
+            f"{value:.3g}" if value < 1000 else f"{value:,.0f}",
+            (max(value + half, _LEAST), place),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7.5,
+        )
     ax.set_xlim(left=_LEAST)
     ax.margins(x=0.12)
     ax.set_xlabel("core cycles; lines: the range between the quartiles")
@@ -74,9 +83,14 @@ def _draw_matrix(figure: Figure, ax: Axes, transfers: Mapping[tuple[int, int], f
         for (row, column), cycles in np.ndenumerate(field):
             if not np.isnan(cycles):
                 ax.text(
-                    column, row, f"{cycles:.0f}", ha="center", va="center", path_effects=HALO,
+                    column,
+                    row,
+                    f"{cycles:.0f}",
+                    ha="center",
+                    va="center",
+                    path_effects=HALO,
                     fontsize=8,
-                )  # fmt: skip
+                )
     every = max(1, len(cpus) // _NUMBERED)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks(range(0, len(cpus), every), [str(cpu) for cpu in cpus[::every]])

@@ -208,17 +208,27 @@ class PlannedReproduction:
 
 
 def cell_on(
-    machine: str, label: str, workload: str, parameters: Mapping[str, Value], isa: str = "",
+    machine: str,
+    label: str,
+    workload: str,
+    parameters: Mapping[str, Value],
+    isa: str = "",
     **axes: Any,
-) -> Cell:  # fmt: skip
+) -> Cell:
     """A cell of a reproduction: of the machine's first ISA and its first atomic flavour, if no ISA
     is named, with a lock label."""
     isa, built = isa or load_machine(machine).isas[0], LockLabel(label)
     return Cell(
-        machine=machine, isa=isa, flavour=ISAS[isa].flavours[0], lock=built.lock,
-        variant=built.variant, fence=built.fence, workload=workload, parameters=dict(parameters),
+        machine=machine,
+        isa=isa,
+        flavour=ISAS[isa].flavours[0],
+        lock=built.lock,
+        variant=built.variant,
+        fence=built.fence,
+        workload=workload,
+        parameters=dict(parameters),
         **axes,
-    )  # fmt: skip
+    )
 
 
 class _MissingError(Exception):

@@ -132,10 +132,12 @@ class Multiplied(Document):
             point = dict(zip(self.each, values, strict=True))
             # In names of cells they become identifiers.
             inside = {axis: re.sub(r"\W", "_", str(value)) for axis, value in point.items()}
-            yield type(self).model_validate({
-                key: _filled(text, inside if key in {"name", "ours"} else point)
-                for key, text in texts.items()
-            })  # fmt: skip
+            yield type(self).model_validate(
+                {
+                    key: _filled(text, inside if key in {"name", "ours"} else point)
+                    for key, text in texts.items()
+                }
+            )
 
 
 def _filled(text: Any, point: Mapping[str, Value]) -> Any:

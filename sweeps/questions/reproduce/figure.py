@@ -58,9 +58,15 @@ def _draw_pairs(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> No
         (0.2, [row.ours or 0.0 for row in rows], "#0072B2", "", "ours"),
     ):
         ax.barh(
-            places + at, values, 0.38, color=colour, hatch=hatch, label=label,
-            edgecolor="#333333", linewidth=0.4,
-        )  # fmt: skip
+            places + at,
+            values,
+            0.38,
+            color=colour,
+            hatch=hatch,
+            label=label,
+            edgecolor="#333333",
+            linewidth=0.4,
+        )
     ax.set_yticks(places, [row.label for row in rows])
     ax.invert_yaxis()
     ax.set_xlabel(reproduction.plot.y)
@@ -80,17 +86,26 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> No
         # Nowhere, if the axis is logarithmic and the number 0.
         heights = [row.ours or (nan if reproduction.plot.log else 0.0) for row in points]
         ax.plot(
-            x, heights, color=colour,
-            linestyle="-" if plain else "--", marker=marker, markersize=4, linewidth=1.3,
+            x,
+            heights,
+            color=colour,
+            linestyle="-" if plain else "--",
+            marker=marker,
+            markersize=4,
+            linewidth=1.3,
             label=LockLabel(label).words(),
-        )  # fmt: skip
+        )
         known = [(float(row.x), row.value) for row in points if row.value is not None]
         if known:
             ax.plot(
-                *zip(*known, strict=True), color=colour, marker=marker, markersize=9,
-                markerfacecolor="none", linestyle="none",
+                *zip(*known, strict=True),
+                color=colour,
+                marker=marker,
+                markersize=9,
+                markerfacecolor="none",
+                linestyle="none",
                 label=f"{LockLabel(label).words()}, published",
-            )  # fmt: skip
+            )
     ax.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True, steps=[1, 2, 5, 10]))
     ax.xaxis.set_major_formatter(_PLAIN)
     numbers = [float(row.x) for row in rows]
@@ -111,10 +126,15 @@ def _draw_bars(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> Non
         offset = (index - (len(series) - 1) / 2) * width
         at = [places.index(row.x) + offset for row in points]
         ax.bar(
-            at, [row.ours or 0.0 for row in points], width, color=_colour(label, others),
-            hatch="" if LockLabel(label).fence == FULL else "///", edgecolor="#333333",
-            linewidth=0.4, label=LockLabel(label).words(),
-        )  # fmt: skip
+            at,
+            [row.ours or 0.0 for row in points],
+            width,
+            color=_colour(label, others),
+            hatch="" if LockLabel(label).fence == FULL else "///",
+            edgecolor="#333333",
+            linewidth=0.4,
+            label=LockLabel(label).words(),
+        )
         for x, row in zip(at, points, strict=True):
             mark = row.mark or Published(None, None)
             if mark.value is not None:

@@ -119,10 +119,16 @@ def mix(of: Statistics, wanted: int) -> dict[str, float]:
         owned = PARTS - foreign - returned - nested
     objects = min(objects, count * owned // PARTS)
     return {
-        "objects": objects, "acquisitions": count, "owner_share": owned / PARTS,
-        "return_share": returned / PARTS, "recursive": nested / PARTS,
-        "shared_objects": min(shared, objects), "owners": 1, "critical": 0, "think": 0,
-    }  # fmt: skip
+        "objects": objects,
+        "acquisitions": count,
+        "owner_share": owned / PARTS,
+        "return_share": returned / PARTS,
+        "recursive": nested / PARTS,
+        "shared_objects": min(shared, objects),
+        "owners": 1,
+        "critical": 0,
+        "think": 0,
+    }
 
 
 def rate(drawn: Mapping[str, float]) -> float:
@@ -225,9 +231,14 @@ class _Program:
             faster = stated.low is not None and stated.low >= 0
             sign = Published(0, None) if faster else Published(None, 0)
         saved = Row(
-            f"{words}: % of the base's lock time saved", sign, series=label, x=program,
-            group="sign", note=f"published speedup: {stated} %" if stated else "", mark=stated,
-        )  # fmt: skip
+            f"{words}: % of the base's lock time saved",
+            sign,
+            series=label,
+            x=program,
+            group="sign",
+            note=f"published speedup: {stated} %" if stated else "",
+            mark=stated,
+        )
         yield PlannedRow(saved, removed)
         if program in plan.shares:
             share = paper.stated("K", plan.shares[program]).value

@@ -14,9 +14,13 @@ def figures(connection: sqlite3.Connection, _: References) -> Iterator[Drawing]:
     for reproduction in answer.load(connection):
         if reproduction.plot.kind:
             yield Drawing(
-                f"reproduction_{reproduction.name}", "published", reproduction.title,
-                f"{__package__}.figure.draw_reproduction", reproduction, said=True,
-            )  # fmt: skip
+                f"reproduction_{reproduction.name}",
+                "published",
+                reproduction.title,
+                f"{__package__}.figure.draw_reproduction",
+                reproduction,
+                said=True,
+            )
 
 
 def part(connection: sqlite3.Connection, _: References, drawn: Collection[Drawing]) -> Part | None:

@@ -185,9 +185,12 @@ def _assumed_figures(cell: "Cell") -> str:
         return ""
     machine = load_machine(cell.machine)
     set_here = {
-        "cas_success": cell.cas_latency, "cas_failure": cell.cas_latency, "rmw": cell.cas_latency,
-        ISAS[cell.isa].full_fence: cell.fence_latency, "charge_stop": cell.cancel_latency,
-    }  # fmt: skip
+        "cas_success": cell.cas_latency,
+        "cas_failure": cell.cas_latency,
+        "rmw": cell.cas_latency,
+        ISAS[cell.isa].full_fence: cell.fence_latency,
+        "charge_stop": cell.cancel_latency,
+    }
     assumed = {
         name: figure.number
         for name, figure in machine.figures(cell.isa).items()

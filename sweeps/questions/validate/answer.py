@@ -328,12 +328,24 @@ def _summary(
     if any(run.status == "failed" for run in runs):
         judged["runs"] = False
     return SetSummary(
-        name, about.title or name, about.candidate, reference, isa, len(cells), mean_error=mean,
-        worst_error=highest, worst_cell=worst.words() if worst else "",
+        name,
+        about.title or name,
+        about.candidate,
+        reference,
+        isa,
+        len(cells),
+        mean_error=mean,
+        worst_error=highest,
+        worst_cell=worst.words() if worst else "",
         signed_error=fmean(errors) if errors else None,
-        order_share=share, order_pairs=len(agreed), contests=len(of_java), winner_changes=changes,
-        left_out=_left_out((reference, about.candidate), runs), bars=about, judged=judged,
-    )  # fmt: skip
+        order_share=share,
+        order_pairs=len(agreed),
+        contests=len(of_java),
+        winner_changes=changes,
+        left_out=_left_out((reference, about.candidate), runs),
+        bars=about,
+        judged=judged,
+    )
 
 
 def contests(cells: Sequence[Compared]) -> list[list[Compared]]:

@@ -128,9 +128,11 @@ def count_stored(databases: Iterable[Path]) -> tuple[list[Row], Mapping[str, int
 
 
 def _row(
-    subject: Subject, kind: str, cells: Sequence[Compared],
+    subject: Subject,
+    kind: str,
+    cells: Sequence[Compared],
     pairs: Sequence[tuple[Compared, Compared]],
-) -> Row:  # fmt: skip
+) -> Row:
     """`pairs`: of locks that the reference tells apart, the cheaper one there first."""
     judged = []  # the predicted lead, as a share of the dearer lock's cost, and whether it is right
     for cheap, dear in pairs:
@@ -143,6 +145,13 @@ def _row(
     labels = sorted({cell.cell.label.with_full_fences for cell in cells})
     above = [[right for lead, right in judged if 100 * lead >= least] for least in LEADS]
     return Row(
-        *subject, kind, len(cells), median(abs(cell.error) for cell in cells), tenths[0],
-        tenths[-1], tuple(map(len, above)), tuple(map(sum, above)), tuple(labels),
-    )  # fmt: skip
+        *subject,
+        kind,
+        len(cells),
+        median(abs(cell.error) for cell in cells),
+        tenths[0],
+        tenths[-1],
+        tuple(map(len, above)),
+        tuple(map(sum, above)),
+        tuple(labels),
+    )

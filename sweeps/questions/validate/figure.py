@@ -53,15 +53,23 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
     locks = sorted(lock for lock in every if lock.lock in LOOKS)
     others = sorted(every.difference(locks))[:1]  # they all have one marker
     handles = [
-        Line2D([], [], linestyle="", marker="o", color=colour,
-               label=isa_words(isas[flavour], flavour))
-        for flavour, (colour, _) in FLAVOUR_LOOKS.items() if flavour in isas
-    ]  # fmt: skip
+        Line2D(
+            [], [], linestyle="", marker="o", color=colour, label=isa_words(isas[flavour], flavour)
+        )
+        for flavour, (colour, _) in FLAVOUR_LOOKS.items()
+        if flavour in isas
+    ]
     handles += [
-        Line2D([], [], linestyle="", marker=look(lock).marker, color="#333333",
-               label=lock.words() if lock in locks else "other locks")
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            marker=look(lock).marker,
+            color="#333333",
+            label=lock.words() if lock in locks else "other locks",
+        )
         for lock in [*locks, *others]
-    ]  # fmt: skip
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
@@ -95,23 +103,39 @@ def _draw_set(ax: Axes, cells: Sequence[Compared], of: SetSummary) -> None:
     for cell in cells:
         colour, _ = FLAVOUR_LOOKS[cell.cell.flavour]
         ax.plot(
-            cell.reference, 1 + cell.error, look(cell.cell.label).marker, color=colour,
-            markersize=5, alpha=0.75, markeredgewidth=0, zorder=3,
-        )  # fmt: skip
+            cell.reference,
+            1 + cell.error,
+            look(cell.cell.label).marker,
+            color=colour,
+            markersize=5,
+            alpha=0.75,
+            markeredgewidth=0,
+            zorder=3,
+        )
     worst = max(cells, key=lambda cell: abs(cell.error))
     left = worst.reference**2 > costs[0] * costs[-1]  # in the right half of the logarithmic axis
     ax.annotate(
         f"{worst.cell.label.words()}, {100 * worst.error:+.1f} %",
         (worst.reference, 1 + worst.error),
-        xytext=(-7 if left else 7, 0), textcoords="offset points", va="center",
-        ha="right" if left else "left", fontsize=8, path_effects=HALO, zorder=6,
-    )  # fmt: skip
+        xytext=(-7 if left else 7, 0),
+        textcoords="offset points",
+        va="center",
+        ha="right" if left else "left",
+        fontsize=8,
+        path_effects=HALO,
+        zorder=6,
+    )
     ax.margins(x=0.08)
     mean = fmean(abs(cell.error) for cell in cells)
     ax.text(
-        0.02, 0.02, f"{len(cells)} cells, mean error {100 * mean:.1f} %", transform=ax.transAxes,
-        fontsize=8, path_effects=HALO, zorder=6,
-    )  # fmt: skip
+        0.02,
+        0.02,
+        f"{len(cells)} cells, mean error {100 * mean:.1f} %",
+        transform=ax.transAxes,
+        fontsize=8,
+        path_effects=HALO,
+        zorder=6,
+    )
 
 
 def draw_latency(connection: sqlite3.Connection) -> Figure:
@@ -158,10 +182,16 @@ def _draw_sweeps(ax: Axes, shown: Sequence[Sweep], titles: dict[str, str]) -> No
         ):  # which model and variant it is
             words += f" ({sweep.engine.partition('/')[2]})"
         ax.plot(
-            xs, ys, _LINES[number % len(_LINES)], color=colour, marker=marker, markersize=4.5,
-            markerfacecolor="white" if number else colour, linewidth=1.4,
+            xs,
+            ys,
+            _LINES[number % len(_LINES)],
+            color=colour,
+            marker=marker,
+            markersize=4.5,
+            markerfacecolor="white" if number else colour,
+            linewidth=1.4,
             label=f"{words}: {sweep.words()}",
-        )  # fmt: skip
+        )
     highest = max(y for sweep in shown for _, y in sweep.points)
     # Each sweep takes a line of the key, which stands above the lines.
     ax.set_ylim(0, max(highest, furthest) * (1.1 + 0.085 * (len(shown) + 1)))

@@ -188,9 +188,10 @@ def agreements(swept: Sequence[Sweep]) -> list[Agreement]:
     return [
         Agreement(first, second)
         for first, second in itertools.combinations(swept, 2)
-        if first.place == second.place and first.mechanism != second.mechanism
+        if first.place == second.place
+        and first.mechanism != second.mechanism
         and engines.entry(first.engine).label == engines.entry(second.engine).label
-    ]  # fmt: skip
+    ]
 
 
 def regions(connection: sqlite3.Connection) -> list[Region]:

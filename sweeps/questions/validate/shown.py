@@ -27,22 +27,28 @@ def of_latency(others: References) -> Source:
 def figures(_: sqlite3.Connection, others: References) -> Iterator[Drawing]:
     """The latency sweeps, and each validation; the further ones are named after their files."""
     yield Drawing(
-        "latency_calibration", "latency", "Latency mechanisms: set against measured latency",
-        f"{__package__}.figure.draw_latency", file_of(of_latency(others).connection),
+        "latency_calibration",
+        "latency",
+        "Latency mechanisms: set against measured latency",
+        f"{__package__}.figure.draw_latency",
+        file_of(of_latency(others).connection),
         "Measured latency of a CAS, of a full fence and of a cancellation against the latency that "
         "was set, a column for each engine, a line for each instruction set and mechanism, "
         "labelled with its line of least squares; brackets distinguish engines that use the same "
         "mechanism. The grey line has slope 1.",
-    )  # fmt: skip
+    )
     for place, source in enumerate(others.validations):
         yield Drawing(
-            _figure(source, place), _VALIDATION, "The candidate engine against the reference",
-            f"{__package__}.figure.draw_validation", file_of(source.connection),
+            _figure(source, place),
+            _VALIDATION,
+            "The candidate engine against the reference",
+            f"{__package__}.figure.draw_validation",
+            file_of(source.connection),
             "Cycles per acquire-release pair on the engine that is judged, relative to its "
             "reference, over the cost on the reference, a panel for each validation set: colours "
             "distinguish instruction sets, markers locks. The grey band is 10 % on either side; "
             "each panel's worst cell is named.",
-        )  # fmt: skip
+        )
 
 
 def _figure(source: Source, place: int) -> str:
@@ -65,29 +71,41 @@ def part(_: sqlite3.Connection, others: References, drawn: Collection[Drawing]) 
                 "WHERE series.name GLOB 'validation/*' ORDER BY machines.name"
             )
             against = dict.fromkeys(engines.entry(summary.reference).title for summary in sets)
-            validations.append({
-                "sets": sets, "speeds": speeds(source.connection),
-                "isas": titles | {ALL_ISAS: ALL_ISAS}, "machines": [title for (title,) in machines],
-                "against": ", ".join(against), "figure": by_name.get(_figure(source, place)),
-                "note": source.note,
-            })  # fmt: skip
+            validations.append(
+                {
+                    "sets": sets,
+                    "speeds": speeds(source.connection),
+                    "isas": titles | {ALL_ISAS: ALL_ISAS},
+                    "machines": [title for (title,) in machines],
+                    "against": ", ".join(against),
+                    "figure": by_name.get(_figure(source, place)),
+                    "note": source.note,
+                }
+            )
     source, mechanisms = of_latency(others), dict[str, Any]()
     sweeps, regions = latency.sweeps(source.connection), latency.regions(source.connection)
     if isas := {measured.isa for measured in sweeps} | {measured.isa for measured in regions}:
         mechanisms = {
-            "sweeps": sweeps, "agreements": latency.agreements(sweeps), "regions": regions,
+            "sweeps": sweeps,
+            "agreements": latency.agreements(sweeps),
+            "regions": regions,
             "methods": sorted({method for region in regions for method in region.costs}),
             "isas": {name: isa_title(source.connection, name) for name in isas},
             "slopes": latency.slope_checks(source.connection),
-        }  # fmt: skip
+        }
     return Part(
         [Section(_VALIDATION, "Validation")] * bool(validations)
         + [Section("latency", "Latency mechanisms")] * bool(mechanisms),
         {
-            "validations": validations, "latency": mechanisms, "latency_note": source.note,
-            "ops": latency.OPS, "clear": CLEAR, "percent": percent, "signed": signed,
+            "validations": validations,
+            "latency": mechanisms,
+            "latency_note": source.note,
+            "ops": latency.OPS,
+            "clear": CLEAR,
+            "percent": percent,
+            "signed": signed,
         },
-    )  # fmt: skip
+    )
 
 
 SHOWN = Shown(part, figures)

@@ -71,13 +71,20 @@ def error_rows(rows: Sequence[Row]) -> Rows:
     and the range of measured over predicted costs."""
     records = [
         {
-            "reference": row.reference, "machine": row.machine, "work": row.work,
-            "locks": row.kind, "cells": row.cells, "median error": row.median_error,
-            "least over predicted": row.low, "most over predicted": row.high,
-            "order right": row.right[0], "pairs": row.pairs[0], "decisive lead": decisive(row),
+            "reference": row.reference,
+            "machine": row.machine,
+            "work": row.work,
+            "locks": row.kind,
+            "cells": row.cells,
+            "median error": row.median_error,
+            "least over predicted": row.low,
+            "most over predicted": row.high,
+            "order right": row.right[0],
+            "pairs": row.pairs[0],
+            "decisive lead": decisive(row),
         }
         for row in rows
-    ]  # fmt: skip
+    ]
     shown: dict[str, Any] = {
         **plain("reference", "machine", "work", "locks", "cells"),
         "median error": lambda row: percent(row["median error"]),
@@ -93,12 +100,17 @@ def error_rows(rows: Sequence[Row]) -> Rows:
 def _errors(summaries: list[SetSummary]) -> Rows:
     records = [
         {
-            "set": summary.title, "ISA": summary.isa, "cells": summary.cells,
-            "mean": summary.mean_error, "worst": summary.worst_error,
-            "order": summary.order_share, "pairs": summary.order_pairs, "bars": summary.verdict,
+            "set": summary.title,
+            "ISA": summary.isa,
+            "cells": summary.cells,
+            "mean": summary.mean_error,
+            "worst": summary.worst_error,
+            "order": summary.order_share,
+            "pairs": summary.order_pairs,
+            "bars": summary.verdict,
         }
         for summary in summaries
-    ]  # fmt: skip
+    ]
     shown: dict[str, Any] = {
         **plain("set", "ISA", "cells"),
         "mean": lambda row: percent(row["mean"]),
@@ -151,12 +163,16 @@ def _slopes(checks: list[SlopeCheck]) -> Rows:
     for (label, op), some in groups.items():
         worst = max(some, key=lambda check: check.difference)
         line = worst.reference
-        records.append({
-            "reference": engines.title(label), "operation": OPS[op], "lines": len(some),
-            "furthest apart": worst.difference,
-            "where": f"{line.isa} {line.flavour}, {line.mechanism}",
-            "bar": VERDICTS[all(check.met for check in some)],
-        })  # fmt: skip
+        records.append(
+            {
+                "reference": engines.title(label),
+                "operation": OPS[op],
+                "lines": len(some),
+                "furthest apart": worst.difference,
+                "where": f"{line.isa} {line.flavour}, {line.mechanism}",
+                "bar": VERDICTS[all(check.met for check in some)],
+            }
+        )
     shown: dict[str, Any] = dict(plain(*records[0]))
     shown["furthest apart"] = lambda row: percent(row["furthest apart"], checks[0].bar)
     title = "Slope of measured over set latency, the candidate's against the reference's"

@@ -170,18 +170,28 @@ def region_cells(definition: Definition, sets: Sequence[Set]) -> dict[str, list[
         if labels := load_engine(reference).regions(isa.name):
             series[f"roi/{isa.name}/{reference}"] = [
                 Cell(
-                    engine=label, machine=machine, isa=isa.name, flavour=isa.flavours[0],
-                    lock="tasuki", workload="sync", parameters={"iterations": length},
+                    engine=label,
+                    machine=machine,
+                    isa=isa.name,
+                    flavour=isa.flavours[0],
+                    lock="tasuki",
+                    workload="sync",
+                    parameters={"iterations": length},
                 )
                 for label, length in itertools.product(labels, mechanisms.lengths)
-            ]  # fmt: skip
+            ]
     return series
 
 
 def run(
-    definition: Definition, sets: Sequence[Set], store: Store, runner: Runner,
-    machine: str = "", seeds: int = 1, latencies: bool = True,
-) -> None:  # fmt: skip
+    definition: Definition,
+    sets: Sequence[Set],
+    store: Store,
+    runner: Runner,
+    machine: str = "",
+    seeds: int = 1,
+    latencies: bool = True,
+) -> None:
     """Runs sets, and with `latencies` the latency sweeps and the comparison of regions, and stores
     what they show. `machine`: that describes the host, where a reference is the host ("": see
     cells_of); `seeds`: of each cell.

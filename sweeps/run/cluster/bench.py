@@ -25,10 +25,18 @@ _BUSY_S = 15.0  # that every worker is kept busy with them
 _REAL = 1000  # cells
 _FILLED_S = 300.0  # until every worker must be there
 _FORMATS = {  # of the columns, in their order
-    "cells": "", "how many": "", "workers": "", "seconds": ".1f", "cells/s": ".0f", "chunks": "",
-    "gaps %": ".2f", "driver CPU ms": ".3f", "interchange CPU ms": ".3f", "bytes": ".0f",
+    "cells": "",
+    "how many": "",
+    "workers": "",
+    "seconds": ".1f",
+    "cells/s": ".0f",
+    "chunks": "",
+    "gaps %": ".2f",
+    "driver CPU ms": ".3f",
+    "interchange CPU ms": ".3f",
+    "bytes": ".0f",
     "workers fed": "",
-}  # fmt: skip
+}
 NOTE = (
     "gaps: time of the workers between two chunks, of that in chunks. workers fed: computed, not "
     "measured, from the driver's CPU time; cells as long as the stand-ins, a CPU of its own."
@@ -113,8 +121,16 @@ def _measure(
         idle += sum(after[0] - before[1] for before, after in pairwise(spans))
         busy += sum(end - begin for begin, end in spans)
     values = (
-        name, count, len(pool.spans), seconds, count / seconds, sum(map(len, pool.spans.values())),
-        100 * idle / busy, 1000 * own_s / count, 1000 * parsl_s / count, pool.bytes / count,
+        name,
+        count,
+        len(pool.spans),
+        seconds,
+        count / seconds,
+        sum(map(len, pool.spans.values())),
+        100 * idle / busy,
+        1000 * own_s / count,
+        1000 * parsl_s / count,
+        pool.bytes / count,
         " / ".join(f"{wait / (own_s / count):,.0f}" for wait in _WAITS_S),
-    )  # fmt: skip
+    )
     return dict(zip(_FORMATS, values, strict=True))

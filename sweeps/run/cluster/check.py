@@ -21,17 +21,26 @@ from sweeps.run.work import Done, LocalPool, Work
 from sweeps.support.paths import ENGINE_PLUGIN
 
 SMALL_CELL = Cell(
-    machine="generic", isa="x86_64", flavour="lock", lock="tasuki", workload="sync",
+    machine="generic",
+    isa="x86_64",
+    flavour="lock",
+    lock="tasuki",
+    workload="sync",
     parameters={"iterations": 200},
-)  # fmt: skip
+)
 _CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
 _SHOWN: dict[str, Any] = {
-    "node": "{node}", "job": "{job}", "processor": "{processor}", "CPUs": "{CPUs}",
-    "memory GB": "{memory GB:.0f}", "scratch GB free": "{scratch GB free:.0f}",
+    "node": "{node}",
+    "job": "{job}",
+    "processor": "{processor}",
+    "CPUs": "{CPUs}",
+    "memory GB": "{memory GB:.0f}",
+    "scratch GB free": "{scratch GB free:.0f}",
     "clock s off": "{clock s off:.1f}",
     "cycles": lambda row: "" if row["cycles"] is None else f"{row['cycles']:.0f}",
-    "limits": "{limits}", "fit": "{fit}",
-}  # fmt: skip
+    "limits": "{limits}",
+    "fit": "{fit}",
+}
 
 
 def run_here(identity: str) -> tuple[Work, Done]:

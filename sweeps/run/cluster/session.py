@@ -238,9 +238,12 @@ class Session:
         self._executor = make_executor(self.cluster, label, self._folder, self._at_once)
         words = [sys.executable, "-P", watch.__file__, label, self.cluster.provider]
         self._watch = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
             start_new_session=True,
-        )  # fmt: skip
+        )
         settings: dict[str, Any] = {"strategy": "simple", "strategy_period": 1}
         settings |= {"initialize_logging": False, "usage_tracking": 0}
         config = Config([self._executor], run_dir=str(self._folder), **settings)

@@ -18,8 +18,9 @@ from sweeps.support.paths import ENGINE_PLUGIN, OWN_MACHINES, STARTER
 
 _BOOT = "lockcross_boot"  # the module boot's name on a node
 # What cells need of the tree; engines take digests of their sources.
-_PARTS = ("sweeps", "results/store", "lockimpl", "workloads", "qemu-timing/src",
-          "gem5-configs", "sst-configs")  # fmt: skip
+_PARTS = tuple(
+    "sweeps results/store lockimpl workloads qemu-timing/src gem5-configs sst-configs".split()
+)
 _FILES = ("results/__init__.py", "results/errors.py", "results/paths.py")
 # So Parsl's workers find its function there.
 boot.run.__module__ = _BOOT

@@ -51,9 +51,13 @@ def _cancel(label: str, provider: str, jobs: list[str]) -> None:
 
 def _run(*words: str) -> str:
     return subprocess.run(
-        words, capture_output=True, text=True, check=True, timeout=_TIMEOUT_S,
+        words,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=_TIMEOUT_S,
         stdin=subprocess.DEVNULL,
-    ).stdout  # fmt: skip
+    ).stdout
 
 
 if __name__ == "__main__":

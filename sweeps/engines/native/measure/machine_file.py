@@ -34,9 +34,16 @@ _RETIRED = 3
 _PASSES = 0.5  # what hides more than this share of its time passes
 # Figures of the core and its window that are no host's: how the embedded engine is set up.
 _SETTINGS = (set(Core.model_fields) - {"width", "taken_branch", "predictor_entries"}) | {
-    "fetch_line", "front_end", "predictor_history", "retire_delay", "squash_width", "lat_issue",
-    "alias_bytes", "unpredicted_stores", "lat_oldest",
-}  # fmt: skip
+    "fetch_line",
+    "front_end",
+    "predictor_history",
+    "retire_delay",
+    "squash_width",
+    "lat_issue",
+    "alias_bytes",
+    "unpredicted_stores",
+    "lat_oldest",
+}
 # Figures that are findings as they are.
 _PLAIN = {
     "lat_mul": "mul",

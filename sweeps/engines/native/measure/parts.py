@@ -119,15 +119,19 @@ _ARITHMETIC: Loops = {
 } | {
     "move": ("moves", "", 2 * _CHAIN, f"a copy of a register: {_LATENCY}"),
     "zero": (
-        "zeroes", "", _CHAIN,
+        "zeroes",
+        "",
+        _CHAIN,
         "a register made zero of itself, and a multiplication of it: less than a multiplication's "
         "latency where the core knows that it needs nothing",
     ),
     "cas_throughput": (
-        "cas_apart", "", _CHAIN,
+        "cas_apart",
+        "",
+        _CHAIN,
         "a CAS that wins, on eight lines in turn, none needs another's result: throughput",
-    )
-}  # fmt: skip
+    ),
+}
 _FRONT_END: Loops = {
     "mispredict": (
         "branch_random", "branch_steady", 0.5,
@@ -140,13 +144,16 @@ _FRONT_END: Loops = {
 }  # fmt: skip
 _BEHIND_CAS: Loops = {
     f"cas_before_{access}": (
-        op, "cas_once", 1, f"what {what} behind a CAS adds to a turn of CAS and {what}: throughput"
+        op,
+        "cas_once",
+        1,
+        f"what {what} behind a CAS adds to a turn of CAS and {what}: throughput",
     )
     for access, op, what in (
         ("store", "cas_store", "a store to another line"),
         ("load", "cas_reload", "a load of its word"),
     )
-}  # fmt: skip
+}
 
 
 def of_loops(times: Times, loops: Loops) -> Found:
@@ -268,9 +275,17 @@ _DELAY = 100_000  # turns of a loop until a parked thread sleeps
 _ALONE = "cycles of the thread that does it"
 TRANSFER = "transfer"
 OF_TWO = (  # what two threads measure
-    TRANSFER, "load_dirty", "upgrade", "upgrade_after_dirty", "park", "unpark",
-    "unpark_until_awake", "wake", "stop_by_handshake", "stop_by_signal",
-)  # fmt: skip
+    TRANSFER,
+    "load_dirty",
+    "upgrade",
+    "upgrade_after_dirty",
+    "park",
+    "unpark",
+    "unpark_until_awake",
+    "wake",
+    "stop_by_handshake",
+    "stop_by_signal",
+)
 
 
 def pairs_of(cpus: Sequence[int], most: int = MOST_PAIRS) -> list[tuple[int, int]]:
