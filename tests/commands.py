@@ -42,9 +42,12 @@ def environment(**changes: str) -> dict[str, str]:
 def start(*arguments: str, **changes: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "sweeps", *arguments],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env=environment(**changes),
-    )  # fmt: skip
+    )
     _STARTED.append(process)
     return process
 

@@ -27,8 +27,10 @@ _ARM = {
 _PPC = {
     **{f"r{number}": number for number in range(32)},
     **{f"cr{number}": 32 + number for number in range(8)},
-    "lr": 40, "ctr": 41, "xer_ca": 42,
-}  # fmt: skip
+    "lr": 40,
+    "ctr": 41,
+    "xer_ca": 42,
+}
 FLAGS = 32  # of x86-64 and AArch64
 _NAMES = {
     "x86_64": {**{number: name.lower() for name, number in _X86.items()}, FLAGS: "flags"},

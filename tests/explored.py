@@ -21,10 +21,14 @@ OWN_CAS, OWN_FENCE, OWN_SHARE = 44, 66, 0.9  # of every machine as it is
 OWN_CANCEL = {"generic": 5000, "generic_inorder": 5000, "known": 18500}
 WORKLOAD = {"objects": 8, "runs": 20, "run_length": 20, "critical": 0, "think": 0}
 PLAN = {
-    "machines": ["generic"], "flavours": list(FLAVOURS), "aside": ["thin"], "tie_percent": 2.0,
-    "locks": ["tasuki", "reservation", "asym_tasuki"], "limits": {"thin": "it </script> spins"},
+    "machines": ["generic"],
+    "flavours": list(FLAVOURS),
+    "aside": ["thin"],
+    "tie_percent": 2.0,
+    "locks": ["tasuki", "reservation", "asym_tasuki"],
+    "limits": {"thin": "it </script> spins"},
     "calibration": {"machines": ["known"]},
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -119,20 +123,32 @@ class Explored:
         return list(ids.values())
 
     def _run(
-        self, machine: str, flavour: str, label: LockLabel,
-        key: tuple[int | None, int | None, int | None, int], cycles: float,
-    ) -> int:  # fmt: skip
+        self,
+        machine: str,
+        flavour: str,
+        label: LockLabel,
+        key: tuple[int | None, int | None, int | None, int],
+        cycles: float,
+    ) -> int:
         cas, fence, cancel, share = key
         cell = Cell(
-            machine=machine, isa=FLAVOURS[flavour], flavour=flavour, lock=label.lock,
-            fence=label.fence, workload="lock_sequence", threads=2, cas_latency=cas,
+            machine=machine,
+            isa=FLAVOURS[flavour],
+            flavour=flavour,
+            lock=label.lock,
+            fence=label.fence,
+            workload="lock_sequence",
+            threads=2,
+            cas_latency=cas,
             fence_latency=fence,
-            cancel_latency=cancel, parameters={**WORKLOAD, "owner_share": share},
-        )  # fmt: skip
+            cancel_latency=cancel,
+            parameters={**WORKLOAD, "owner_share": share},
+        )
         metrics: Mapping[str, tuple[float, str]] = {
-            "core_cycles": (cycles * PAIRS, "cycles"), "pairs": (PAIRS, "pairs"),
+            "core_cycles": (cycles * PAIRS, "cycles"),
+            "pairs": (PAIRS, "pairs"),
             "cycles_per_pair": (cycles, "cycles/pair"),
-        }  # fmt: skip
+        }
         identity = f"{machine} {flavour} {label} {key}"
         resolved = {"charge_stop": OWN_CANCEL[machine] if cancel is None else cancel}
         run = record(
@@ -147,9 +163,22 @@ class Explored:
         for cas, fence in settings:
             for op, own in (("cas", 44), ("fence", 66)):
                 cycles = float((own if cas is None else cas) + OVERHEAD)
-                self.store.add_calibrations([
-                    CalibrationRecord(machine, FLAVOURS[flavour], flavour, "qemu", cas, fence, op,
-                                      cycles, run, run)])  # fmt: skip
+                self.store.add_calibrations(
+                    [
+                        CalibrationRecord(
+                            machine,
+                            FLAVOURS[flavour],
+                            flavour,
+                            "qemu",
+                            cas,
+                            fence,
+                            op,
+                            cycles,
+                            run,
+                            run,
+                        )
+                    ]
+                )
 
 
 def explored(path: Path) -> dict[tuple[str, str, str, Point], float]:

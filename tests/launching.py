@@ -30,9 +30,15 @@ def make_tree(tmp_path: Path) -> Path:
 
 def run(tree: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, capture_output=True, text=True, cwd="/", stdin=subprocess.DEVNULL, check=False,
-        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home"), **variables}, timeout=60,
-    )  # fmt: skip
+        command,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        check=False,
+        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home"), **variables},
+        timeout=60,
+    )
 
 
 def shell(tree: Path, script: str, **variables: str) -> subprocess.CompletedProcess[str]:

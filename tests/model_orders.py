@@ -182,10 +182,22 @@ def compile_model(model: str, fence: str) -> dict[str, list[Step]]:
         source = Path(folder) / "model.c"
         source.write_text(probe_source(fence))
         done = subprocess.run(
-            [find_compiler("lock"), *compiler_flags("lock", fence), f"-DLOCKCROSS_MODEL={model}",
-             "-fdump-tree-optimized=/dev/stdout", "-S", "-o", "/dev/null", str(source)],
-            cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            [
+                find_compiler("lock"),
+                *compiler_flags("lock", fence),
+                f"-DLOCKCROSS_MODEL={model}",
+                "-fdump-tree-optimized=/dev/stdout",
+                "-S",
+                "-o",
+                "/dev/null",
+                str(source),
+            ],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     if done.returncode != 0:
         raise LockcrossError(f"lockimpl/arch/model.h: {done.stderr[:2000]}", exit_code=1)
     texts = re.split(r"^;; Function (?:probe_)?(\w+).*$", done.stdout, flags=re.MULTILINE)

@@ -98,11 +98,23 @@ def yielding(emulator: str) -> tuple[str, ...]:
         BINARIES.mkdir(parents=True, exist_ok=True)
         temporary = plugin.with_suffix(f".{os.getpid()}")
         subprocess.run(
-            ["g++", "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall",
-             "-Wextra", "-Werror", f"-I{ENGINE_SOURCES}", "-o", str(temporary),
-             *(str(path) for path in sources if path.suffix == ".cc")],
+            [
+                "g++",
+                "-std=c++20",
+                "-O2",
+                "-fPIC",
+                "-fvisibility=hidden",
+                "-shared",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                f"-I{ENGINE_SOURCES}",
+                "-o",
+                str(temporary),
+                *(str(path) for path in sources if path.suffix == ".cc"),
+            ],
             check=True,
-        )  # fmt: skip
+        )
         temporary.replace(plugin)
     return emulator, "-plugin", f"file={plugin}"
 

@@ -15,12 +15,17 @@ from tests.engines.test_engine import Options, Program, execute
 REFERENCE = reference_programs.FOLDER / "cycles.json"
 OPTIONS: Options = {"seed": 1, "offset_max": 20}
 OUT_OF_ORDER: Options = OPTIONS | {
-    "out_of_order": 1, "width": 4, "predictor_history": 8, "fuse_branches": 1, "store_order": 0,
-}  # fmt: skip
+    "out_of_order": 1,
+    "width": 4,
+    "predictor_history": 8,
+    "fuse_branches": 1,
+    "store_order": 0,
+}
 _SYNC: tuple[str, Options] = ("sync", {"threads": 1, "iterations": 100})
 _CONTENDED: tuple[str, Options] = (
-    "threads", {"threads": 3, "iterations": 40, "critical": 4, "think": 10},
-)  # fmt: skip
+    "threads",
+    {"threads": 3, "iterations": 40, "critical": 4, "think": 10},
+)
 CASES: dict[str, tuple[str, Options]] = {
     "sync": _SYNC,
     "sync, out of order": _SYNC,

@@ -42,9 +42,13 @@ def memory(folder: Path, guest: list[str], **changed: int) -> subprocess.Complet
     words = {"cores": 4, "lines": 1000, "oldest": 1000, "latency": 10} | changed
     program = build("memory", "session", "guest", "link_server")
     return subprocess.run(
-        [program, *map(str, words.values()), *guest], cwd=folder,
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        [program, *map(str, words.values()), *guest],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 def gone(folder: Path) -> bool:
@@ -66,27 +70,47 @@ def _works_in(process: Path, folder: Path) -> bool:
 def document(guest: list[str], topology: str = "bus", **changed: Any) -> dict[str, Any]:
     """sst.json of a small system; figures of the memory system and other values at will."""
     figures: dict[str, Any] = {
-        "topology": topology, "slices": 1, "slice_size": 1 << 20, "slice_ways": 16,
-        "lat_slice": 12, "lat_memory_access": 120, "l1_mshrs": 12, "slice_mshrs": 64,
-    }  # fmt: skip
+        "topology": topology,
+        "slices": 1,
+        "slice_size": 1 << 20,
+        "slice_ways": 16,
+        "lat_slice": 12,
+        "lat_memory_access": 120,
+        "l1_mshrs": 12,
+        "slice_mshrs": 64,
+    }
     if topology == "bus":
         figures["bus_latency"] = 1
     else:
         figures |= {
-            "columns": 4, "rows": 4 if topology == "mesh" else 1, "slices": 4,
-            "memory_controllers": 2, "lat_directory": 4, "link_bytes": 32, "lat_link": 1,
+            "columns": 4,
+            "rows": 4 if topology == "mesh" else 1,
+            "slices": 4,
+            "memory_controllers": 2,
+            "lat_directory": 4,
+            "link_bytes": 32,
+            "lat_link": 1,
             "lat_router": 1,
-        }  # fmt: skip
+        }
     for name in list(changed):
         if name in figures:
             figures[name] = changed.pop(name)
     figures |= changed.pop("more", {})
     output: dict[str, Any] = {
-        "clock_mhz": 2000, "line": 64, "cores": 4, "lat_l1": 2, "l1_size": 32768, "l1_ways": 8,
-        "sst": figures, "guest": guest, "guest_stdout": "guest.out", "guest_stderr": "guest.err",
-        "statistics": "sst-statistics.csv", "record": "sst-record.json",
+        "clock_mhz": 2000,
+        "line": 64,
+        "cores": 4,
+        "lat_l1": 2,
+        "l1_size": 32768,
+        "l1_ways": 8,
+        "sst": figures,
+        "guest": guest,
+        "guest_stdout": "guest.out",
+        "guest_stderr": "guest.err",
+        "statistics": "sst-statistics.csv",
+        "record": "sst-record.json",
         "oldest_request": 100_000,
-    } | changed  # fmt: skip
+    } | changed
     if topology != "bus":
         output.setdefault("place", list(range(output["cores"])))
     return output

@@ -39,19 +39,40 @@ def cost(lock: str, cas: int, fence: int, cancel: int = 2000, length: int = 10) 
 def record(identity: str, cycles: int = 1000, **changes: object) -> CellRecord:
     """A good run on x86_64 with the latencies it was given among its resolved options."""
     values: dict[str, object] = {
-        "identity": identity, "engine": "qemu", "engine_version": "1.0", "machine": "generic",
-        "isa": "x86_64", "flavour": "lock", "lock": "tasuki", "fence": "full",
-        "workload": "lock_sequence", "parameters": MAP, "threads": 2, "cas_latency": None,
-        "fence_latency": None, "cancel_latency": None, "seed": 1, "status": "ok", "cause": "",
-        "output": "", "command": f"./lockcross run {identity}", "started": "2026-01-01T00:00:00",
-        "duration_s": 0.5, "attempts": 1, "binary_digest": "d", "source_revision": "abc",
-        "compiler": "x86_64-linux-gnu-gcc (Debian 12.2.0-14+deb12u1) 12.2.0", "resolved": {},
+        "identity": identity,
+        "engine": "qemu",
+        "engine_version": "1.0",
+        "machine": "generic",
+        "isa": "x86_64",
+        "flavour": "lock",
+        "lock": "tasuki",
+        "fence": "full",
+        "workload": "lock_sequence",
+        "parameters": MAP,
+        "threads": 2,
+        "cas_latency": None,
+        "fence_latency": None,
+        "cancel_latency": None,
+        "seed": 1,
+        "status": "ok",
+        "cause": "",
+        "output": "",
+        "command": f"./lockcross run {identity}",
+        "started": "2026-01-01T00:00:00",
+        "duration_s": 0.5,
+        "attempts": 1,
+        "binary_digest": "d",
+        "source_revision": "abc",
+        "compiler": "x86_64-linux-gnu-gcc (Debian 12.2.0-14+deb12u1) 12.2.0",
+        "resolved": {},
         "metrics": {
-            "core_cycles": (cycles * PAIRS, "cycles"), "pairs": (PAIRS, "pairs"),
-            "cycles_per_pair": (cycles, "cycles/pair"), "stall_issue": (7, "cycles"),
+            "core_cycles": (cycles * PAIRS, "cycles"),
+            "pairs": (PAIRS, "pairs"),
+            "cycles_per_pair": (cycles, "cycles/pair"),
+            "stall_issue": (7, "cycles"),
             "coherence_load_M": (3, "count"),
         },
-    }  # fmt: skip
+    }
     return CellRecord(**values | changes)  # type: ignore[arg-type]
 
 
@@ -61,40 +82,67 @@ class Synthetic:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.plan = {
-            "title": "A synthetic study", "machine": "generic", "flavours": ["lock"],
-            "beside": [MACHINES[1]], "seeds": 2, "tie_percent": 2.0, "limits": {"thin": "it spins"},
-            "locks": ["tasuki", "reservation", "asym_tasuki"], "table_locks": ["thin"],
+            "title": "A synthetic study",
+            "machine": "generic",
+            "flavours": ["lock"],
+            "beside": [MACHINES[1]],
+            "seeds": 2,
+            "tie_percent": 2.0,
+            "limits": {"thin": "it spins"},
+            "locks": ["tasuki", "reservation", "asym_tasuki"],
+            "table_locks": ["thin"],
             "map": {"threads": 2, "tolerance": 2, "parameters": MAP},
-        }  # fmt: skip
+        }
 
     def fill(self) -> None:
         self.store.set_fact("plan", self.plan)
         self.store.set_fact("isa/x86_64", {"title": "x86-64", "full_fence": "mfence"})
         self.store.set_fact(
             "job",
-            {"command": "./lockcross crossover", "started": "2026-01-01", "duration_s": 1.5,
-             "new_runs": 3},
-        )  # fmt: skip
+            {
+                "command": "./lockcross crossover",
+                "started": "2026-01-01",
+                "duration_s": 1.5,
+                "new_runs": 3,
+            },
+        )
         self._machines()
         for machine in MACHINES:
             self._map(machine)
             self._run_length(machine)
         self._rounds()
 
-    def run(self, lock: str, cas: int = 20, fence: int = 30, cancel: int = 2000,
-            length: int = 10, kind: str = "full", machine: str = "generic",
-            parameters: dict[str, int] = MAP) -> int:  # fmt: skip
+    def run(
+        self,
+        lock: str,
+        cas: int = 20,
+        fence: int = 30,
+        cancel: int = 2000,
+        length: int = 10,
+        kind: str = "full",
+        machine: str = "generic",
+        parameters: dict[str, int] = MAP,
+    ) -> int:
         identity = json.dumps([lock, cas, fence, cancel, length, kind, machine, parameters])
         paid = (cas * (2 if machine == "narrow" else 1), fence if kind == "full" else 5)
         resolved: dict[str, int | str] = {
-            "cas_success": cas, "fence_mfence": fence, "charge_stop": cancel,
-        }  # fmt: skip
+            "cas_success": cas,
+            "fence_mfence": fence,
+            "charge_stop": cancel,
+        }
         return self.store.add_run(
-            record(identity, cost(lock, *paid, cancel, length), lock=lock, fence=kind,
-                   machine=machine, parameters={**parameters, "run_length": length},
-                   cancel_latency=cancel if lock == "reservation" else None, resolved=resolved),
+            record(
+                identity,
+                cost(lock, *paid, cancel, length),
+                lock=lock,
+                fence=kind,
+                machine=machine,
+                parameters={**parameters, "run_length": length},
+                cancel_latency=cancel if lock == "reservation" else None,
+                resolved=resolved,
+            ),
             "synthetic",
-        )  # fmt: skip
+        )
 
     def _machines(self) -> None:
         figures = {
@@ -116,11 +164,17 @@ class Synthetic:
                 for op, figure in (("cas", cas), ("fence", fence)):
                     own = figure.get("value", figure.get("assumption"))
                     cycles = float(own if setting[0] is None else setting[0]) + 2  # type: ignore[arg-type]
-                    self.store.add_calibrations([
-                        CalibrationRecord(name, "x86_64", "lock", "qemu", *setting, op, cycles,
-                                          base, base)])  # fmt: skip
-            runs = [self.run(lock, 20, 30, machine=name)
-                    for lock in ("tasuki", "reservation", "asym_tasuki", "thin")]  # fmt: skip
+                    self.store.add_calibrations(
+                        [
+                            CalibrationRecord(
+                                name, "x86_64", "lock", "qemu", *setting, op, cycles, base, base
+                            )
+                        ]
+                    )
+            runs = [
+                self.run(lock, 20, 30, machine=name)
+                for lock in ("tasuki", "reservation", "asym_tasuki", "thin")
+            ]
             runs.append(self.run("asym_tasuki", 20, 30, kind="rmw", machine=name))
             self.store.set_series(f"table/{name}/x86_64/lock", runs)
 
@@ -150,10 +204,14 @@ class Synthetic:
         along = []
         for pair in (("tasuki", "reservation"), ("tasuki", "asym_tasuki")):
             along += self._search(
-                machine, lambda lock, x: self.run(lock, cancel=x, machine=machine), pair,
+                machine,
+                lambda lock, x: self.run(lock, cancel=x, machine=machine),
+                pair,
                 "cancel_latency",
-                0, 9000, {},
-            )  # fmt: skip
+                0,
+                9000,
+                {},
+            )
         self.store.set_crossovers(along, f"axis/cancel_latency/{machine}/x86_64/lock")
 
     def _run_length(self, machine: str) -> None:
@@ -162,10 +220,11 @@ class Synthetic:
             for lock in self.plan["locks"]:
                 dear = cancel if lock == "reservation" else 2000
                 runs += [
-                    self.run(lock, cancel=dear, length=length, parameters=RUN_LENGTH,
-                             machine=machine)
+                    self.run(
+                        lock, cancel=dear, length=length, parameters=RUN_LENGTH, machine=machine
+                    )
                     for length in LENGTHS
-                ]  # fmt: skip
+                ]
 
             def one(lock: str, x: int, cancel: int = cancel) -> int:
                 dear = cancel if lock == "reservation" else 2000
@@ -194,9 +253,16 @@ class Synthetic:
             runs.append(self.store.add_run(run, "synthetic"))
         self.store.set_series("rounds/known/lock", runs)
 
-    def _search(self, machine: str, run: Callable[[str, int], int], pair: tuple[str, str],
-                axis: str, low: int, high: int, setting: dict[str, int],
-                ) -> list[CrossoverRecord]:  # fmt: skip
+    def _search(
+        self,
+        machine: str,
+        run: Callable[[str, int], int],
+        pair: tuple[str, str],
+        axis: str,
+        low: int,
+        high: int,
+        setting: dict[str, int],
+    ) -> list[CrossoverRecord]:
         """The crossovers of a pair; a second seed has each a cycle further."""
 
         def evaluate(wanted: Sequence[tuple[str, int]]) -> list[Point]:
@@ -219,13 +285,33 @@ class Synthetic:
         ends = [(c.below, float(c.value), c.low, c.high) for c in crossover.crossings]
         return [
             CrossoverRecord(
-                machine, "x86_64", "lock", "qemu", "lock_sequence", {**MAP, **setting}, axis,
-                "cycles", *pair, low, high, 2, crossover.verdict, below, value, left, right, runs,
-                () if value is None else (CrossoverSeed(1, value, left, right),
-                                          CrossoverSeed(2, value + 1, left, right + 1)),
+                machine,
+                "x86_64",
+                "lock",
+                "qemu",
+                "lock_sequence",
+                {**MAP, **setting},
+                axis,
+                "cycles",
+                *pair,
+                low,
+                high,
+                2,
+                crossover.verdict,
+                below,
+                value,
+                left,
+                right,
+                runs,
+                ()
+                if value is None
+                else (
+                    CrossoverSeed(1, value, left, right),
+                    CrossoverSeed(2, value + 1, left, right + 1),
+                ),
             )
             for below, value, left, right in ends or [(always, None, None, None)]
-        ]  # fmt: skip
+        ]
 
 
 def study(path: Path) -> Path:

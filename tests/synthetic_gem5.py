@@ -25,13 +25,19 @@ class Gem5Data:
     def run(self, engine: str, lock: str, cost: float, **changes: object) -> int:
         """Adds a run of known cost (cycles per pair) and returns its id."""
         given: dict[str, object] = {
-            "engine": engine, "lock": lock, "workload": "threads", "parameters": PARAMETERS,
-            "threads": 1, "resolved": {}, "duration_s": 2.0 if engine == "qemu" else 20.0,
+            "engine": engine,
+            "lock": lock,
+            "workload": "threads",
+            "parameters": PARAMETERS,
+            "threads": 1,
+            "resolved": {},
+            "duration_s": 2.0 if engine == "qemu" else 20.0,
             "metrics": {
-                "cycles_per_pair": (cost, "cycles/pair"), "pairs": (100.0, "pairs"),
+                "cycles_per_pair": (cost, "cycles/pair"),
+                "pairs": (100.0, "pairs"),
                 "instructions": (10_000.0, "count"),
             },
-        }  # fmt: skip
+        }
         given |= changes
         identity = repr((engine, lock, cost, sorted(changes.items(), key=str)))
         return self.store.add_run(record(identity, **given), "validate")
@@ -55,21 +61,49 @@ class Gem5Data:
             },
         )
 
-    def sweep(self, engine: str, mechanism: str, op: str = "cas", slope: float = 1.0,
-              offset: float = 3.0, isa: str = "x86_64", flavour: str = "lock") -> None:  # fmt: skip
+    def sweep(
+        self,
+        engine: str,
+        mechanism: str,
+        op: str = "cas",
+        slope: float = 1.0,
+        offset: float = 3.0,
+        isa: str = "x86_64",
+        flavour: str = "lock",
+    ) -> None:
         """The latency sweep of one operation on a line of `slope` and `offset` (cycles)."""
         kinds = ("atomic", "fence", "charge") if mechanism != "unknown" else ()
         resolved = dict.fromkeys(kinds, mechanism)
         for value in LATENCIES:
             run = self.run(
-                engine, "null", 1.0, isa=isa, flavour=flavour, workload="calibrate",
-                parameters={"op": op, "iterations": 100}, cas_latency=value, fence_latency=value,
-                cancel_latency=value, resolved={f"mechanism_{key}": m for key,
-                m in resolved.items()},
-            )  # fmt: skip
-            self.store.add_calibrations([
-                CalibrationRecord("generic", isa, flavour, engine, value, value, op,
-                                  offset + slope * value, run, run)])  # fmt: skip
+                engine,
+                "null",
+                1.0,
+                isa=isa,
+                flavour=flavour,
+                workload="calibrate",
+                parameters={"op": op, "iterations": 100},
+                cas_latency=value,
+                fence_latency=value,
+                cancel_latency=value,
+                resolved={f"mechanism_{key}": m for key, m in resolved.items()},
+            )
+            self.store.add_calibrations(
+                [
+                    CalibrationRecord(
+                        "generic",
+                        isa,
+                        flavour,
+                        engine,
+                        value,
+                        value,
+                        op,
+                        offset + slope * value,
+                        run,
+                        run,
+                    )
+                ]
+            )
 
     def regions(self, isa: str, costs: dict[str, float], total: tuple[float, float]) -> None:
         """Runs of 100 and 200 pairs under each way of finding the region of interest, by its
@@ -78,11 +112,18 @@ class Gem5Data:
         for way, cost in costs.items():
             for pairs, cycles in zip((100, 200), total, strict=True):
                 metrics = {
-                    "cycles_per_pair": (cost, "cycles/pair"), "pairs": (float(pairs), "pairs"),
+                    "cycles_per_pair": (cost, "cycles/pair"),
+                    "pairs": (float(pairs), "pairs"),
                     "total_cycles": (cycles, "cycles"),
-                }  # fmt: skip
+                }
                 runs.append(
-                    self.run(f"gem5/timing/{way}", "thin", cost, isa=isa, metrics=metrics,
-                             parameters={"iterations": pairs})
-                )  # fmt: skip
+                    self.run(
+                        f"gem5/timing/{way}",
+                        "thin",
+                        cost,
+                        isa=isa,
+                        metrics=metrics,
+                        parameters={"iterations": pairs},
+                    )
+                )
         self.store.set_series(f"roi/{isa}/timing", runs)

@@ -19,8 +19,11 @@ class Tree:
         self.folder = folder
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            cwd=ROOT, check=True, capture_output=True, text=True,
-        ).stdout  # fmt: skip
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
         for name in filter(None, listed.split("\0")):
             if (ROOT / name).is_file() and not name.startswith(left_out):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -45,9 +48,16 @@ class Tree:
     def python(self, module: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Runs a module of the copy, or one that finds the copy's."""
         environment = os.environ | {
-            "PYTHONPATH": str(self.folder), "LOCKCROSS_WORK": str(WORK), "COLUMNS": "200",
-        }  # fmt: skip
+            "PYTHONPATH": str(self.folder),
+            "LOCKCROSS_WORK": str(WORK),
+            "COLUMNS": "200",
+        }
         return subprocess.run(
-            [sys.executable, "-P", "-m", module, *words], cwd=self.folder, env=environment,
-            capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
+            [sys.executable, "-P", "-m", module, *words],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )

@@ -47,8 +47,11 @@ def execute(
     words = [f"{key}={value}" for key, value in arguments.items()]
     return subprocess.run(
         [find_qemu(TARGETS[flavour].isa).path, "-plugin", plugin, binary, *words, "marker=syscall"],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def run(program: Program, arguments: Options, options: Options, folder: Path) -> dict[str, Any]:
@@ -97,8 +100,12 @@ def test_monitors_of_a_shared_pool_are_taken_in_one_order(tmp_path: Path) -> Non
     their monitors decide which lines share a set."""
     program = Program("lock_sequence", "hot", "full", "lock")
     arguments: Options = {
-        "threads": 2, "objects": 600, "runs": 2, "run_length": 2, "owner_share": 500_000,
-    }  # fmt: skip
+        "threads": 2,
+        "objects": 600,
+        "runs": 2,
+        "run_length": 2,
+        "owner_share": 500_000,
+    }
     reports = [run(program, arguments, {}, tmp_path) for _ in range(6)]
     assert all(report == reports[0] for report in reports)
 
@@ -117,8 +124,12 @@ def test_locks_conform_on_the_simulated_cores(lock: Lock, flavour: str, tmp_path
 
 # A core that issues out of order, as wide as real ones.
 WINDOW: Options = {
-    "out_of_order": 1, "width": 6, "retire_width": 8, "atomic_loads": 1, "full_fence": 1,
-}  # fmt: skip
+    "out_of_order": 1,
+    "width": 6,
+    "retire_width": 8,
+    "atomic_loads": 1,
+    "full_fence": 1,
+}
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
@@ -228,8 +239,10 @@ def test_charges_are_recognised(kind: str, flavour: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_pipeline_pays_set_latencies_and_charges(flavour: str, tmp_path: Path) -> None:
     for op, name in (
-        ("cas", "cas_success"), ("fence", FULL_FENCE[flavour]), ("stop", "charge_stop"),
-    ):  # fmt: skip
+        ("cas", "cas_success"),
+        ("fence", FULL_FENCE[flavour]),
+        ("stop", "charge_stop"),
+    ):
         low, high = (
             calibrate(flavour, op, {**PIPELINE, name: latency}, tmp_path) for latency in (200, 1200)
         )
@@ -239,10 +252,14 @@ def test_a_pipeline_pays_set_latencies_and_charges(flavour: str, tmp_path: Path)
 def test_a_pipeline_executes_micro_operations(tmp_path: Path) -> None:
     """Taken branches of x86 refill it, since only their last micro-operation is known as one."""
     whole, cracked = (
-        run(Program("sync", "thin", "full", "lock"), {"threads": 1, "iterations": 100},
-            {**PIPELINE, "micro_operations": on}, tmp_path)["cores"][0]
+        run(
+            Program("sync", "thin", "full", "lock"),
+            {"threads": 1, "iterations": 100},
+            {**PIPELINE, "micro_operations": on},
+            tmp_path,
+        )["cores"][0]
         for on in (0, 1)
-    )  # fmt: skip
+    )
     assert whole["instructions"] == cracked["instructions"]
     assert cracked["cycles"] > whole["cycles"] * 1.3  # how much is the compiler's too
     assert cracked["stalls"]["mispredict"] > whole["stalls"]["mispredict"]

@@ -9,8 +9,16 @@ from sweeps.support.paths import ENGINE_SOURCES
 
 # Every folder includes only from itself and from those before it.
 LAYERS = (
-    "base", "isa", "output", "link", "memory", "core", "core_models", "region", "plugin",
-)  # fmt: skip
+    "base",
+    "isa",
+    "output",
+    "link",
+    "memory",
+    "core",
+    "core_models",
+    "region",
+    "plugin",
+)
 HEADERS = sorted(str(path.relative_to(ENGINE_SOURCES)) for path in ENGINE_SOURCES.rglob("*.h"))
 
 
@@ -54,6 +62,8 @@ def test_every_header_stands_alone(tmp_path: Path) -> None:
         alone.write_text(f'#include "{name}"\n', encoding="utf-8")
         done = subprocess.run(
             ["g++", "-std=c++20", "-fsyntax-only", "-I", ENGINE_SOURCES, alone],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr

@@ -29,10 +29,15 @@ COMPILED = ("sentinel", "padding", "quiesce", "chain")
 def cell(engine: str = "gem5/timing", isa: str = "x86_64", **more: object) -> Cell:
     """An uncontended cell."""
     given = {
-        "engine": engine, "machine": "generic", "isa": isa,
+        "engine": engine,
+        "machine": "generic",
+        "isa": isa,
         "flavour": {"x86_64": "lock", "ppc64le": "larx", "aarch64": "lse"}[isa],
-        "lock": "thin", "fence": "full", "workload": "sync", "parameters": {"iterations": 10},
-    }  # fmt: skip
+        "lock": "thin",
+        "fence": "full",
+        "workload": "sync",
+        "parameters": {"iterations": 10},
+    }
     return Cell(**{**given, **more})  # type: ignore[arg-type]
 
 
@@ -110,9 +115,15 @@ def test_something_that_is_no_gem5_is_said(no_gem5: Path) -> None:
 
 def test_asking_for_the_engine_without_gem5_is_one_message(tmp_path: Path) -> None:
     done = lockcross(
-        "run", "--engine", "gem5/o3", "--lock", "thin", "--workload", "sync",
+        "run",
+        "--engine",
+        "gem5/o3",
+        "--lock",
+        "thin",
+        "--workload",
+        "sync",
         GEM5_X86=str(tmp_path / "gem5"),
-    )  # fmt: skip
+    )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "GEM5_X86=" in done.stderr and "not an executable program" in done.stderr
@@ -231,8 +242,9 @@ def test_a_fill_faster_than_the_path_is_refused() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_costs_of_atomics_and_fences_are_the_models_own(model: str) -> None:
     assert set(figures.refused(model, "x86_64", {"rmw": 9, "fence_mfence": 9})) == {
-        "rmw", "fence_mfence",
-    }  # fmt: skip
+        "rmw",
+        "fence_mfence",
+    }
 
 
 @pytest.mark.parametrize(
@@ -270,14 +282,30 @@ def test_functions_are_found_in_programs(flavour: str) -> None:
 # What a run says --------------------------------------------------------------------------------
 
 GUEST = {
-    "workload": "sync", "lock": "thin", "isa": "x86_64", "flavour": "lock", "fence": "full",
-    "threads": 1, "pairs": 10, "ok": True, "error": "", "ticks": 0,
-}  # fmt: skip
+    "workload": "sync",
+    "lock": "thin",
+    "isa": "x86_64",
+    "flavour": "lock",
+    "fence": "full",
+    "threads": 1,
+    "pairs": 10,
+    "ok": True,
+    "error": "",
+    "ticks": 0,
+}
 BEGIN = {"event": "begin", "core": 0, "phase": 0, "cycle": 100.0}
 REPORT = {
-    "gem5_version": "24.0.0.1", "compiled": "then", "build_options": {"USE_X86_ISA": True},
-    "models": ALL, "isa": "x86_64", "model": "timing", "cores": 1, "roi": "m5",
-    "applied": {"width": 1}, "refused": {"lat_dirty": "the crossbar decides"}, "latencies": {},
+    "gem5_version": "24.0.0.1",
+    "compiled": "then",
+    "build_options": {"USE_X86_ISA": True},
+    "models": ALL,
+    "isa": "x86_64",
+    "model": "timing",
+    "cores": 1,
+    "roi": "m5",
+    "applied": {"width": 1},
+    "refused": {"lat_dirty": "the crossbar decides"},
+    "latencies": {},
     "events": [
         BEGIN,
         {"event": "end", "core": 0, "phase": 0, "cycle": 700.0},
@@ -288,7 +316,7 @@ REPORT = {
         "system.cpu.commitStats0.numInsts": {"value": 300.0, "unit": "Count"},
         "system.cpu.commitStats0.numOps": {"value": 400.0, "unit": "Count"},
     },
-}  # fmt: skip
+}
 ENDED = ProcessResult(0, "", "", exceeded="", duration_s=1.0)
 
 

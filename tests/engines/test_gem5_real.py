@@ -44,18 +44,29 @@ def run(folder: Path, cells: list[Cell], limits: Limits | None = None) -> list[d
 
 def uncontended(engine: str, isa: str, lock: str) -> Cell:
     return Cell(
-        engine=engine, machine="gem5_timing", isa=isa, flavour=ISAS[isa].flavours[0], lock=lock,
-        fence="full", workload="sync", parameters={"iterations": 2000},
-    )  # fmt: skip
+        engine=engine,
+        machine="gem5_timing",
+        isa=isa,
+        flavour=ISAS[isa].flavours[0],
+        lock=lock,
+        fence="full",
+        workload="sync",
+        parameters={"iterations": 2000},
+    )
 
 
 def contended(model: str, isa: str, lock: str) -> Cell:
     return Cell(
-        engine=f"gem5/{model}", machine=MACHINES[f"gem5/{model}"], isa=isa,
+        engine=f"gem5/{model}",
+        machine=MACHINES[f"gem5/{model}"],
+        isa=isa,
         flavour=ISAS[isa].flavours[0],
-        lock=lock, fence="full", workload="threads",
-        parameters={"iterations": 20, "critical": 5, "think": 5}, threads=2,
-    )  # fmt: skip
+        lock=lock,
+        fence="full",
+        workload="threads",
+        parameters={"iterations": 20, "critical": 5, "think": 5},
+        threads=2,
+    )
 
 
 @pytest.mark.parametrize("isa", list(ISAS))

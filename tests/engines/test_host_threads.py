@@ -51,10 +51,22 @@ def test_a_cell_that_ends_early_says_so_on_one_thread(tmp_path: Path) -> None:
             f"{name}={value}" for name, value in settings.items()
         )
         done = subprocess.run(
-            [find_qemu("x86_64").path, "-0", "lockcross", "-plugin", plugin, str(binary),
-             "threads=5", "iterations=1000", "marker=syscall"],
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
+            [
+                find_qemu("x86_64").path,
+                "-0",
+                "lockcross",
+                "-plugin",
+                plugin,
+                str(binary),
+                "threads=5",
+                "iterations=1000",
+                "marker=syscall",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
         assert done.returncode == 3 and "instruction limit" in done.stderr
         assert not json.loads(out.read_text(encoding="utf-8"))["complete"]
 

@@ -129,10 +129,18 @@ def test_a_round_says_what_is_wrong_with_it() -> None:
 
 def said(one: Cell, threads: list[dict[str, Any]], pairs: int) -> dict[str, Any]:
     return {
-        "workload": one.workload, "lock": one.lock, "isa": one.isa, "flavour": one.flavour,
-        "fence": one.fence, "threads": one.threads, "pairs": pairs, "ok": True, "error": "",
-        "ticks": 5, **{"host": line(*threads)["host"]},
-    }  # fmt: skip
+        "workload": one.workload,
+        "lock": one.lock,
+        "isa": one.isa,
+        "flavour": one.flavour,
+        "fence": one.fence,
+        "threads": one.threads,
+        "pairs": pairs,
+        "ok": True,
+        "error": "",
+        "ticks": 5,
+        **{"host": line(*threads)["host"]},
+    }
 
 
 def read(
@@ -197,7 +205,7 @@ def test_a_line_of_another_cell_is_no_result(tmp_path: Path) -> None:
         (ProcessResult(3, "", "the program did not end", "", 1.0), "the program did not end"),
         (ProcessResult(0, "", "", "CPU time limit: 5 s", 1.0), "CPU time limit: 5 s"),
     ],
-)  # fmt: skip
+)
 def test_every_bad_end_has_its_cause(end: ProcessResult, cause: str, tmp_path: Path) -> None:
     assert cause in native_output.read(cell(), end, tmp_path).cause
 
@@ -227,10 +235,12 @@ def sysfs(folder: Path, cpus: dict[int, tuple[str, str]]) -> Path:
     for number, (core, cache) in cpus.items():
         here = folder / f"cpu{number}"
         for name, text in (
-            ("topology/core_cpus_list", core), ("cache/index0/level", "1"),
-            ("cache/index0/shared_cpu_list", core), ("cache/index3/level", "3"),
+            ("topology/core_cpus_list", core),
+            ("cache/index0/level", "1"),
+            ("cache/index0/shared_cpu_list", core),
+            ("cache/index3/level", "3"),
             ("cache/index3/shared_cpu_list", cache),
-        ):  # fmt: skip
+        ):
             (here / name).parent.mkdir(parents=True, exist_ok=True)
             (here / name).write_text(text + "\n")
     return folder
@@ -240,10 +250,17 @@ def test_cores_come_before_hardware_threads_and_caches_one_by_one(tmp_path: Path
     """Two caches with two cores each of two hardware threads, numbered as Linux likes to."""
     folder = sysfs(
         tmp_path,
-        {0: ("0,4", "0,2,4,6"), 1: ("1,5", "1,3,5,7"), 2: ("2,6", "0,2,4,6"),
-         3: ("3,7", "1,3,5,7"), 4: ("0,4", "0,2,4,6"), 5: ("1,5", "1,3,5,7"),
-         6: ("2,6", "0,2,4,6"), 7: ("3,7", "1,3,5,7")},
-    )  # fmt: skip
+        {
+            0: ("0,4", "0,2,4,6"),
+            1: ("1,5", "1,3,5,7"),
+            2: ("2,6", "0,2,4,6"),
+            3: ("3,7", "1,3,5,7"),
+            4: ("0,4", "0,2,4,6"),
+            5: ("1,5", "1,3,5,7"),
+            6: ("2,6", "0,2,4,6"),
+            7: ("3,7", "1,3,5,7"),
+        },
+    )
     every = host.cpus(folder, frozenset(range(8)))
     assert [cpu.number for cpu in every] == [0, 2, 1, 3, 4, 6, 5, 7]
     # In a container with a CPU set the second hardware thread of a core may stand alone.
@@ -265,11 +282,13 @@ def test_a_system_that_tells_nothing_has_cpus_all_the_same(tmp_path: Path) -> No
         ({"machine": "p3"}, "machine: p3: engine native runs on this host"),
         ({"threads": 64}, "threads: 64: engine native has"),
         ({"workload": "footprint"}, "workload: footprint: its paths are counted"),
-        ({"workload": "calibrate", "lock": "null", "parameters": {"op": "park"}},
-         "parameters.op: park: the host charges nothing"),
+        (
+            {"workload": "calibrate", "lock": "null", "parameters": {"op": "park"}},
+            "parameters.op: park: the host charges nothing",
+        ),
         ({"isa": next(isa for isa in ISAS if isa != ISA)}, "runs programs of this host only"),
     ],
-)  # fmt: skip
+)
 def test_what_the_host_cannot_answer_is_refused(changes: dict[str, Any], why: str) -> None:
     if changes.get("isa"):
         said = refusal(cell(**changes))
@@ -394,8 +413,11 @@ def test_locks_conform_with_real_parallelism(lock: str) -> None:
         words = arguments(dataclasses.replace(one, seed=seed))
         done = subprocess.run(
             [binary, *words, f"cpus={cpus}"],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         assert json.loads(done.stdout)["ok"] is True
 
@@ -405,8 +427,9 @@ def test_locks_conform_with_real_parallelism(lock: str) -> None:
 @pytest.mark.parametrize("variant", ["", "suspend", "signal", "predicated"])
 def test_reservations_are_really_cancelled(variant: str, tmp_path: Path) -> None:
     parameters = {"objects": 8, "rounds": 12}
-    (one,) = run(tmp_path, cell("rounds", "reservation", variant=variant, threads=2,
-                                parameters=parameters))  # fmt: skip
+    (one,) = run(
+        tmp_path, cell("rounds", "reservation", variant=variant, threads=2, parameters=parameters)
+    )
     assert one.status == "ok" or one.cause.startswith("the machine is too noisy"), one.cause
     if one.status == "ok":
         assert one.metrics["phase_4_cycles"] > one.metrics["phase_3_cycles"]
@@ -456,9 +479,18 @@ def test_interference_ends_as_noise_or_within_the_spread(tmp_path: Path) -> None
 @needs_host
 def test_the_command_runs_on_the_host_and_says_how(tmp_path: Path) -> None:
     done = lockcross(
-        "run", "--engine", "native", "--lock", "thin", "--workload", "sync", "--seeds", "2",
-        "--db", str(tmp_path / "runs.db"),
-    )  # fmt: skip
+        "run",
+        "--engine",
+        "native",
+        "--lock",
+        "thin",
+        "--workload",
+        "sync",
+        "--seeds",
+        "2",
+        "--db",
+        str(tmp_path / "runs.db"),
+    )
     if "too noisy" in done.stderr:
         pytest.skip("this host is too noisy for samples")
     assert done.returncode == 0, done.stderr

@@ -24,10 +24,15 @@ from tests.commands import lockcross
 def cell(machine: str = "sst_mesh16", **more: object) -> Cell:
     """A cell of two threads."""
     given = {
-        "engine": "sst", "machine": machine, "isa": "x86_64", "flavour": "lock", "lock": "thin",
-        "workload": "threads", "threads": 2,
+        "engine": "sst",
+        "machine": machine,
+        "isa": "x86_64",
+        "flavour": "lock",
+        "lock": "thin",
+        "workload": "threads",
+        "threads": 2,
         "parameters": {"iterations": 10, "critical": 0, "think": 0},
-    }  # fmt: skip
+    }
     return Cell(**{**given, **more})  # type: ignore[arg-type]
 
 
@@ -240,8 +245,14 @@ def test_sst_is_asked_for_the_machine_and_the_same_guest_as_the_embedded_engines
     assert ours - theirs == {"link=@FD@"}
     gone = {word.partition("=")[0] for word in theirs - ours}
     assert gone == {
-        "l2_size", "l2_ways", "lat_l2", "lat_memory", "lat_dirty", "lat_upgrade", "lat_invalidate"
-    }  # fmt: skip
+        "l2_size",
+        "l2_ways",
+        "lat_l2",
+        "lat_memory",
+        "lat_dirty",
+        "lat_upgrade",
+        "lat_invalidate",
+    }
     assert "cas_success=30" in ours and "max_instructions=7" in ours
 
 

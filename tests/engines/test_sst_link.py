@@ -16,9 +16,11 @@ def test_requests_are_made_in_their_cycle_and_answered(tmp_path: Path) -> None:
     done = memory(tmp_path, peer("script", "0,r,5", "0,t,5", "0,w,6,3", "1,r,7", "1,r,7,25"))
     assert done.returncode == 0, done.stderr
     assert sorted(answers(tmp_path)) == [
-        ["0", "r", "5", "0", "10"], ["0", "w", "6", "13", "10"],
-        ["1", "r", "7", "0", "10"], ["1", "r", "7", "35", "10"],
-    ]  # fmt: skip
+        ["0", "r", "5", "0", "10"],
+        ["0", "w", "6", "13", "10"],
+        ["1", "r", "7", "0", "10"],
+        ["1", "r", "7", "35", "10"],
+    ]
     assert done.stdout.split()[:2] == ["4", "1"]
 
 

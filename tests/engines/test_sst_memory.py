@@ -77,8 +77,11 @@ def test_bus_latency_is_of_each_transfer(tmp_path: Path) -> None:
 def test_a_touching_write_makes_a_line_the_cores_own(tmp_path: Path) -> None:
     script = ("0,r,9", "0,t,9,100", "0,u,9,100", "1,r,9,1000", "0,u,9,2000", "0,r,20,1000")
     latencies(tmp_path, *script)
-    found = {(row["StatisticName"], row["StatisticSubId"]): int(row["Sum.u64"])
-             for row in rows(tmp_path) if row["ComponentName"] == "frontend"}  # fmt: skip
+    found = {
+        (row["StatisticName"], row["StatisticSubId"]): int(row["Sum.u64"])
+        for row in rows(tmp_path)
+        if row["ComponentName"] == "frontend"
+    }
     assert found["touches", "core0"] == 3
     assert found["touches_missed", "core0"] == 1  # the last: core 1 has the line, too
 
@@ -157,9 +160,10 @@ def test_statistics_count_what_was_done(tmp_path: Path) -> None:
 
     def total(component: str, name: str, column: str = "Sum.u64") -> int:
         return sum(
-            int(row[column]) for row in table
+            int(row[column])
+            for row in table
             if row["ComponentName"].startswith(component) and row["StatisticName"] == name
-        )  # fmt: skip
+        )
 
     assert total("memory_", "requests_received_GetS") + total(
         "memory_", "requests_received_GetX"

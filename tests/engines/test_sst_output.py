@@ -11,28 +11,62 @@ from sweeps.engines.sst import output as sst_output
 from sweeps.model.cell import Cell
 
 CELL = Cell(
-    engine="sst", machine="sst_mesh16", isa="x86_64", flavour="lock", lock="thin", workload="sync",
+    engine="sst",
+    machine="sst_mesh16",
+    isa="x86_64",
+    flavour="lock",
+    lock="thin",
+    workload="sync",
     parameters={"iterations": 10},
-)  # fmt: skip
+)
 GUEST = {
-    "workload": "sync", "lock": "thin", "isa": "x86_64", "flavour": "lock", "fence": "full",
-    "threads": 1, "pairs": 10, "ok": True, "error": "", "ticks": 0,
-}  # fmt: skip
+    "workload": "sync",
+    "lock": "thin",
+    "isa": "x86_64",
+    "flavour": "lock",
+    "fence": "full",
+    "threads": 1,
+    "pairs": 10,
+    "ok": True,
+    "error": "",
+    "ticks": 0,
+}
 LINK = {"requests": 5, "touches": 6, "turns": 7, "late": 0}
 CORE = {
-    "core": 0, "start": 100, "cycles": 600, "instructions": 300, "loads": 40, "stores": 30,
-    "cas": {"won": 10, "lost": 1}, "rmw": 0, "fences": {"mfence": 2}, "reservations_lost": 0,
-    "charges": {"stop": 0}, "holds": 3, "stalls": {"issue": 300, "memory": 300},
+    "core": 0,
+    "start": 100,
+    "cycles": 600,
+    "instructions": 300,
+    "loads": 40,
+    "stores": 30,
+    "cas": {"won": 10, "lost": 1},
+    "rmw": 0,
+    "fences": {"mfence": 2},
+    "reservations_lost": 0,
+    "charges": {"stop": 0},
+    "holds": 3,
+    "stalls": {"issue": 300, "memory": 300},
     "coherence": {},
-}  # fmt: skip
+}
 ENGINE = {
-    "engine": "qemu-timing", "version": "0", "isa": "x86_64", "complete": True,
-    "options": {"width": 1}, "handovers": 0, "cores": [CORE], "phases": [], "memory_system": LINK,
-}  # fmt: skip
+    "engine": "qemu-timing",
+    "version": "0",
+    "isa": "x86_64",
+    "complete": True,
+    "options": {"width": 1},
+    "handovers": 0,
+    "cores": [CORE],
+    "phases": [],
+    "memory_system": LINK,
+}
 RECORD = {
-    "complete": True, "sst_version": "14.1.0", "cycles": 900, "guest_exit": 0, "requests": 5,
+    "complete": True,
+    "sst_version": "14.1.0",
+    "cycles": 900,
+    "guest_exit": 0,
+    "requests": 5,
     "turns": 7,
-}  # fmt: skip
+}
 HEADER = (
     "ComponentName, StatisticName, StatisticSubId, StatisticType, SimTime, Rank, Sum.u64, "
     "SumSQ.u64, Count.u64, Min.u64, Max.u64"
@@ -49,26 +83,37 @@ def csv(*rows: tuple[str, str, str, int, int]) -> str:
 
 
 STATISTICS = csv(
-    ("l1_0", "Inv_recv", "", 2, 2), ("l1_1", "Inv_recv", "", 1, 1),
-    ("l1_1", "FetchInv_recv", "", 0, 0), ("slice_0", "GetX_recv", "", 4, 4),
-    ("slice_0", "MSHR_occupancy", "", 30, 100), ("slice_1", "MSHR_occupancy", "", 10, 100),
-    ("slice_0", "TotalEventsReceived", "", 8, 8), ("slice_1", "TotalEventsReceived", "", 2, 2),
+    ("l1_0", "Inv_recv", "", 2, 2),
+    ("l1_1", "Inv_recv", "", 1, 1),
+    ("l1_1", "FetchInv_recv", "", 0, 0),
+    ("slice_0", "GetX_recv", "", 4, 4),
+    ("slice_0", "MSHR_occupancy", "", 30, 100),
+    ("slice_1", "MSHR_occupancy", "", 10, 100),
+    ("slice_0", "TotalEventsReceived", "", 8, 8),
+    ("slice_1", "TotalEventsReceived", "", 2, 2),
     ("memory_0", "requests_received_GetS", "", 3, 3),
     ("memory_1", "requests_received_PutM", "", 1, 1),
     ("frontend", "read_cycles", "0", 90, 3),
-)  # fmt: skip
+)
 ENDED = ProcessResult(0, "", "", exceeded="", duration_s=1.0)
 
 
 def write(folder: Path, **changed: object) -> None:
     """What a good run leaves, but for what is changed; None: nothing."""
     files: dict[str, object] = {
-        "record": RECORD, "engine": ENGINE, "guest": GUEST, "error": "", "statistics": STATISTICS
-    }  # fmt: skip
+        "record": RECORD,
+        "engine": ENGINE,
+        "guest": GUEST,
+        "error": "",
+        "statistics": STATISTICS,
+    }
     names = {
-        "record": sst_output.RECORD, "engine": REPORT, "guest": sst_output.GUEST_OUT,
-        "error": sst_output.GUEST_ERR, "statistics": "sst-statistics.csv",
-    }  # fmt: skip
+        "record": sst_output.RECORD,
+        "engine": REPORT,
+        "guest": sst_output.GUEST_OUT,
+        "error": sst_output.GUEST_ERR,
+        "statistics": "sst-statistics.csv",
+    }
     for key, content in {**files, **changed}.items():
         if content is not None:
             text = content if isinstance(content, str) else json.dumps(content)
@@ -102,7 +147,8 @@ def incomplete(cause: str, **more: object) -> dict[str, object]:
         (ProcessResult(-9, "", "", "CPU time limit: 9 s", 1.0), {}, "CPU time limit: 9 s"),
         (ProcessResult(-9, "", "", "", 1.0), {"record": None}, "SST was killed by SIGKILL"),
         (
-            ProcessResult(0, "Event queue empty\n", "", "", 1.0), {"record": None},
+            ProcessResult(0, "Event queue empty\n", "", "", 1.0),
+            {"record": None},
             "SST ended without a record (exit code 0): Event queue empty",
         ),
         (ENDED, {"record": incomplete("deadlock: core 1 waits")}, "deadlock: core 1 waits"),
@@ -111,19 +157,23 @@ def incomplete(cause: str, **more: object) -> dict[str, object]:
         (ENDED, {"record": "{"}, "SST's record is not JSON"),
         (ENDED, {"record": {**RECORD, "more": 1}}, "SST's record does not match the schema"),
         (
-            ENDED, {"record": incomplete("", guest_exit=-11)},
+            ENDED,
+            {"record": incomplete("", guest_exit=-11)},
             "the guest was killed by SIGSEGV",
         ),
         (
-            ENDED, {"record": incomplete("x", guest_exit=3), "error": "lockcross-timing: limit"},
+            ENDED,
+            {"record": incomplete("x", guest_exit=3), "error": "lockcross-timing: limit"},
             "instruction limit: 5",
         ),
         (
-            ENDED, {"record": incomplete("x", guest_exit=4), "error": "lockcross-timing: lost"},
+            ENDED,
+            {"record": incomplete("x", guest_exit=4), "error": "lockcross-timing: lost"},
             "engine failure: lockcross-timing: lost",
         ),
         (
-            ENDED, {"record": incomplete("x", guest_exit=2), "error": "threads=x: no number"},
+            ENDED,
+            {"record": incomplete("x", guest_exit=2), "error": "threads=x: no number"},
             "arguments refused: threads=x: no number",
         ),
         (
@@ -140,7 +190,7 @@ def incomplete(cause: str, **more: object) -> dict[str, object]:
         (ENDED, {"statistics": HEADER + "\n"}, "SST's statistics are empty"),
         (ENDED, {"statistics": csv(("l1_0", "Inv_recv", "", 2, 2)) + "l1_0, x\n"}, "line 3 is not"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_run_says_why(
     tmp_path: Path, end: ProcessResult, changed: dict[str, object], cause: str
 ) -> None:

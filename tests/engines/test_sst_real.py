@@ -30,10 +30,15 @@ except LockcrossError as error:
 def threads(engine: str, machine: str, count: int, **more: object) -> Cell:
     """A cell of threads on one lock."""
     given = {
-        "engine": engine, "machine": machine, "isa": "x86_64", "flavour": "lock", "lock": "tasuki",
-        "workload": "threads", "threads": count,
+        "engine": engine,
+        "machine": machine,
+        "isa": "x86_64",
+        "flavour": "lock",
+        "lock": "tasuki",
+        "workload": "threads",
+        "threads": count,
         "parameters": {"iterations": 20, "critical": 20, "think": 100},
-    }  # fmt: skip
+    }
     return Cell(**{**given, **more})  # type: ignore[arg-type]
 
 
@@ -55,8 +60,14 @@ def test_the_bus_is_what_its_machine_says_of_it(tmp_path: Path) -> None:
     one = threads("sst", "sst_bus", 4)
     (text,) = load_engine("sst").inputs(one, Path("/prog"), Limits()).values()
     script = (
-        "0,r,9", "1,r,9,1000", "0,w,9,3000", "1,r,9,3000", "2,r,9,5000", "3,w,9,6000", "2,w,9,2000"
-    )  # fmt: skip
+        "0,r,9",
+        "1,r,9,1000",
+        "0,w,9,3000",
+        "1,r,9,3000",
+        "2,r,9,5000",
+        "3,w,9,6000",
+        "2,w,9,2000",
+    )
     given = json.loads(text) | {"guest": peer("script", *script)}
     (tmp_path / INPUT).write_text(json.dumps(given), encoding="utf-8")
     subprocess.run(

@@ -221,8 +221,11 @@ def test_a_path_is_its_phase_without_the_comparison() -> None:
 
 
 def test_counts_are_added_and_said() -> None:
-    one = Counts(dict(zip(("instructions", "loads", "stores"), (6, 2, 0), strict=True))
-                 | {"cas_won": 1, "cas_lost": 0, "rmw": 0}, {"isync": 1})  # fmt: skip
+    one = Counts(
+        dict(zip(("instructions", "loads", "stores"), (6, 2, 0), strict=True))
+        | {"cas_won": 1, "cas_lost": 0, "rmw": 0},
+        {"isync": 1},
+    )
     assert str(one) == "6: CAS, isync, 2 loads"
     assert str(one + one) == "12: 2 CAS, 2 isync, 4 loads"
     assert atomics(one + one) == 2
@@ -234,8 +237,9 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["lock"], row["path"]) for row in rows[:2]] == [
-        ("cas_spin", "acquire"), ("cas_spin", "nested_acquire"),
-    ]  # fmt: skip
+        ("cas_spin", "acquire"),
+        ("cas_spin", "nested_acquire"),
+    ]
     assert rows[0]["cas_won"] == "1" and rows[0]["published"] == "one CAS (K 6.3.1)"
     shown = lockcross("footprint", "cas_spin", "--isa", "x86_64", *db)
     assert "nested acquire" in shown.stdout and "one CAS (K 6.3.1)" in shown.stdout

@@ -203,7 +203,7 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
         ("llsc", "cas_before_all", r".*ldaxr .* stxr .*; dmb ish; .*"),
         ("llsc", "cas_acq_rel", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stlxr [^;]*; cbnz .*"),
     ],
-)  # fmt: skip
+)
 def test_primitives(flavour: str, name: str, pattern: str) -> None:
     assert re.fullmatch(pattern, code_of(name, flavour)), code_of(name, flavour)
 
@@ -211,16 +211,28 @@ def test_primitives(flavour: str, name: str, pattern: str) -> None:
 @pytest.mark.parametrize(
     ("name", "rmw", "forward"),
     [
-        ("u8_then_load", r"xchg %sil,\(%rdi\); mov \(%rdi\),%eax",
-         r"mov %sil,\(%rdi\); mov \(%rdi\),%eax"),
-        ("u8_then_load_next", r"xchg %sil,\(%rdi\); mov 0x4\(%rdi\),%eax",
-         r"mov %sil,\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax"),
-        ("u16_then_load_next", r"xchg %si,0x2\(%rdi\); mov 0x4\(%rdi\),%eax",
-         r"mov %si,0x2\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax"),
-        ("u32_then_load_next", r"xchg %esi,\(%rdi\); mov 0x4\(%rdi\),%eax",
-         r"mov %esi,\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax"),
+        (
+            "u8_then_load",
+            r"xchg %sil,\(%rdi\); mov \(%rdi\),%eax",
+            r"mov %sil,\(%rdi\); mov \(%rdi\),%eax",
+        ),
+        (
+            "u8_then_load_next",
+            r"xchg %sil,\(%rdi\); mov 0x4\(%rdi\),%eax",
+            r"mov %sil,\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax",
+        ),
+        (
+            "u16_then_load_next",
+            r"xchg %si,0x2\(%rdi\); mov 0x4\(%rdi\),%eax",
+            r"mov %si,0x2\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax",
+        ),
+        (
+            "u32_then_load_next",
+            r"xchg %esi,\(%rdi\); mov 0x4\(%rdi\),%eax",
+            r"mov %esi,\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax",
+        ),
     ],
-)  # fmt: skip
+)
 def test_fence_kinds_of_x86_64(name: str, rmw: str, forward: str) -> None:
     for fence, pattern in (("rmw", rmw), ("store_forward", forward)):
         text = code_of(f"store_{name}", "lock", fence)

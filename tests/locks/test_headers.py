@@ -56,8 +56,11 @@ def compile_alone(folder: Path, flavour: str, *options: str) -> dict[str, str]:
         flags = [word for word in command if not word.endswith((".c", ".S")) and "-Wl," not in word]
         done = subprocess.run(
             [*flags, *options, "-c", str(source)],
-            cwd=ROOT, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         said[header] = done.stderr
     return said
 

@@ -51,9 +51,14 @@ SHORT: dict[str, dict[str, Any]] = {
     "threads": {"iterations": 200, "critical": 5, "think": 20},
     "rounds": {"objects": 20, "rounds": 12},
     "lock_sequence": {
-        "objects": 20, "runs": 6, "run_length": 5, "owner_share": 300000, "critical": 2, "think": 3,
+        "objects": 20,
+        "runs": 6,
+        "run_length": 5,
+        "owner_share": 300000,
+        "critical": 2,
+        "think": 3,
     },
-}  # fmt: skip
+}
 RESERVATION = load_locks()["reservation"]
 BY_SIGNAL = [one for one in RESERVATION.variants if RESERVATION.has(Trait.BY_SIGNAL, one)]
 BROKEN = ("-iquote", "tests/native/broken")
@@ -90,7 +95,7 @@ def conformance_runs(lock: str, variant: str) -> Iterator[tuple[Program, int]]:
                     variant=variant,
                 )
                 for threads in sorted({min(number, most) for number in wanted})
-            ]  # fmt: skip
+            ]
             possible = [cell.threads for cell in cells if not unsupported_reason(cell)]
             yield from ((program, threads) for threads in possible or (1,))
 
@@ -105,25 +110,37 @@ def test_conformance(lock: str, variant: str) -> None:
     for program, threads in runs:
         one_cpu = {min(os.sched_getaffinity(0))} if program.fence == "store_forward" else None
         outcome = run(
-            binaries[program].path, program.flavour, cpus=one_cpu, threads=threads, iterations=1,
+            binaries[program].path,
+            program.flavour,
+            cpus=one_cpu,
+            threads=threads,
+            iterations=1,
             seed=threads,
-        )  # fmt: skip
+        )
         assert (outcome.code, outcome.result["error"]) == (0, ""), (program, threads)
 
 
 @pytest.mark.parametrize("workload", SHORT)
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_kernels_verify_themselves(workload: str, flavour: str) -> None:
-    pairs = {"nested_sync": 102, "mixed_sync": 300, "threads": 400, "rounds": 240,
-             "lock_sequence": 600}  # fmt: skip
+    pairs = {
+        "nested_sync": 102,
+        "mixed_sync": 300,
+        "threads": 400,
+        "rounds": 240,
+        "lock_sequence": 600,
+    }
     for lock in SHORT_LOCKS:
         binary = build_kernel(workload, lock, flavour, "full")
         outcome = run(binary, flavour, threads=2, **SHORT[workload])
         assert (outcome.code, outcome.result["error"]) == (0, "")
         said = {key: outcome.result[key] for key in ("lock", "flavour", "fence", "pairs")}
         assert said == {
-            "lock": lock, "flavour": flavour, "fence": "full", "pairs": pairs.get(workload, 100),
-        }  # fmt: skip
+            "lock": lock,
+            "flavour": flavour,
+            "fence": "full",
+            "pairs": pairs.get(workload, 100),
+        }
 
 
 @pytest.mark.parametrize("op", WORKLOADS["calibrate"].keys["op"].choices)
@@ -219,9 +236,14 @@ def test_conformance_catches_a_broken_lock(defect: str, tmp_path: Path) -> None:
     """Under the engine, where a thread that waits for ever is seen at a limit of instructions."""
     registry = ("traits=TRAIT_JAVA", "fence_kinds=1", "max_threads=0", "extra_words=0")
     binary = build_native(
-        "broken", "broken", "lock", "full", *BROKEN, f"-DBROKEN_{defect}=1",
+        "broken",
+        "broken",
+        "lock",
+        "full",
+        *BROKEN,
+        f"-DBROKEN_{defect}=1",
         *(f"-Dbroken_{entry}" for entry in registry),
-    )  # fmt: skip
+    )
     threads = 3 if not defect or defect in ("ORDER", "NOTIFY", "NOTIFY_ALL") else 2
     arguments: Options = {"threads": threads, "iterations": 1}
     limit: Options = {"max_instructions": 10_000_000}

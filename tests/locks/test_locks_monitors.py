@@ -18,8 +18,11 @@ CALLED = VARIANTS[2:]
 UNORDERED = [variant for variant in VARIANTS if THIN.has(Trait.UNORDERED, variant)]
 # So few monitors that they go from object to object all the time.
 FEW = (
-    "-DMONITOR_CACHE_SIZE=4", "-DMONITOR_FREE_MAX=2", "-DHOT_LOCKS=2", "-DHOT_THRESHOLD=2",
-)  # fmt: skip
+    "-DMONITOR_CACHE_SIZE=4",
+    "-DMONITOR_FREE_MAX=2",
+    "-DHOT_LOCKS=2",
+    "-DHOT_THRESHOLD=2",
+)
 
 
 class TestMonitors:
@@ -86,7 +89,7 @@ class TestVariantsOfThin:
                     variant=variant,
                     cores=cores,
                 )
-            )  # fmt: skip
+            )
 
         for isa in ISAS:
             for variant in VARIANTS[1:]:

@@ -31,8 +31,11 @@ def test_contended(lock: str, flavour: str, fence: str, tmp_path: Path) -> None:
     for threads in sorted({2, _threads(lock, 4)}):
         for critical, think in ((0, 0), (5, 20)):
             arguments: Options = {
-                "threads": threads, "iterations": 100, "critical": critical, "think": think,
-            }  # fmt: skip
+                "threads": threads,
+                "iterations": 100,
+                "critical": critical,
+                "think": think,
+            }
             report = tmp_path / "report.json"
             done = invoke(program, arguments, {"max_instructions": 10_000_000}, report)
             assert done.returncode == 0, done.stdout + done.stderr

@@ -20,9 +20,13 @@ from tests.native_build import run
 
 LOCKS = ("tasuki", "reservation", "asym_tasuki", "mcs", "tnp", "thin")  # of the study of many cores
 CELL = Cell(
-    machine="generic_inorder", isa="x86_64", flavour="lock", lock="tasuki", workload="threads",
+    machine="generic_inorder",
+    isa="x86_64",
+    flavour="lock",
+    lock="tasuki",
+    workload="threads",
     parameters=with_defaults("threads", {}),
-)  # fmt: skip
+)
 
 
 def test_only_a_cell_of_more_threads_gets_another_program() -> None:

@@ -62,9 +62,10 @@ machines = []
 """
 TESTS = (
     "tests/questions/test_listings.py::test_every_lock_has_its_row_of_documentation",
-    "tests/locks/test_headers.py", "tests/locks/test_locks.py",
+    "tests/locks/test_headers.py",
+    "tests/locks/test_locks.py",
     "tests/locks/test_generated_code.py",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +90,19 @@ def test_it_is_listed_run_and_counted(tree: Tree, tmp_path: Path) -> None:
     db = ("--db", str(tmp_path / "a.db"))
     tree.write("sweeps/plans/copy.toml", PLAN.lstrip())
     for words in (
-        ("run", "--lock", "cas_copy", "--workload", "conformance", "--threads", "3",
-         "iterations=1"),
+        (
+            "run",
+            "--lock",
+            "cas_copy",
+            "--workload",
+            "conformance",
+            "--threads",
+            "3",
+            "iterations=1",
+        ),
         ("sweep", "copy", *db),
         ("footprint", "cas_copy", "--isa", "x86_64", *db),
-    ):  # fmt: skip
+    ):
         done = tree.lockcross(*words)
         assert done.returncode == 0, done.stdout + done.stderr
     query = "SELECT count(DISTINCT value) FROM runs JOIN metrics ON run_id = id AND name = 'cycles'"
@@ -172,8 +181,15 @@ def test_a_proof_looks_at_its_pool_and_at_its_part(tree: Tree, step: str, wrong:
 
 
 CONTENDED = (
-    "run", "--lock", "cas_spin", "--workload", "conformance", "--threads", "3", "iterations=1",
-)  # fmt: skip
+    "run",
+    "--lock",
+    "cas_spin",
+    "--workload",
+    "conformance",
+    "--threads",
+    "3",
+    "iterations=1",
+)
 
 
 def with_a_line(folder: Path, line: str) -> Tree:

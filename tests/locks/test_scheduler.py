@@ -30,8 +30,15 @@ def simulate(program: Program, arguments: Options, folder: Path, **options: int)
 
 def count(lock: str, folder: Path, flavour: str = "lock", **changes: int) -> dict[str, int]:
     """The counter's own metrics, its pairs and its switches; eight threads on a core."""
-    arguments: Options = {"threads": 8, "cores": 1, "duration": 1_000_000, "critical": 20,
-                          "think": 0, "slice": SLICE, **changes}  # fmt: skip
+    arguments: Options = {
+        "threads": 8,
+        "cores": 1,
+        "duration": 1_000_000,
+        "critical": 20,
+        "think": 0,
+        "slice": SLICE,
+        **changes,
+    }
     done = invoke(scheduled("counter", lock, flavour), arguments, LIMIT, folder / "report.json")
     assert done.returncode == 0, done.stdout + done.stderr
     line = json.loads(done.stdout)
@@ -70,10 +77,19 @@ def test_they_conform_without_an_engine(lock: str, flavour: str) -> None:
     program = scheduled("conformance", lock, flavour)
     binary = Builder().build([program])[program].path
     done = subprocess.run(
-        [find_qemu(TARGETS[flavour].isa).path, str(binary), "threads=4", "cores=1", "iterations=2",
-         "slice=2000"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [
+            find_qemu(TARGETS[flavour].isa).path,
+            str(binary),
+            "threads=4",
+            "cores=1",
+            "iterations=2",
+            "slice=2000",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["cores"] == 1
 
@@ -107,8 +123,14 @@ def test_a_slice_is_as_long_as_it_says(tmp_path: Path) -> None:
     """Two threads that only count: one switch for each slice that passes, and one each to begin.
 
     A slice ends at the next yield point, which is never far."""
-    arguments: Options = {"threads": 2, "cores": 1, "iterations": 400, "critical": 0,
-                          "think": 1000, "slice": 20_000}  # fmt: skip
+    arguments: Options = {
+        "threads": 2,
+        "cores": 1,
+        "iterations": 400,
+        "critical": 0,
+        "think": 1000,
+        "slice": 20_000,
+    }
     core = simulate(scheduled("threads", "cas_spin"), arguments, tmp_path)["cores"][0]
     assert core["charges"]["switch"] == pytest.approx(core["cycles"] / 20_000, rel=0.05)
 
@@ -175,11 +197,20 @@ def test_tnp_selective_is_switched_on_by_contention(tmp_path: Path) -> None:
 def test_priorities_count_where_the_run_queue_has_them(queue: str, tmp_path: Path) -> None:
     """A thread of high priority that always can run keeps the core, or has its turns only."""
     arguments: Options = {
-        "threads": 3, "cores": 1, "high": 1, "sections": 20, "high_iterations": 100,
-        "low_iterations": 100, "writes": 0, "pause": 2000, "slice": 5000, "run_queue": queue,
-    }  # fmt: skip
-    program = Program("priority_mix", "revocable", "full", "lock", variant="unmodified",
-                      scheduled=True)  # fmt: skip
+        "threads": 3,
+        "cores": 1,
+        "high": 1,
+        "sections": 20,
+        "high_iterations": 100,
+        "low_iterations": 100,
+        "writes": 0,
+        "pause": 2000,
+        "slice": 5000,
+        "run_queue": queue,
+    }
+    program = Program(
+        "priority_mix", "revocable", "full", "lock", variant="unmodified", scheduled=True
+    )
     done = invoke(program, arguments, LIMIT, tmp_path / "report.json")
     assert done.returncode == 0, done.stdout + done.stderr
     extra = json.loads(done.stdout)["extra"]
@@ -203,17 +234,28 @@ def test_a_lost_wake_up_is_told(tmp_path: Path) -> None:
     compilation = scheduled("parked", "thin").command("x86_64-linux-gnu-gcc", str(binary))
     compilation[compilation.index("workloads/kernels/parked.c")] = str(source)
     subprocess.run(compilation, check=True, timeout=60)
-    done = subprocess.run([find_qemu("x86_64").path, str(binary), "threads=2", "cores=1"],
-                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+    done = subprocess.run(
+        [find_qemu("x86_64").path, str(binary), "threads=2", "cores=1"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 1
     assert "every thread is parked" in json.loads(done.stdout)["error"]
 
 
 def test_the_command_of_a_cell_has_its_cores() -> None:
     cell = Cell(
-        machine="generic", isa="x86_64", flavour="lock", lock="tnp", workload="counter",
-        parameters={"duration": 1}, threads=4, cores=2,
-    )  # fmt: skip
+        machine="generic",
+        isa="x86_64",
+        flavour="lock",
+        lock="tnp",
+        workload="counter",
+        parameters={"duration": 1},
+        threads=4,
+        cores=2,
+    )
     assert "cores=2" in arguments(cell)
     assert Program.of(cell).scheduled
     assert "--cores 2" in command(cell)

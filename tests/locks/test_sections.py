@@ -75,8 +75,13 @@ def test_blocks_that_throw(lock: str, variant: str, blocks: str, flavour: str) -
     """Also with more monitors than a handler has room for."""
     outcome = natively(
         program("structured", lock, flavour, variant),
-        test="throw", blocks=blocks, locks=5, throw_every=3, iterations=20, threads=2,
-    )  # fmt: skip
+        test="throw",
+        blocks=blocks,
+        locks=5,
+        throw_every=3,
+        iterations=20,
+        threads=2,
+    )
     assert (outcome.code, outcome.result["error"], outcome.result["pairs"]) == (0, "", 200)
 
 
@@ -120,10 +125,12 @@ def test_a_handler_a_block_costs_more_than_lifting(flavour: str, tmp_path: Path)
             )
         )
         for variant, test, blocks in (
-            ("", "sync", "lock"), ("", "throw", "lock"), ("explicit", "sync", "lock"),
+            ("", "sync", "lock"),
+            ("", "throw", "lock"),
+            ("explicit", "sync", "lock"),
             ("explicit", "throw", "own_handler"),
         )
-    }  # fmt: skip
+    }
     sync, throw, explicit, own_handler = measured.values()
     assert sync == pytest.approx(explicit, rel=0.03)
     assert sync < throw < own_handler
@@ -138,9 +145,17 @@ def test_roll_backs_leave_no_trace(variant: str, flavour: str) -> None:
     for cores in (1, 2):
         outcome = natively(
             mix,
-            threads=5, cores=cores, high=2, sections=6, high_iterations=500, low_iterations=10000,
-            writes=700_000, pause=2000, slice=20_000, run_queue="round_robin",
-        )  # fmt: skip
+            threads=5,
+            cores=cores,
+            high=2,
+            sections=6,
+            high_iterations=500,
+            low_iterations=10000,
+            writes=700_000,
+            pause=2000,
+            slice=20_000,
+            run_queue="round_robin",
+        )
         assert (outcome.code, outcome.result["error"], outcome.result["pairs"]) == (0, "", 30)
         assert variant == "" or outcome.result["extra"]["roll_backs"] == 0
 
@@ -149,10 +164,17 @@ def test_roll_backs_leave_no_trace(variant: str, flavour: str) -> None:
 def test_roll_back_is_for_high_priorities(flavour: str, tmp_path: Path) -> None:
     """On one core: what the high-priority threads gain, all threads together pay."""
     arguments: Options = {
-        "threads": 5, "cores": 1, "high": 2, "sections": 8, "high_iterations": 200,
-        "low_iterations": 1000, "writes": 500_000, "pause": 4000, "slice": 16_000,
+        "threads": 5,
+        "cores": 1,
+        "high": 2,
+        "sections": 8,
+        "high_iterations": 200,
+        "low_iterations": 1000,
+        "writes": 500_000,
+        "pause": 4000,
+        "slice": 16_000,
         "run_queue": "round_robin",
-    }  # fmt: skip
+    }
     extra = {}
     for variant in ("", "unmodified"):
         scheduled = Program(

@@ -118,10 +118,18 @@ def test_plans_and_the_command_line_have_every_axis() -> None:
 
 def test_the_command_says_every_axis_that_is_set() -> None:
     cell = Cell(
-        machine="m", isa="i", flavour="f", lock="l", variant="v", workload="w", cores=1,
+        machine="m",
+        isa="i",
+        flavour="f",
+        lock="l",
+        variant="v",
+        workload="w",
+        cores=1,
         cas_latency=2,
-        fence_latency=3, cancel_latency=4, parameters={"objects": 5},
-    )  # fmt: skip
+        fence_latency=3,
+        cancel_latency=4,
+        parameters={"objects": 5},
+    )
     words = command(cell).split()
     assert [words[words.index(option(axis)) + 1] for axis in LATENCIES] == ["2", "3", "4"]
     assert {option(axis.name) for axis in AXES} <= set(words) and "objects=5" in words

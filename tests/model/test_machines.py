@@ -170,8 +170,9 @@ def test_a_machine_takes_what_it_does_not_state_from_another() -> None:
     assert (mine.memory, mine.charges) == (generic.memory, generic.charges)
     assert mine.out_of_order == generic.out_of_order
     assert (mine.latency, mine.ordering) == (
-        {"x86_64": generic.latency["x86_64"]}, {"x86_64": generic.ordering["x86_64"]},
-    )  # fmt: skip
+        {"x86_64": generic.latency["x86_64"]},
+        {"x86_64": generic.ordering["x86_64"]},
+    )
     narrow = LIKE.replace("[core]", "out_of_order = false\n[core]")
     with pytest.raises(ValueError, match="a core without a table out_of_order has 2 at most"):
         parse(Machine, narrow)
@@ -240,19 +241,27 @@ def test_every_option_is_listed_with_its_meaning() -> None:
 def test_engines_are_given_what_they_say_that_they_read(name: str) -> None:
     machine, isa = load_machine(name), "x86_64"
     tables = {
-        "core": machine.core, "out_of_order": machine.out_of_order or (),
-        "ordering": machine.ordering.get(isa, ()), "memory": machine.memory,
-        "latency": machine.latency[isa].items(), "charges": machine.charges,
+        "core": machine.core,
+        "out_of_order": machine.out_of_order or (),
+        "ordering": machine.ordering.get(isa, ()),
+        "memory": machine.memory,
+        "latency": machine.latency[isa].items(),
+        "charges": machine.charges,
         "sst": machine.sst or (),
-    }  # fmt: skip
+    }
     for one in ENGINES:
         can = load_engine(one.label).capabilities()
         if "sst" in can.tables and machine.sst is None:
             continue
         cell = Cell(
-            engine=one.label, machine=name, isa=isa, flavour="lock", lock="null", workload="sync",
+            engine=one.label,
+            machine=name,
+            isa=isa,
+            flavour="lock",
+            lock="null",
+            workload="sync",
             parameters={"iterations": 1},
-        )  # fmt: skip
+        )
         given = set(load_engine(one.label).options(cell))
         for table, figures in tables.items():
             prefix = {"charges": "charge_", "sst": "sst_"}.get(table, "")
@@ -284,17 +293,26 @@ def test_a_machines_atomic_is_the_whole_operation() -> None:
 def test_set_latencies_take_the_place_of_the_machines_own() -> None:
     def options(**changes: int) -> dict[str, int]:
         cell = Cell(
-            machine="generic", isa="ppc64le", flavour="larx", lock="thin", workload="sync",
-            parameters={"iterations": 1}, **changes,
-        )  # fmt: skip
+            machine="generic",
+            isa="ppc64le",
+            flavour="larx",
+            lock="thin",
+            workload="sync",
+            parameters={"iterations": 1},
+            **changes,
+        )
         return load_engine("qemu").options(cell)
 
     own = options()
     changed = options(cas_latency=7, fence_latency=8, cancel_latency=9)
     different = {key: changed[key] for key in own if own[key] != changed[key]}
     assert different == {
-        "cas_success": 7, "cas_failure": 7, "rmw": 7, "fence_hwsync": 8, "charge_stop": 9,
-    }  # fmt: skip
+        "cas_success": 7,
+        "cas_failure": 7,
+        "rmw": 7,
+        "fence_hwsync": 8,
+        "charge_stop": 9,
+    }
     assert set(own) == set(changed) and "fence_mfence" not in own
     # All that the description gives reaches the engine.
     tables = tomllib.loads(description("generic"))
@@ -321,15 +339,23 @@ def figure(table: str, name: str) -> str:
         (MESH, "lat_slice", "lat_slice = { assumption = 9 }", "either"),
         (MESH, "slice_ways", "slice_ways = { assumption = 3, why = 'a test' }", "no whole number"),
         (MESH, 'topology = "mesh"', 'topology = "ring"', "rows: 8: a ring has one"),
-        (MESH, "memory_controllers", "memory_controllers = { assumption = 29, why = 'a test' }",
-         "only 28 nodes are at the edge"),
+        (
+            MESH,
+            "memory_controllers",
+            "memory_controllers = { assumption = 29, why = 'a test' }",
+            "only 28 nodes are at the edge",
+        ),
         (BUS, "slices", "slices = { assumption = 2, why = 'a test' }", "slices: 2: a bus has one"),
         (BUS, 'topology = "bus"', 'topology = "mesh"', "bus_latency: a mesh does not use it"),
-        (BUS, "bus_latency", "lat_router = { assumption = 1, why = 'a test' }",
-         "lat_router: a bus does not use it"),
+        (
+            BUS,
+            "bus_latency",
+            "lat_router = { assumption = 1, why = 'a test' }",
+            "lat_router: a bus does not use it",
+        ),
         (BUS, "l1_mshrs", "speed = 1", "sst.speed: unknown key; allowed are topology, columns"),
     ],
-)  # fmt: skip
+)
 def test_a_faulty_memory_system_is_named(machine: str, old: str, new: str, said: str) -> None:
     if " " not in old:
         line = figure(machine, old)

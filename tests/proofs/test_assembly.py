@@ -85,9 +85,12 @@ def test_the_model_orders_what_the_names_say() -> None:
     assert model["arch_fence_full"] == {(a, b) for a in ("eR", "eW") for b in ("lR", "lW")}
     assert ("W0", "R1") in model["store_then_load_acq_u32"]
     assert ("W0", "R1") not in orders(
-        [one for one in compile_model("MODEL_WEAK", "full")["store_then_load_acq_u32"]
-         if not one.barrier]
-    )  # fmt: skip
+        [
+            one
+            for one in compile_model("MODEL_WEAK", "full")["store_then_load_acq_u32"]
+            if not one.barrier
+        ]
+    )
     tso = {name: orders(steps) for name, steps in compile_model("MODEL_TSO", "full").items()}
     assert tso["cas_rlx_u32"] > behind | before
 
@@ -134,8 +137,11 @@ def test_stored_verdicts_are_of_these_instructions(flavour: str) -> None:
     new = {key(row) for row in (*asked, *codes(flavour)) if row.kind != "weakened"}
     assert new <= kept, sorted(new - kept)[:3]
     changes = {(row.primitive, row.fence, row.litmus, row.change) for row in asked}
-    stored = {(row.primitive, row.fence, row.litmus, row.change) for row in read_rows()
-              if row.flavour == flavour and row.kind != "code"}  # fmt: skip
+    stored = {
+        (row.primitive, row.fence, row.litmus, row.change)
+        for row in read_rows()
+        if row.flavour == flavour and row.kind != "code"
+    }
     assert changes == stored
 
 
@@ -167,8 +173,12 @@ def test_what_is_not_promised_differs_between_flavours() -> None:
         for row in read_rows()
         if row.primitive == "cas_acq_rel_u32" and row.litmus == "SB: the CAS, then a load"
     }
-    assert verdicts == {"lock": "forbidden", "lse": "forbidden", "llsc": "allowed",
-                        "larx": "allowed"}  # fmt: skip
+    assert verdicts == {
+        "lock": "forbidden",
+        "lse": "forbidden",
+        "llsc": "allowed",
+        "larx": "allowed",
+    }
 
 
 def test_two_threads_of_a_lock() -> None:
@@ -177,13 +187,19 @@ def test_two_threads_of_a_lock() -> None:
     found = list(shown_locks(rows))
     assert {one.lock for one in found} == set(pairs())
     assert {one.flavour for one in found} == set(FLAVOURS)
-    allowed = {(one.lock, one.fence, model) for one in found for model, verdict in one.verdicts
-               if verdict == "allowed"}  # fmt: skip
+    allowed = {
+        (one.lock, one.fence, model)
+        for one in found
+        for model, verdict in one.verdicts
+        if verdict == "allowed"
+    }
     assert allowed == {
         ("asym_spin1", "full", "power_apart.cat"),
-        *((lock, "store_forward", "x86_64.cat") for lock in ("asym_spin1", "tasuki",
-                                                            "asym_tasuki")),
-    }  # fmt: skip
+        *(
+            (lock, "store_forward", "x86_64.cat")
+            for lock in ("asym_spin1", "tasuki", "asym_tasuki")
+        ),
+    }
     for one in found:
         weaker = {
             row.verdict

@@ -117,10 +117,25 @@ def test_how_many_there_are_and_are_caught() -> None:
 
 def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
     rows = {
-        name: Row(name, "logic", "lockimpl/a.h", 3, 'a "change", with\ncommas', verdict, "", "mcs",
-                  "exclusion:2x1", "sc", "all executions", "race", 1.5, "abc", "why")
+        name: Row(
+            name,
+            "logic",
+            "lockimpl/a.h",
+            3,
+            'a "change", with\ncommas',
+            verdict,
+            "",
+            "mcs",
+            "exclusion:2x1",
+            "sc",
+            "all executions",
+            "race",
+            1.5,
+            "abc",
+            "why",
+        )
         for name, verdict in (("a", Verdict.CAUGHT), ("b", Verdict.OUTSIDE))
-    }  # fmt: skip
+    }
     write_rows(Row, rows.values(), tmp_path / "rows.csv")
     assert read_rows(tmp_path / "rows.csv") == rows
     (tmp_path / "rows.csv").write_text("mutant\na\n")
@@ -145,7 +160,7 @@ SAMPLE = {
     "parts/tasuki_core:flc-not-tested-again": "conformance",
     "parts/reservation_cancel:no-stop-at-all": "conformance",
     "monitor/recycling:object-not-tested": "conformance",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAMPLE)

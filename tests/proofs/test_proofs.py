@@ -64,8 +64,11 @@ def test_every_lock_is_proved_under_its_models_with_small_clients() -> None:
     needed = {one.job.words for one in found if assumed(one.job.program, one.job.model)}
     assert len(needed) > 8  # each is a witness, which has to fail
     assert {one.job.words for one in found if one.proof.verdict == Verdict.ASSUMED} == needed
-    assert not [one.job.words for one in found
-                if one.proof.verdict != Verdict.PROVED and one.job.words not in needed]  # fmt: skip
+    assert not [
+        one.job.words
+        for one in found
+        if one.proof.verdict != Verdict.PROVED and one.job.words not in needed
+    ]
     assert {one.proof.lock for one in refused} == {"null", "thin"}
 
 
@@ -299,8 +302,21 @@ def test_tools_agree() -> None:
 
 def row(model: str, verdict: Verdict, client: str = "exclusion:2x2", **more: str) -> Proof:
     given = {"fence": "full", "tool": OWN_CHECKER, "reason": "", **more}
-    return Proof("mcs", "", given["fence"], client, given["tool"], "1", model, "2 threads",
-                 verdict, 1, 0.0, "", given["reason"])  # fmt: skip
+    return Proof(
+        "mcs",
+        "",
+        given["fence"],
+        client,
+        given["tool"],
+        "1",
+        model,
+        "2 threads",
+        verdict,
+        1,
+        0.0,
+        "",
+        given["reason"],
+    )
 
 
 def test_a_stronger_model_follows_from_a_weaker_one() -> None:

@@ -96,16 +96,20 @@ def test_genmc_agrees_on_a_broken_lock(
     for flavour, model, broken in ((Flavour.WEAK, "weak", True), (Flavour.TSO, "tso", tso_too)):
         one = program(label, client, flavour)
         assert ours(one, model, mutant, tmp_path) is not broken
-        said = {other: theirs(tool, Job(one, tool.name, other), change)
-                for other in tool.models(one)}  # fmt: skip
+        said = {
+            other: theirs(tool, Job(one, tool.name, other), change) for other in tool.models(one)
+        }
         assert set(said.values()) == {"failed" if broken else "proved"}, said
 
 
 @pytest.mark.parametrize(
     ("name", "label", "model"),
-    [(BROKEN[3][0], "dekker", "armv8"), (BROKEN[3][0], "dekker", "power"),
-     (BROKEN[0][0], "cas_spin", "armv8")],
-)  # fmt: skip
+    [
+        (BROKEN[3][0], "dekker", "armv8"),
+        (BROKEN[3][0], "dekker", "power"),
+        (BROKEN[0][0], "cas_spin", "armv8"),
+    ],
+)
 def test_dartagnan_agrees_on_a_broken_lock(
     tmp_path: Path, name: str, label: str, model: str
 ) -> None:

@@ -69,8 +69,12 @@ def searched(a: int, b: int, at: int = 50) -> Crossover:
     lines = {"a": a, "b": b}
     return find_crossover(
         lambda wanted: [Point(Fraction(1000 + lines[lock] * (x - at)), x) for lock, x in wanted],
-        "a", "b", 0, 100, 1,
-    )  # fmt: skip
+        "a",
+        "b",
+        0,
+        100,
+        1,
+    )
 
 
 def test_the_nearest_change_is_on_the_side_where_the_other_lock_wins() -> None:
@@ -84,8 +88,11 @@ def test_the_nearest_change_is_on_the_side_where_the_other_lock_wins() -> None:
 def test_the_cheapest_lock_and_every_border_are_those_of_the_model(store: Store) -> None:
     found = advice(store, "thin,tasuki,reservation,asym_tasuki")
     assert [(one.label, one.cost) for one in found.locks] == [
-        ("thin", 60), ("reservation", 79.5), ("tasuki", 90), ("asym_tasuki", 105),
-    ]  # fmt: skip
+        ("thin", 60),
+        ("reservation", 79.5),
+        ("tasuki", 90),
+        ("asym_tasuki", 105),
+    ]
     assert not found.win.tied
     assert headline(found).startswith("thin is the cheapest: 60.0 cycles a pair (")
     assert headline(found).endswith("24.5 % less than reservation")
@@ -151,9 +158,14 @@ def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
 
 def test_store_forwarding_is_shown_and_never_recommended(store: Store) -> None:
     question = ask(
-        "generic", "", "", ["tasuki", "reservation", "asym_tasuki"], ["rmw", "store_forward"],
-        latencies(23, 32, 5000), Use(),
-    )  # fmt: skip
+        "generic",
+        "",
+        "",
+        ["tasuki", "reservation", "asym_tasuki"],
+        ["rmw", "store_forward"],
+        latencies(23, 32, 5000),
+        Use(),
+    )
     found = Advisor(question, store, ModelRunner(store)).answer()
     costs = {one.label: one.cost for one in found.locks}
     assert min(costs, key=lambda label: costs[label]).fence == "store_forward"  # by cost alone
@@ -280,8 +292,10 @@ TWO = ["crossovers", "--locks", "thin,tasuki"]
         ([*MINE, "--isa", "mips"], "'mips'"),
         ([*MINE, "--flavour", "lse"], "x86_64 has lock only"),
         ([*MINE, "--threads", "1", "--owner-share", "0.9"], "nothing is shared"),
-        ([*MINE, "--owner-share", "0.999", "--run-length", "19", "--acquisitions", "76000"],
-         "too many to run"),
+        (
+            [*MINE, "--owner-share", "0.999", "--run-length", "19", "--acquisitions", "76000"],
+            "too many to run",
+        ),
         ([*MINE, "--check", "gem5"], "allowed is native"),
         (["advise", "--locks", "tasuki/full,tasuki/full"], "two locks or more"),
         ([*MINE, "--fences", "mfence"], "'mfence' is unknown"),
@@ -295,7 +309,7 @@ TWO = ["crossovers", "--locks", "thin,tasuki"]
         ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--workload", "w"], "'w' is unknown"),
         (["crossovers", "--locks", "thin", "--axis", "runs", "--from", "1", "--to", "2"], "two"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_named(words: list[str], said: str, tmp_path: Path) -> None:
     done = lockcross(*words, "--db", str(tmp_path / "x.db"))
     assert done.returncode == 2, done.stderr
@@ -309,10 +323,28 @@ def test_the_commands_on_the_engine(tmp_path: Path) -> None:
     own, db = tmp_path / "mine.toml", str(tmp_path / "x.db")
     own.write_text(text.replace('name = "generic"', 'name = "mine"'))
     done = lockcross(
-        "crossovers", "--locks", "thin,tasuki", "--axis", "fence_latency", "--from", "0", "--to",
-        "60", "--workload", "sync", "--set", "iterations=50", "--machine", str(own), "--points",
-        "2", "--db", db, "--format", "json",
-    )  # fmt: skip
+        "crossovers",
+        "--locks",
+        "thin,tasuki",
+        "--axis",
+        "fence_latency",
+        "--from",
+        "0",
+        "--to",
+        "60",
+        "--workload",
+        "sync",
+        "--set",
+        "iterations=50",
+        "--machine",
+        str(own),
+        "--points",
+        "2",
+        "--db",
+        db,
+        "--format",
+        "json",
+    )
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
     assert row["machine"].startswith("mine@") and row["series"].startswith("asked/fence_latency")

@@ -447,5 +447,14 @@ def test_every_control_has_a_name_and_is_reached_by_the_keyboard(page: Page) -> 
     for _, _ in itertools.product(range(6), range(6)):
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.value"))
         page.keyboard.press("Tab")
-    assert {"explorer-core", "tasuki", "full", "explorer-cancel", "explorer-share", "explorer-cas",
-            "explorer-place", "explorer-cursor", "explorer-png"} <= reached  # fmt: skip
+    assert {
+        "explorer-core",
+        "tasuki",
+        "full",
+        "explorer-cancel",
+        "explorer-share",
+        "explorer-cas",
+        "explorer-place",
+        "explorer-cursor",
+        "explorer-png",
+    } <= reached

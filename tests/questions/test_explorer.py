@@ -58,9 +58,12 @@ def small() -> ExplorePlan:
     plan = load_exploration().model_dump()
     plan |= {"locks": ["tasuki", "reservation"], "aside": ["thin"], "fence_kinds": ["rmw"]}
     plan["workload"]["parameters"] |= {"objects": 2, "runs": 4}
-    plan["grid"] = {"cas_latency": [0, 150], "fence_latency": [0, 150], "cancel_latency": [0,
-    20000],
-                    "owner_share": [0.5, 1]}  # fmt: skip
+    plan["grid"] = {
+        "cas_latency": [0, 150],
+        "fence_latency": [0, 150],
+        "cancel_latency": [0, 20000],
+        "owner_share": [0.5, 1],
+    }
     plan["check"]["points"] = 2
     plan["calibration"] |= {"latencies": [0, 150], "machines": ["zen4"]}
     return ExplorePlan.model_validate(plan)
@@ -148,17 +151,22 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
         ):
             given = replace(cell, parameters={**cell.parameters})
             made = costs[cell.label]["command"].format(
-                cas_latency=given.cas_latency, fence_latency=given.fence_latency,
+                cas_latency=given.cas_latency,
+                fence_latency=given.fence_latency,
                 cancel_latency=given.cancel_latency,
                 owner_share=as_written(given.parameters["owner_share"]),
-            )  # fmt: skip
+            )
             assert made == show_run(store.connection, run.id).columns["command"] == command(cell)
 
 
 def test_the_maps_come_in_the_order_of_the_plan(data: dict[str, Any]) -> None:
     names = [(one["machine"], one["flavour"]) for one in data["maps"]]
-    assert names == [("generic", "lock"), ("generic", "larx"),
-                     ("generic_inorder", "lock"), ("generic_inorder", "larx")]  # fmt: skip
+    assert names == [
+        ("generic", "lock"),
+        ("generic", "larx"),
+        ("generic_inorder", "lock"),
+        ("generic_inorder", "larx"),
+    ]
     assert [one["core"] for one in data["maps"]] == ["out of order"] * 2 + ["in order"] * 2
     assert not data["notes"]
 
@@ -173,8 +181,12 @@ def test_axes_are_measured_and_costs_as_stored(data: dict[str, Any], tmp_path: P
     for (machine, flavour, label, at), cycles in stored.items():
         if (machine, flavour) == ("generic", "lock"):
             costs = by_label[LockLabel(label)]
-            place = (CAS.index(at.cas), FENCE.index(at.fence), CANCEL.index(at.cancel),
-                     SHARE.index(at.share))  # fmt: skip
+            place = (
+                CAS.index(at.cas),
+                FENCE.index(at.fence),
+                CANCEL.index(at.cancel),
+                SHARE.index(at.share),
+            )
             assert costs[tuple(min(n, s - 1) for n, s in zip(place, costs.shape, strict=True))] == (
                 cycles
             )
@@ -277,8 +289,9 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
         for kind in ("table", "explore/as_is"):
             for name, lock, fence, cost in store.connection.execute(
                 "SELECT name, lock, fence, cycles_per_pair FROM series "
-                "JOIN runs ON runs.id = run_id WHERE name GLOB ?", (f"{kind}/*",)
-            ):  # fmt: skip
+                "JOIN runs ON runs.id = run_id WHERE name GLOB ?",
+                (f"{kind}/*",),
+            ):
                 machine, _, flavour = name.removeprefix(f"{kind}/").split("/")
                 costs = stored.setdefault((machine, flavour), {})
                 # The exploration makes the very runs of the winner table.

@@ -31,13 +31,28 @@ def test_the_residual_is_the_largest_distance_from_the_line(data: Gem5Data) -> N
     for set_to, measured in points.items():
         mechanism = {"mechanism_fence": "padding" if set_to else "none"}
         run = data.run("gem5/minor", "null", 1.0, resolved=mechanism, cas_latency=set_to)
-        data.store.add_calibrations([
-            CalibrationRecord("generic", "x86_64", "lock", "gem5/minor", set_to, set_to, "fence",
-                              measured, run, run)])  # fmt: skip
+        data.store.add_calibrations(
+            [
+                CalibrationRecord(
+                    "generic",
+                    "x86_64",
+                    "lock",
+                    "gem5/minor",
+                    set_to,
+                    set_to,
+                    "fence",
+                    measured,
+                    run,
+                    run,
+                )
+            ]
+        )
     (one,) = sweeps(data.store.connection)
     assert (one.slope, one.offset, one.residual) == (
-        pytest.approx(1.3), pytest.approx(-1), pytest.approx(2),
-    )  # fmt: skip
+        pytest.approx(1.3),
+        pytest.approx(-1),
+        pytest.approx(2),
+    )
     assert one.mechanism == "padding"
 
 
@@ -60,8 +75,9 @@ def test_the_machines_own_latency_and_the_embedded_engine_are_no_sweep(data: Gem
 
 def test_mechanisms_of_one_model_are_compared(data: Gem5Data) -> None:
     data.sweep("gem5/minor", "fu_timing", isa="aarch64", flavour="lse", offset=3)
-    data.sweep("gem5/minor/sentinel", "sentinel", isa="aarch64", flavour="lse", slope=1.04,
-               offset=16)  # fmt: skip
+    data.sweep(
+        "gem5/minor/sentinel", "sentinel", isa="aarch64", flavour="lse", slope=1.04, offset=16
+    )
     data.sweep("gem5/o3", "sentinel", isa="aarch64", flavour="lse")  # another model
     data.sweep("gem5/minor", "sentinel", isa="x86_64")  # another ISA
     (one,) = agreements(sweeps(data.store.connection))

@@ -21,16 +21,56 @@ from sweeps.support.toml import Documents
 from tests.commands import lockcross
 
 LOCKS = {
-    "null", "naive", "monitor_table", "monitor_cache", "direct", "hot", "cas_spin", "dekker",
-    "thin", "tasuki", "reservation", "asym_spin1", "asym_spin3", "asym_tasuki", "meta", "relaxed",
-    "to_lock", "mcs", "cilk_the", "handover", "renouncement", "tnp", "tnp_selective", "elided",
-    "io_spin", "lifted", "revocable",
-}  # fmt: skip
+    "null",
+    "naive",
+    "monitor_table",
+    "monitor_cache",
+    "direct",
+    "hot",
+    "cas_spin",
+    "dekker",
+    "thin",
+    "tasuki",
+    "reservation",
+    "asym_spin1",
+    "asym_spin3",
+    "asym_tasuki",
+    "meta",
+    "relaxed",
+    "to_lock",
+    "mcs",
+    "cilk_the",
+    "handover",
+    "renouncement",
+    "tnp",
+    "tnp_selective",
+    "elided",
+    "io_spin",
+    "lifted",
+    "revocable",
+}
 BENCHMARKS = {
-    "nosync", "sync", "nested_sync", "mixed_sync", "multi_sync", "call", "call_sync",
-    "nested_call_sync", "threads", "primitive", "transition", "rounds", "long_locker", "flat_fat",
-    "thrashing", "lock_sequence", "io_put", "structured", "counter", "priority_mix",
-}  # fmt: skip
+    "nosync",
+    "sync",
+    "nested_sync",
+    "mixed_sync",
+    "multi_sync",
+    "call",
+    "call_sync",
+    "nested_call_sync",
+    "threads",
+    "primitive",
+    "transition",
+    "rounds",
+    "long_locker",
+    "flat_fat",
+    "thrashing",
+    "lock_sequence",
+    "io_put",
+    "structured",
+    "counter",
+    "priority_mix",
+}
 
 
 def test_every_lock_and_benchmark_of_the_sources_is_there() -> None:
@@ -90,9 +130,12 @@ SHOWN = r"[/b] [red]one :key: \x1b[2J"
     ],
 )
 def test_titles_are_listed_as_they_stand_in_their_files(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], documents: Documents,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: list[str],
+    documents: Documents,
     title: str,
-) -> None:  # fmt: skip
+) -> None:
     text = documents.path(title).read_text()
     odd = "title = " + json.dumps(ODD)  # TOML escapes as JSON does
     text = re.sub("^title = .*", lambda _: odd, text, count=1, flags=re.MULTILINE)

@@ -33,9 +33,14 @@ from tests.commands import lockcross
 
 LogOf = Callable[[str], EventLog]
 SHORT = {
-    "a": Kind.ACQUIRE, "g": Kind.ACQUIRED, "r": Kind.RELEASE, "w": Kind.WAIT, "b": Kind.WAITED,
-    "n": Kind.NOTIFY, "x": Kind.NOTHING_DONE,
-}  # fmt: skip
+    "a": Kind.ACQUIRE,
+    "g": Kind.ACQUIRED,
+    "r": Kind.RELEASE,
+    "w": Kind.WAIT,
+    "b": Kind.WAITED,
+    "n": Kind.NOTIFY,
+    "x": Kind.NOTHING_DONE,
+}
 
 
 def content(script: str, version: int = 1) -> bytes:
@@ -128,8 +133,12 @@ def test_waiting_is_a_fat_section_and_makes_a_wait_object(log_of: LogOf) -> None
     assert sections.statistics()["heavy_objects"] == 1
     # The wait ends one locked section, and begins another.
     assert sections.locked()[["thread", "begin", "end"]].to_numpy().tolist() == [
-        [0, 20, 30], [1, 50, 70], [0, 80, 90], [0, 110, 120], [1, 140, 160],
-    ]  # fmt: skip
+        [0, 20, 30],
+        [1, 50, 70],
+        [0, 80, 90],
+        [0, 110, 120],
+        [1, 140, 160],
+    ]
 
 
 def test_an_object_that_ends_in_a_fat_section_has_one_flat_section_less(log_of: LogOf) -> None:
@@ -304,9 +313,17 @@ def test_wait_and_notify_come_out(tmp_path: Path) -> None:
 def test_the_command_prints_the_tables_of_the_thesis(tmp_path: Path) -> None:
     log = tmp_path / "small.bin"
     done = lockcross(
-        "run", "--lock", "thin", "--workload", "threads", "--threads", "2", "iterations=5",
-        "--events", str(log),
-    )  # fmt: skip
+        "run",
+        "--lock",
+        "thin",
+        "--workload",
+        "threads",
+        "--threads",
+        "2",
+        "iterations=5",
+        "--events",
+        str(log),
+    )
     assert done.returncode == 0
     shown = lockcross("locality", str(log), "--long", "0.0001")
     assert shown.returncode == 0, shown.stderr

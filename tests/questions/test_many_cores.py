@@ -62,14 +62,17 @@ class ModelRunner(Runner):
         pairs = int(cell.parameters.get("iterations", 10)) * cell.threads
         each = contended(cell) if cell.workload == "random_threads" else owned(cell, links)
         metrics: dict[str, tuple[float, str]] = {
-            "core_cycles": (each * pairs, "cycles"), "cycles": (each * pairs // 2, "cycles"),
-            "pairs": (pairs, "pairs"), "cycles_per_pair": (each, "cycles/pair"),
-        }  # fmt: skip
+            "core_cycles": (each * pairs, "cycles"),
+            "cycles": (each * pairs // 2, "cycles"),
+            "pairs": (pairs, "pairs"),
+            "cycles_per_pair": (each, "cycles/pair"),
+        }
         if self._network:
             metrics |= {
-                "network_messages": (3 * pairs, "count"), "network_bytes": (48 * pairs, "bytes"),
+                "network_messages": (3 * pairs, "count"),
+                "network_bytes": (48 * pairs, "bytes"),
                 "home_occupancy_most": (cell.threads / 2, "requests"),
-            }  # fmt: skip
+            }
         return metrics
 
 

@@ -26,8 +26,11 @@ from tests.commands import lockcross
 
 CHAIN = 100
 K = 1024
-CACHES = [host.Cache(1, 48 * K, 12, 64), host.Cache(2, 2048 * K, 16, 64),
-          host.Cache(3, 32768 * K, 16, 64)]  # fmt: skip
+CACHES = [
+    host.Cache(1, 48 * K, 12, 64),
+    host.Cache(2, 2048 * K, 16, 64),
+    host.Cache(3, 32768 * K, 16, 64),
+]
 ORIGIN = ("test", "A test", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
 
 
@@ -66,13 +69,22 @@ def test_phases_are_told_apart_by_their_number() -> None:
 def test_a_recorded_run() -> None:
     """Of kernel sharing, op=upgrade, times=200: a line that another CPU has read costs more."""
     phases = [
-        (1, 12143972114453), (2, 12143972117075), (3, 12143972143869), (4, 12143972178057),
-        (5, 12143972178797), (6, 12143972181311), (7, 12143972223015), (8, 12143972260509),
-    ]  # fmt: skip
+        (1, 12143972114453),
+        (2, 12143972117075),
+        (3, 12143972143869),
+        (4, 12143972178057),
+        (5, 12143972178797),
+        (6, 12143972181311),
+        (7, 12143972223015),
+        (8, 12143972260509),
+    ]
     own = {
-        "begin": 12143972112987, "end": 12143972261087, "before": 46160, "after": 46176,
+        "begin": 12143972112987,
+        "end": 12143972261087,
+        "before": 46160,
+        "after": 46176,
         "phases": phases,
-    }  # fmt: skip
+    }
     recorded = {"pairs": 400, "host": {"chain": 65536, "threads": [own]}}
     first, second = programs.measured_phases(recorded)
     assert [cycles / 200 for cycles in first] == pytest.approx([18.61, 17.84], abs=0.01)
@@ -95,10 +107,21 @@ def test_how_much_hides(one: float, other: float, both: float, share: float) -> 
 
 def test_the_parts_of_one_thread_are_differences() -> None:
     cycles = {
-        "empty": 2.0, "branch_random": 18.0, "branch_steady": 8.0, "width": 24.0, "pause": 40.0,
-        "fence_0": 35.0, "cas": 160.0, "adds": 24.0, "loads": 25.0, "cas_once": 20.0,
-        "cas_adds": 24.0, "cas_loads": 35.0, "fence_adds": 59.0, "fence_loads": 60.0,
-    }  # fmt: skip
+        "empty": 2.0,
+        "branch_random": 18.0,
+        "branch_steady": 8.0,
+        "width": 24.0,
+        "pause": 40.0,
+        "fence_0": 35.0,
+        "cas": 160.0,
+        "adds": 24.0,
+        "loads": 25.0,
+        "cas_once": 20.0,
+        "cas_adds": 24.0,
+        "cas_loads": 35.0,
+        "fence_adds": 59.0,
+        "fence_loads": 60.0,
+    }
 
     def times(op: str, stores: str = "none") -> Estimate:
         return exactly(cycles.get(op, 80.0) + {"none": 0, "one": 1, "four": 4}[stores])
@@ -247,12 +270,26 @@ def test_memory_that_is_free(tmp_path: Path) -> None:
 
 def a_measurement() -> Measurement:
     values = {
-        CLOCK: 3210.4, "load_l1": 5.1, "load_l2": 16.9, "load_memory": 400.0, "mul": 3.0,
-        "div": 14.6, "mispredict": 20.2, "width": 5.8, "cas": 19.2, "cas_lost": 18.7,
-        "fetch_add": 19.0, "transfer": 210.0, "upgrade_after_dirty": -0.4, "upgrade": 250.0,
-        "park": 500.0, "unpark": 40000.0, "wake": 41000.0, "switch": 210.0,
+        CLOCK: 3210.4,
+        "load_l1": 5.1,
+        "load_l2": 16.9,
+        "load_memory": 400.0,
+        "mul": 3.0,
+        "div": 14.6,
+        "mispredict": 20.2,
+        "width": 5.8,
+        "cas": 19.2,
+        "cas_lost": 18.7,
+        "fetch_add": 19.0,
+        "transfer": 210.0,
+        "upgrade_after_dirty": -0.4,
+        "upgrade": 250.0,
+        "park": 500.0,
+        "unpark": 40000.0,
+        "wake": 41000.0,
+        "switch": 210.0,
         "stop_by_handshake": 900.0,
-    }  # fmt: skip
+    }
     values |= {name: 30.0 for isa in ISAS.values() for name in isa.fences}
     found = Measurement('a "processor", model 1', CACHES, [0, 1])
     for name, value in values.items():
@@ -306,10 +343,26 @@ def test_figures_of_the_window_follow_from_the_findings(monkeypatch: pytest.Monk
     ours = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
     by_hand = load_machine("redwood_cove").figures("x86_64")
     compared = {
-        "width", "lat_forward_part", "forward_fail", "lat_pause", "atomic_tail", "cas_success",
-        "cas_failure", "rmw", "fence_mfence", "fence_lfence", "atomic_start", "atomic_loads",
-        "full_fence", "store_order", "acquire_load", "lat_l1", "lat_l2", "lat_memory", "warm",
-    }  # fmt: skip
+        "width",
+        "lat_forward_part",
+        "forward_fail",
+        "lat_pause",
+        "atomic_tail",
+        "cas_success",
+        "cas_failure",
+        "rmw",
+        "fence_mfence",
+        "fence_lfence",
+        "atomic_start",
+        "atomic_loads",
+        "full_fence",
+        "store_order",
+        "acquire_load",
+        "lat_l1",
+        "lat_l2",
+        "lat_memory",
+        "warm",
+    }
     measured = {name for name in compared if ours[name].value is not None}
     assert len(measured) > len(compared) / 2  # the rest was too noisy that day
     for name in measured:
@@ -318,26 +371,61 @@ def test_figures_of_the_window_follow_from_the_findings(monkeypatch: pytest.Monk
 
 WINDOW = {  # findings -> the figures that follow
     "zen5": (
-        {"jump": 0.56, "call": 4.0, "zero": 0.5, "mul": 3.0, "move": 0.2, "adds_apart": 5.6,
-         "stores_lines": 2.0, "store_forward": 0.53, "store_forward_other": 0.53,
-         "store_forward_fails": 13.9, "store_forward_byte_fails": 13.8, "fence_hidden": 20.1,
-         "fence_hides_adds": 0.42},
-        {"taken_branch": 1, "taken_branches": 2, "taken_return": 3, "zero_idioms": 1,
-         "move_elimination": 1, "alu_ports": 6, "drain_width": 2, "lat_forward": 0,
-         "rename_memory": 0, "forward_fail_byte": 0, "full_fence_hides": 20},
+        {
+            "jump": 0.56,
+            "call": 4.0,
+            "zero": 0.5,
+            "mul": 3.0,
+            "move": 0.2,
+            "adds_apart": 5.6,
+            "stores_lines": 2.0,
+            "store_forward": 0.53,
+            "store_forward_other": 0.53,
+            "store_forward_fails": 13.9,
+            "store_forward_byte_fails": 13.8,
+            "fence_hidden": 20.1,
+            "fence_hides_adds": 0.42,
+        },
+        {
+            "taken_branch": 1,
+            "taken_branches": 2,
+            "taken_return": 3,
+            "zero_idioms": 1,
+            "move_elimination": 1,
+            "alu_ports": 6,
+            "drain_width": 2,
+            "lat_forward": 0,
+            "rename_memory": 0,
+            "forward_fail_byte": 0,
+            "full_fence_hides": 20,
+        },
     ),
     "zen3": (
-        {"jump": 1.02, "call": 4.8, "store_forward": 0.95, "store_forward_other": 7.1,
-         "store_forward_fails": 17.7, "store_forward_byte_fails": 23.6, "fence_hidden": 12.0,
-         "fence_hides_adds": 0.9},
-        {"taken_branch": 1, "taken_branches": 1, "taken_return": 3, "lat_forward": 7,
-         "rename_memory": 1, "forward_fail_byte": 6, "full_fence_hides": 0},
+        {
+            "jump": 1.02,
+            "call": 4.8,
+            "store_forward": 0.95,
+            "store_forward_other": 7.1,
+            "store_forward_fails": 17.7,
+            "store_forward_byte_fails": 23.6,
+            "fence_hidden": 12.0,
+            "fence_hides_adds": 0.9,
+        },
+        {
+            "taken_branch": 1,
+            "taken_branches": 1,
+            "taken_return": 3,
+            "lat_forward": 7,
+            "rename_memory": 1,
+            "forward_fail_byte": 6,
+            "full_fence_hides": 0,
+        },
     ),
     "simple": (
         {"zero": 4.0, "mul": 3.0, "move": 1.0, "muls_apart": 0.3},
         {"zero_idioms": 0, "move_elimination": 0, "mul_ports": 1},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("core", WINDOW)

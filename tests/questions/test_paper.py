@@ -138,9 +138,12 @@ def test_what_the_texts_derive_follows_from_their_numbers() -> None:
 
 def test_a_faulty_table_says_where() -> None:
     entry = Entry(
-        document="K", place="x", title="y", platform="p3",
+        document="K",
+        place="x",
+        title="y",
+        platform="p3",
         columns={"program": "text", "count": "count", "share": "percent?"},
-    )  # fmt: skip
+    )
     good = "program,count,share\na,1,\n"
     assert parse(good, entry)[0]["share"] is None
     for text, complaint in (
@@ -162,5 +165,8 @@ def test_ranges() -> None:
     assert Published(None, 5).holds(-3) and not Published(None, 5).holds(5.1)
     assert Published(1, 1).holds(1.04, 0.05) and not Published(1, 1).holds(1.06, 0.05)
     assert [str(Published(*ends)) for ends in ((1, 1), (None, 2), (3, None), (1, 2))] == [
-        "1", "at most 2", "at least 3", "1 to 2",
-    ]  # fmt: skip
+        "1",
+        "at most 2",
+        "at least 3",
+        "1 to 2",
+    ]

@@ -132,8 +132,12 @@ def test_shape_is_the_least_rank_correlation_of_a_group() -> None:
     assert rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
     assert rank_correlation([1, 2, 3], [5, 5, 5]) == 0
     assert [digits(x) for x in (None, 0.0, 0.01234, 12.34, 1234.5)] == [
-        "", "0", "0.0123", "12.3", "1,234",
-    ]  # fmt: skip
+        "",
+        "0",
+        "0.0123",
+        "12.3",
+        "1,234",
+    ]
 
 
 def test_a_fact_gives_back_what_went_in(tmp_path: Path) -> None:
@@ -236,9 +240,11 @@ class ClosedForm:
         count = int(cell.parameters["acquisitions"])
         shared = int(cell.parameters["shared_objects"])
         cycles = {
-            "null": 10 * count, "tasuki": 60 * count, "asym_tasuki": (10 + 2 * fence) * count,
+            "null": 10 * count,
+            "tasuki": 60 * count,
+            "asym_tasuki": (10 + 2 * fence) * count,
             "reservation": 10 * count + shared * (stop + 100),
-        }[cell.lock]  # fmt: skip
+        }[cell.lock]
         return StoredRun(self.asked, "x", "ok", "", {"cycles": float(cycles)})
 
 

@@ -69,16 +69,26 @@ class ModelRunner(Runner):
         failed = cell.lock == self._failing
         self._store.add_run(
             record(
-                name, machine=cell.machine, isa=cell.isa, flavour=cell.flavour, lock=cell.lock,
-                fence=cell.fence, workload=cell.workload, parameters=dict(cell.parameters),
-                threads=cell.threads, cas_latency=cell.cas_latency,
+                name,
+                machine=cell.machine,
+                isa=cell.isa,
+                flavour=cell.flavour,
+                lock=cell.lock,
+                fence=cell.fence,
+                workload=cell.workload,
+                parameters=dict(cell.parameters),
+                threads=cell.threads,
+                cas_latency=cell.cas_latency,
                 fence_latency=cell.fence_latency,
-                cancel_latency=cell.cancel_latency, seed=cell.seed, resolved=dict(options),
-                status="failed" if failed else "ok", cause="made to fail" if failed else "",
+                cancel_latency=cell.cancel_latency,
+                seed=cell.seed,
+                resolved=dict(options),
+                status="failed" if failed else "ok",
+                cause="made to fail" if failed else "",
                 metrics={} if failed else self._metrics(cell, options),
             ),
             plan,
-        )  # fmt: skip
+        )
 
     def _metrics(self, cell: Cell, options: dict[str, int]) -> dict[str, tuple[float, str]]:
         cas, full = options["cas_success"], options[ISAS[cell.isa].full_fence]
@@ -103,9 +113,11 @@ class ModelRunner(Runner):
         per_pair += int(cell.parameters.get("critical", 0)) + int(cell.parameters.get("think", 0))
         cycles = pairs * per_pair + stops * options["charge_stop"]
         metrics = {
-            "core_cycles": (cycles, "cycles"), "pairs": (pairs, "pairs"),
-            "cycles_per_pair": (cycles / pairs, "cycles/pair"), "charges_stop": (stops, "count"),
-        }  # fmt: skip
+            "core_cycles": (cycles, "cycles"),
+            "pairs": (pairs, "pairs"),
+            "cycles_per_pair": (cycles / pairs, "cycles/pair"),
+            "charges_stop": (stops, "count"),
+        }
         if cell.workload == "rounds":
             metrics |= {f"phase_{n}_cycles": (per_pair * n, "cycles") for n in range(1, runs + 1)}
         return metrics
@@ -270,8 +282,10 @@ def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -
         study(store, load_study("crossover_quick"), ["larx"])
         assert series_names(store.connection, "map") == [("generic", "ppc64le", "larx")]
         assert {one.axis for one in crossovers(store.connection, "axis")} == {
-            "cas_latency", "fence_latency", "cancel_latency",
-        }  # fmt: skip
+            "cas_latency",
+            "fence_latency",
+            "cancel_latency",
+        }
 
 
 def test_every_series_is_there(database: Path) -> None:
@@ -343,8 +357,11 @@ def test_fence_kinds_are_those_of_lock_and_isa() -> None:
     kinds = load_study("crossover").fence_kinds
     assert labels("larx", ["tasuki", "thin"], kinds) == ["tasuki", "thin"]
     assert labels("lock", ["tasuki", "thin"], kinds) == [
-        "tasuki", "thin", "tasuki/rmw", "tasuki/store_forward",
-    ]  # fmt: skip
+        "tasuki",
+        "thin",
+        "tasuki/rmw",
+        "tasuki/store_forward",
+    ]
 
 
 def test_a_latency_that_is_never_paid_is_left_unset() -> None:

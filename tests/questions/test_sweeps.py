@@ -43,12 +43,25 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for cas in (0, 10, 20):
                 for seed in SEEDS:
                     cost = own + (2 if lock == "thin" else 1) * cas + seed
-                    one = record(f"{lock}{fence}{cas}{seed}", cost, lock=lock, fence=fence,
-                                 cas_latency=cas, seed=seed,
-                                 parameters={"iterations": 5})  # fmt: skip
+                    one = record(
+                        f"{lock}{fence}{cas}{seed}",
+                        cost,
+                        lock=lock,
+                        fence=fence,
+                        cas_latency=cas,
+                        seed=seed,
+                        parameters={"iterations": 5},
+                    )
                     ids.append(store.add_run(one, "mine"))
-        bad = record("bad", lock="mcs", cas_latency=0, status="failed", cause="half a line, " * 9,
-                     parameters={"iterations": 5}, metrics={})  # fmt: skip
+        bad = record(
+            "bad",
+            lock="mcs",
+            cas_latency=0,
+            status="failed",
+            cause="half a line, " * 9,
+            parameters={"iterations": 5},
+            metrics={},
+        )
         ids.append(store.add_run(bad, "mine"))
         store.set_series("plan/mine", ids)
         store.add_run(record("other", lock="thin", threads=9), "other")
@@ -62,9 +75,13 @@ def test_winners_are_of_each_setting_and_kind_of_fence(database: Path) -> None:
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     won = {(row["cas_latency"], row["fences"]): row for row in rows}
     assert {key: row["winner"] for key, row in won.items()} == {
-        (0, "full"): "thin", (0, "any"): "tasuki/rmw", (10, "full"): "tasuki",
-        (10, "any"): "tasuki/rmw", (20, "full"): "tasuki", (20, "any"): "tasuki/rmw",
-    }  # fmt: skip
+        (0, "full"): "thin",
+        (0, "any"): "tasuki/rmw",
+        (10, "full"): "tasuki",
+        (10, "any"): "tasuki/rmw",
+        (20, "full"): "tasuki",
+        (20, "any"): "tasuki/rmw",
+    }
     assert won[0, "full"]["cycles_per_pair"] == 42  # the median of the seeds
     assert won[0, "full"]["lead_cycles"] == 10 and won[0, "full"]["absent"] == "mcs"
     assert [won[cas, "full"]["verdict"] for cas in (0, 10, 20)] == ["", "tie", ""]
@@ -138,13 +155,26 @@ def test_a_sweep_of_ones_own_from_file_to_figure(tmp_path: Path) -> None:
         lockcross("query", "winners", "--plan", str(plan), "--format", "json", *db).stdout
     )
     assert [(row["iterations"], row["cas_latency"]) for row in rows] == [
-        (20, 10), (40, 10), (20, 60), (40, 60),
-    ]  # fmt: skip
+        (20, 10),
+        (40, 10),
+        (20, 60),
+        (40, 60),
+    ]
     said = lockcross("query", "costs", "--plan", "my plan", "--format", "csv", *db).stdout
     assert len(list(csv.DictReader(io.StringIO(said)))) == 8
     figure = tmp_path / "f.svg"
-    done = lockcross("compare", "--plan", "my plan", "--along", "cas_latency",
-                     "--only", "iterations=20", "--figure", str(figure), *db)  # fmt: skip
+    done = lockcross(
+        "compare",
+        "--plan",
+        "my plan",
+        "--along",
+        "cas_latency",
+        "--only",
+        "iterations=20",
+        "--figure",
+        str(figure),
+        *db,
+    )
     assert done.returncode == 0, done.stderr
     assert "iterations=20" in done.stdout and "<svg" in figure.read_text()
     assert done.stdout.splitlines()[-1] == str(figure)
@@ -175,8 +205,17 @@ def test_what_cannot_be_compared_is_one_message(database: Path, tmp_path: Path) 
         assert (done.returncode, done.stdout) == (2, ""), words
         assert why in done.stderr and done.stderr.count("\n") == 1
     place = str(tmp_path / "none" / "a.png")
-    done = lockcross("compare", "--plan", "mine", "--along", "cas_latency", "--figure", place,
-                     "--db", str(database))  # fmt: skip
+    done = lockcross(
+        "compare",
+        "--plan",
+        "mine",
+        "--along",
+        "cas_latency",
+        "--figure",
+        place,
+        "--db",
+        str(database),
+    )
     assert done.returncode == 2 and "cannot be written" in done.stderr
 
 

@@ -109,8 +109,9 @@ def test_long_lives_are_met_by_what_each_further_acquisition_adds() -> None:
 def test_numbers_that_are_not_whole_are_met_by_two_runs() -> None:
     found = parts(Use(shared_objects=0, acquisitions=3.25))
     assert {acquisitions(one.cell)[0]: one.weight for one in found} == {
-        3: Fraction(9, 13), 4: Fraction(4, 13),
-    }  # fmt: skip
+        3: Fraction(9, 13),
+        4: Fraction(4, 13),
+    }
 
 
 def test_cycles_between_sections_follow_from_locks_a_second() -> None:
@@ -142,10 +143,12 @@ def test_cycles_between_sections_follow_from_locks_a_second() -> None:
         (Use(shared_objects=1e-12), "--shared-objects 1e-12"),
         (Use(nested=1e-9), "--nested"),
         (Use(owner_share=0.9, first_share=0.95), "--first-share"),
-        (Use(shared_objects=0.5, acquisitions=10, shared_acquisitions=2, owner_share=0.8),
-         "--shared-acquisitions"),
+        (
+            Use(shared_objects=0.5, acquisitions=10, shared_acquisitions=2, owner_share=0.8),
+            "--shared-acquisitions",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_contradicts_itself_is_refused(use: Use, said: str) -> None:
     with pytest.raises(LockcrossError, match=said):
         Settled(use)
@@ -198,12 +201,16 @@ def test_numbers_and_a_log_of_the_same_use_ask_the_same(seed: int) -> None:
     others, life = turns * length, first + turns * length + after
     total = shared * life + (objects - shared) * local
     by_numbers = Use(
-        threads=threads if objects >= threads else found.threads, shared_objects=shared / objects,
-        acquisitions=total / objects, shared_acquisitions=life,
-        owner_share=1 - shared * others / total, first_share=first / life,
+        threads=threads if objects >= threads else found.threads,
+        shared_objects=shared / objects,
+        acquisitions=total / objects,
+        shared_acquisitions=life,
+        owner_share=1 - shared * others / total,
+        first_share=first / life,
         run_length=length if after >= turns else found_length(length, turns, after),
-        nested=0.0, contended=0.0,
-    )  # fmt: skip
+        nested=0.0,
+        contended=0.0,
+    )
     by_log = Use().with_log(found, "log")
     assert use_cell(by_log) == use_cell(by_numbers)
     assert [one.cell for one in parts(by_log)] == [one.cell for one in parts(by_numbers)]
@@ -226,9 +233,22 @@ def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no
     """Workload lock_use does what its log says of it, nested acquisitions too."""
     log = tmp_path / "use.locks"
     done = lockcross(
-        "run", "--lock", "tasuki", "--workload", "lock_use", "--threads", "3", "objects=6",
-        "first=50", "turns=3", "run_length=4", "after=31", "recursive=0.2", "--events", str(log),
-    )  # fmt: skip
+        "run",
+        "--lock",
+        "tasuki",
+        "--workload",
+        "lock_use",
+        "--threads",
+        "3",
+        "objects=6",
+        "first=50",
+        "turns=3",
+        "run_length=4",
+        "after=31",
+        "recursive=0.2",
+        "--events",
+        str(log),
+    )
     assert done.returncode == 0, done.stderr
     from sweeps.search.locality import read_events
 

@@ -34,8 +34,10 @@ def test_errors_are_relative_to_gem5_and_held_against_the_bars(data: Gem5Data) -
     data.validation()
     timing, o3 = _summaries(data).values()  # the simple model first
     assert (timing.set, timing.title, timing.reference) == (
-        "timing_uncontended", "Uncontended", "gem5/timing",
-    )  # fmt: skip
+        "timing_uncontended",
+        "Uncontended",
+        "gem5/timing",
+    )
     assert timing.cells == 4
     # thin 2 %, tasuki -2 %, the others none
     assert timing.mean_error == pytest.approx(0.01)
@@ -66,9 +68,12 @@ def test_each_bar_can_be_missed(data: Gem5Data, bars: dict[str, float], met: boo
 
 def test_the_order_counts_where_gem5_tells_locks_apart(data: Gem5Data) -> None:
     costs = {  # a and b are 10 % apart: no clear order; c and d are, and change places
-        "null": (1.0, 500.0), "a": (100.0, 120.0), "b": (110.0, 100.0), "c": (200.0, 300.0),
+        "null": (1.0, 500.0),
+        "a": (100.0, 120.0),
+        "b": (110.0, 100.0),
+        "c": (200.0, 300.0),
         "d": (230.0, 300.0),
-    }  # fmt: skip
+    }
     runs = [
         data.run(engine, lock, cost)
         for lock, pair in costs.items()
@@ -99,9 +104,11 @@ def test_a_changed_winner_is_told_with_what_it_costs(data: Gem5Data) -> None:
 
 def test_locks_of_equal_cost_share_the_first_place(data: Gem5Data) -> None:
     runs = [
-        data.run("gem5/o3", "thin", 50.0), data.run("gem5/o3", "tasuki", 50.0),
-        data.run("qemu", "thin", 40.0), data.run("qemu", "tasuki", 41.0),
-    ]  # fmt: skip
+        data.run("gem5/o3", "thin", 50.0),
+        data.run("gem5/o3", "tasuki", 50.0),
+        data.run("qemu", "thin", 40.0),
+        data.run("qemu", "tasuki", 41.0),
+    ]
     data.store.set_series("validation/tie", runs)
     assert _summaries(data)["tie", "x86_64"].winner_changes == ()
 
@@ -110,12 +117,14 @@ def test_what_did_not_run_is_named_and_never_averaged(data: Gem5Data) -> None:
     refused = {"status": "refused", "cause": "atomics do not hold", "metrics": {}}
     failed = {"status": "failed", "cause": "time limit", "metrics": {}}
     runs = [
-        data.run("gem5/timing", "thin", 100.0), data.run("qemu", "thin", 101.0),
-        data.run("gem5/timing", "tasuki", 0, **failed), data.run("qemu", "tasuki", 500.0),
+        data.run("gem5/timing", "thin", 100.0),
+        data.run("qemu", "thin", 101.0),
+        data.run("gem5/timing", "tasuki", 0, **failed),
+        data.run("qemu", "tasuki", 500.0),
         data.run("gem5/timing", "reservation", 100.0),
         data.run("gem5/timing", "thin", 0, isa="ppc64le", **refused),
         data.run("qemu", "thin", 50.0, isa="ppc64le"),
-    ]  # fmt: skip
+    ]
     data.store.set_series("validation/part", runs)
     data.store.set_fact("validation_bars", {"part": {"mean": 0.03}})
     found = _summaries(data)
@@ -123,8 +132,9 @@ def test_what_did_not_run_is_named_and_never_averaged(data: Gem5Data) -> None:
     assert (here.cells, here.mean_error) == (1, pytest.approx(0.01))
     locks = {why: [cell.split()[0] for cell in cells] for why, cells in here.left_out.items()}
     assert locks == {
-        "gem5/timing failed: time limit": ["tasuki"], "no run of qemu": ["reservation"],
-    }  # fmt: skip
+        "gem5/timing failed: time limit": ["tasuki"],
+        "no run of qemu": ["reservation"],
+    }
     assert (power.cells, power.mean_error, power.met) == (0, None, None)
     assert list(power.left_out) == ["gem5/timing refused: atomics do not hold"]
 
@@ -209,8 +219,10 @@ def test_the_named_query_gives_the_same_errors(data: Gem5Data, tmp_path: Path) -
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     assert len(rows) == 7
     assert (rows[0]["validation_set"], rows[0]["label"], rows[0]["error_percent"]) == (
-        "o3_contended", "thin", 100.0,
-    )  # fmt: skip
+        "o3_contended",
+        "thin",
+        100.0,
+    )
     assert {row["error_percent"] for row in rows if row["reference"] == "gem5/timing"} == {-2, 0, 2}
 
 
@@ -219,10 +231,11 @@ def _two_isas(data: Gem5Data) -> None:
     runs = [
         data.run(engine, "thin", cost, isa=isa, flavour=flavour)
         for isa, flavour, costs in (
-            ("x86_64", "lock", (100.0, 110.0)), ("aarch64", "lse", (100.0, 100.0)),
+            ("x86_64", "lock", (100.0, 110.0)),
+            ("aarch64", "lse", (100.0, 100.0)),
         )
         for engine, cost in zip(("gem5/timing", "qemu"), costs, strict=True)
-    ]  # fmt: skip
+    ]
     data.store.set_series("validation/both", runs)
 
 
@@ -291,8 +304,14 @@ def test_the_references_miss_what_their_definitions_know(name: str) -> None:
     ],
 )
 def test_what_is_known_has_a_reason_an_isa_and_a_bar(change: dict[str, Any], why: str) -> None:
-    given = {"name": "a", "reference": "gem5/o3", "plan": "smoke", "mean": 0.1,
-             "known": {"x86_64": ["mean"]}, "missed": "a reason"}  # fmt: skip
+    given = {
+        "name": "a",
+        "reference": "gem5/o3",
+        "plan": "smoke",
+        "mean": 0.1,
+        "known": {"x86_64": ["mean"]},
+        "missed": "a reason",
+    }
     assert Set.model_validate(given).known
     with pytest.raises(ValueError, match=why):
         Set.model_validate(given | change)

@@ -65,10 +65,19 @@ def test_the_report_without_a_study_has_the_gem5_sections(database: Path, tmp_pa
         drawn = draw_all(store.connection, tmp_path)
         page = write_report(store.connection, tmp_path / "report.html", drawn).read_text("utf-8")
     for expected in (
-        'id="validation"', 'id="latency"', "1.0 % (bar 3 %)", "met</td>", "no bar</td>",
-        "1 of 1</td>", "gem5 O3, padding", "<td class=\"n\">0.900</td>", ">NO</td>",
-        "20.20</td>", 'alt="Measured latency', 'alt="Cycles per acquire-release pair on',
-    ):  # fmt: skip
+        'id="validation"',
+        'id="latency"',
+        "1.0 % (bar 3 %)",
+        "met</td>",
+        "no bar</td>",
+        "1 of 1</td>",
+        "gem5 O3, padding",
+        '<td class="n">0.900</td>',
+        ">NO</td>",
+        "20.20</td>",
+        'alt="Measured latency',
+        'alt="Cycles per acquire-release pair on',
+    ):
         assert expected in " ".join(page.split()), expected
     assert 'id="answer"' not in page
 

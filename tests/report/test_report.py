@@ -130,9 +130,18 @@ def test_the_page_says_where_it_comes_from(page: Page) -> None:
 
 def test_the_cheapest_lock_of_each_machine_is_in_a_table(page: Page) -> None:
     assert page.row(
-        "known The known machine", "x86-64", "20.0", "mfence 35.0", "full", "thin", "60.0",
-        "31.0 % over reservation", "reservation", "87.0", "3.3 % over tasuki",
-    )  # fmt: skip
+        "known The known machine",
+        "x86-64",
+        "20.0",
+        "mfence 35.0",
+        "full",
+        "thin",
+        "60.0",
+        "31.0 % over reservation",
+        "reservation",
+        "87.0",
+        "3.3 % over tasuki",
+    )
     assert page.row("any", "asymmetric, locked RMW", "55.0", "asymmetric, locked RMW", "55.0")
     assert page.row("Of all locks", "Without thin")
     assert "thin: it spins" in " ".join(page.text.split())
@@ -175,9 +184,11 @@ def test_a_tie_has_no_winner(sentence: CrossoverSentence) -> None:
 
 @pytest.mark.parametrize(
     ("axis", "unit", "bracket", "words"),
-    [("threads", "threads", (2, 3), "from 3 (3 to 4) threads"),
-     ("owner_share", "share", (0.85, 0.9), "from 90 (90 to 95) %")],
-)  # fmt: skip
+    [
+        ("threads", "threads", (2, 3), "from 3 (3 to 4) threads"),
+        ("owner_share", "share", (0.85, 0.9), "from 90 (90 to 95) %"),
+    ],
+)
 def test_what_is_tried_value_by_value_names_the_first_value(
     tmp_path: Path, axis: str, unit: str, bracket: tuple[int, int], words: str
 ) -> None:
@@ -247,9 +258,10 @@ def test_leads_below_the_threshold_are_ties(tmp_path: Path) -> None:
     ties = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     assert [one["verdict"] == "tie" for one in ties] == [one["lead_percent"] < 4 for one in ties]
     (known,) = [
-        one for one in ties
+        one
+        for one in ties
         if (one["machine"], one["fences"], one["locks"]) == ("known", "full", "compared")
-    ]  # fmt: skip
+    ]
     assert known["verdict"] == "tie"
 
 
@@ -269,17 +281,20 @@ def test_settings_of_one_result_share_a_row(sentence: CrossoverSentence) -> None
         ]
     )
     assert [row.held for row in table.rows] == [
-        "full-fence latency set to 0, 10", "full-fence latency set to 30",
-    ]  # fmt: skip
+        "full-fence latency set to 0, 10",
+        "full-fence latency set to 30",
+    ]
 
 
 def test_locks_of_the_cost_table_are_in_the_order_of_the_study(database: Path) -> None:
     with Store(database, read_only=True) as store:
         table = cost_table(rows(store.connection), ["tasuki", "reservation", "asym_tasuki"])
     assert table.heads == [
-        ("tasuki", ["full fences"]), ("reservation", ["full fences"]),
-        ("asymmetric", ["full fences", "locked RMW"]), ("thin", ["full fences"]),
-    ]  # fmt: skip
+        ("tasuki", ["full fences"]),
+        ("reservation", ["full fences"]),
+        ("asymmetric", ["full fences", "locked RMW"]),
+        ("thin", ["full fences"]),
+    ]
     assert [group[0].machine for group in table.machines] == [
         "generic",
         "narrow",

@@ -19,9 +19,17 @@ def rows(connection: sqlite3.Connection, sql: str) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (50.0, "50"), (7, "7"), (0.1, "0.1"), (1 / 3, "0.3333333333333333"),
-     (-2.5, "-2.5"), (1e22, "10000000000000000000000"), (1e-7, "1e-07")],
-)  # fmt: skip
+    [
+        (0.0, "0"),
+        (50.0, "50"),
+        (7, "7"),
+        (0.1, "0.1"),
+        (1 / 3, "0.3333333333333333"),
+        (-2.5, "-2.5"),
+        (1e22, "10000000000000000000000"),
+        (1e-7, "1e-07"),
+    ],
+)
 def test_numbers_are_short_and_exact(value: float, text: str) -> None:
     assert number_text(value) == text and float(json.loads(text)) == value
 
@@ -48,8 +56,9 @@ def test_runs_share_names_and_options(tmp_path: Path) -> None:
         assert shown.metrics == [("late", 0.25, "µs"), ("pairs", 2.0, "pairs")]
         assert show_run(store.connection, 5).columns["resolved"] == {"a": "b", "cas": 1}
         assert rows(store.connection, "SELECT cycles_per_pair FROM runs WHERE id > 8") == [
-            (8.0,), (None,),
-        ]  # fmt: skip
+            (8.0,),
+            (None,),
+        ]
 
 
 def test_a_run_that_is_made_again_has_its_new_metrics_alone(tmp_path: Path) -> None:

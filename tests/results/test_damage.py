@@ -69,9 +69,17 @@ def test_what_lockcross_writes_is_whole(whole: Path) -> None:
 
 
 FACTS: tuple[Fact[Any], ...] = (
-    found.PLAN, found.MAP_CHECK, found.JOB, explorer.PLAN, explorer.CHECK, many_cores.PLAN,
-    validation.BARS, validation.JAVA_LOCKS, SLOPES, overtake.KEPT,
-)  # fmt: skip
+    found.PLAN,
+    found.MAP_CHECK,
+    found.JOB,
+    explorer.PLAN,
+    explorer.CHECK,
+    many_cores.PLAN,
+    validation.BARS,
+    validation.JAVA_LOCKS,
+    SLOPES,
+    overtake.KEPT,
+)
 MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT)  # a fact for each of many names
 
 
@@ -180,9 +188,10 @@ def test_pages_that_were_overwritten(database: Path, tmp_path: Path, words: list
         data[page * size : (page + 1) * size] = bytes([page % 251]) * size
     database.write_bytes(data)
     more: dict[str, list[object]] = {
-        "export": [tmp_path / "x.csv"], "report": ["--output", tmp_path / "out"],
+        "export": [tmp_path / "x.csv"],
+        "report": ["--output", tmp_path / "out"],
         "query": ["SELECT * FROM runs"],
-    }  # fmt: skip
+    }
     said = run(*words, *more.get(str(words[0]), []), "--db", database, code=2)
     assert "is damaged" in said and "move it away" in said and "\n" not in said
 

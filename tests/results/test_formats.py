@@ -14,9 +14,19 @@ from sweeps.cli.main import VERSION, make_app
 from tests.commands import SMALL, lockcross
 
 WITHOUT_ROWS = {  # commands that print no rows, or one run as text
-    "check", "crossover", "explore", "export", "figures", "measure", "new", "python", "report",
-    "serve", "show", "test",
-}  # fmt: skip
+    "check",
+    "crossover",
+    "explore",
+    "export",
+    "figures",
+    "measure",
+    "new",
+    "python",
+    "report",
+    "serve",
+    "show",
+    "test",
+}
 
 
 @pytest.mark.parametrize(
@@ -114,8 +124,20 @@ def test_a_shell_completes_names(line: str, there: set[str]) -> None:
 
 
 def test_every_option_and_argument_that_takes_a_name_completes_it() -> None:
-    named = {"machine", "lock", "locks", "workload", "plan", "isa", "isas", "flavour", "engine",
-             "study", "against", "fence"}  # fmt: skip
+    named = {
+        "machine",
+        "lock",
+        "locks",
+        "workload",
+        "plan",
+        "isa",
+        "isas",
+        "flavour",
+        "engine",
+        "study",
+        "against",
+        "fence",
+    }
     group = typer.main.get_command(make_app())
     assert isinstance(group, TyperGroup)
     commands = dict(group.commands)

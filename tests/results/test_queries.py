@@ -72,19 +72,25 @@ def test_winners_are_the_cheapest_of_all_locks_and_of_those_compared(database: P
     assert {
         (row["fences"], row["locks"]): row["winner"] for row in rows if row["machine"] == "known"
     } == {
-        ("full", "all"): "thin", ("full", "compared"): "reservation",
-        ("any", "all"): "asym_tasuki/rmw", ("any", "compared"): "asym_tasuki/rmw",
-    }  # fmt: skip
+        ("full", "all"): "thin",
+        ("full", "compared"): "reservation",
+        ("any", "all"): "asym_tasuki/rmw",
+        ("any", "compared"): "asym_tasuki/rmw",
+    }
 
 
 @pytest.mark.parametrize(
     "sql",
     [
-        "DELETE FROM runs", "DROP VIEW metrics", "INSERT INTO facts VALUES ('a', '{}')",
-        "UPDATE runs SET status = 'ok'", "CREATE TABLE mine (x)", "PRAGMA user_version = 7",
+        "DELETE FROM runs",
+        "DROP VIEW metrics",
+        "INSERT INTO facts VALUES ('a', '{}')",
+        "UPDATE runs SET status = 'ok'",
+        "CREATE TABLE mine (x)",
+        "PRAGMA user_version = 7",
         "DELETE FROM runs RETURNING id",
     ],
-)  # fmt: skip
+)
 def test_queries_cannot_write(database: Path, sql: str) -> None:
     before = table_counts(database)
     run("query", sql, "--db", database, code=2)

@@ -29,8 +29,11 @@ def driver(code: str, *arguments: object) -> "subprocess.Popen[str]":
     """Another process that has this tree's packages."""
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
-        cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def test_runs_come_back_by_identity(tmp_path: Path) -> None:
@@ -102,13 +105,27 @@ def test_what_is_stored_already_is_not_written_again(tmp_path: Path) -> None:
             for cas in (None, 5)
         ]
         crossing = CrossoverRecord(
-            machine="m", isa="x86_64", flavour="lock", engine="qemu", workload="w",
-            setting={"cas_latency": 1}, axis="fence_latency", unit="cycles", lock_a="a",
-            lock_b="b", low=0,
-            high=9, tolerance=1, verdict="crosses", below="a", value=3.5, bracket_low=3,
-            bracket_high=4, runs=tuple(CrossoverRun(run, 1, lock, 3, 2.0) for lock in "ab"),
+            machine="m",
+            isa="x86_64",
+            flavour="lock",
+            engine="qemu",
+            workload="w",
+            setting={"cas_latency": 1},
+            axis="fence_latency",
+            unit="cycles",
+            lock_a="a",
+            lock_b="b",
+            low=0,
+            high=9,
+            tolerance=1,
+            verdict="crosses",
+            below="a",
+            value=3.5,
+            bracket_low=3,
+            bracket_high=4,
+            runs=tuple(CrossoverRun(run, 1, lock, 3, 2.0) for lock in "ab"),
             seeds=(CrossoverSeed(1, 3.5, 3, 4), CrossoverSeed(2, None, None, None)),
-        )  # fmt: skip
+        )
 
         def write(value: float) -> int:
             """How many rows that changes."""

@@ -37,8 +37,11 @@ def test_a_program_is_built_once_and_anew_when_a_source_changes(tree: Path) -> N
 
 
 def test_the_same_sources_give_the_same_program_anywhere(tree: Path) -> None:
-    programs = [Program("sync", "thin", "full", flavour)
-                for isa in ISAS.values() for flavour in isa.flavours]  # fmt: skip
+    programs = [
+        Program("sync", "thin", "full", flavour)
+        for isa in ISAS.values()
+        for flavour in isa.flavours
+    ]
     here = Builder().build(programs)
     there = Builder(tree, tree / "bin").build(programs)
     assert [here[p].digest for p in programs] == [there[p].digest for p in programs]

@@ -333,9 +333,13 @@ def test_the_tree_is_unpacked_once_and_called(
     assert (folder / ENGINE_PLUGIN.relative_to(ROOT)).stat().st_size > 100_000
     cells = "from sweeps.run.cluster.node import worker; print(worker.__file__)"
     said = subprocess.run(
-        [sys.executable, "-P", "-c", cells], capture_output=True, text=True, check=True,
-        env={"PYTHONPATH": str(folder), "LOCKCROSS_WORK": str(folder)}, cwd=tmp_path,
-    )  # fmt: skip
+        [sys.executable, "-P", "-c", cells],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(folder), "LOCKCROSS_WORK": str(folder)},
+        cwd=tmp_path,
+    )
     assert said.stdout.startswith(str(folder))
 
 
@@ -345,13 +349,18 @@ def test_the_tree_is_unpacked_once_and_called(
 def test_a_module_that_is_tied_dies_with_who_started_it(tmp_path: Path) -> None:
     (tmp_path / "waits.py").write_text("import time; print(1, flush=True); time.sleep(60)")
     starter = subprocess.Popen(
-        [sys.executable, "-c",
-         "import os, subprocess, sys, time\n"
-         f"child = subprocess.Popen([sys.executable, {tied.__file__!r}, str(os.getpid()), "
-         "'waits'])\n"
-         "print(child.pid, flush=True)\ntime.sleep(60)"],
-        stdout=subprocess.PIPE, text=True, env=environment(PYTHONPATH=str(tmp_path)),
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            "import os, subprocess, sys, time\n"
+            f"child = subprocess.Popen([sys.executable, {tied.__file__!r}, str(os.getpid()), "
+            "'waits'])\n"
+            "print(child.pid, flush=True)\ntime.sleep(60)",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(PYTHONPATH=str(tmp_path)),
+    )
     assert starter.stdout is not None
     lines = {starter.stdout.readline().strip() for _ in range(2)}
     (child,) = lines - {"1"}
@@ -371,9 +380,11 @@ def test_the_watch_cancels_the_jobs_of_a_driver_that_died(
     program(tmp_path, "squeue", f"printf '{names}\\n'")
     program(tmp_path, "scancel", f'printf "$*" >{log}')
     watching = subprocess.Popen(
-        [sys.executable, watch.__file__, "lockcross-x", "slurm"], stdin=subprocess.PIPE, text=True,
+        [sys.executable, watch.__file__, "lockcross-x", "slurm"],
+        stdin=subprocess.PIPE,
+        text=True,
         env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
-    )  # fmt: skip
+    )
     watching.communicate(f"7\n{last}", timeout=20)
     assert (log.read_text() if log.exists() else "") == cancelled
 
@@ -468,8 +479,11 @@ def test_an_interrupted_sweep_leaves_no_process(tmp_path: Path) -> None:
     words = ["sweep", str(plan), "--db", str(tmp_path / "a.db"), "--cluster", str(cluster)]
     driver = subprocess.Popen(
         [sys.executable, "-P", "-m", "sweeps", *words],
-        stderr=subprocess.PIPE, text=True, env=environment(), start_new_session=True,
-    )  # fmt: skip
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        start_new_session=True,
+    )
     deadline = time.monotonic() + 90
     while not list(scratch.glob("*/runs/driver-*/*")) and time.monotonic() < deadline:
         assert driver.poll() is None

@@ -31,8 +31,13 @@ def test_what_is_kept_is_plain_and_small(tmp_path: Path) -> None:
     (place / "old").touch()
     kept.unpack(kept.entries(run), place)
     assert sorted(path.name for path in place.rglob("*")) == [
-        "inside", "long", "nowhere", "root", "sparse", "stdout",
-    ]  # fmt: skip
+        "inside",
+        "long",
+        "nowhere",
+        "root",
+        "sparse",
+        "stdout",
+    ]
     assert (place / "stdout").read_text() == "all of it"
     assert (place / "root").readlink() == Path("/")
     long = (place / "inside" / "long").read_bytes()

@@ -51,9 +51,13 @@ def test_a_job_that_grows_says_at_least_until_it_ends(
                 bar.advance(task)
     said = re.findall(r"(\d) of (.*\d) runs", capsys.readouterr().err)
     assert said == [
-        ("1", "at least 3"), ("2", "at least 3"), ("3", "at least 3"), ("4", "at least 5"),
-        ("5", "at least 5"), ("5", "5"),
-    ]  # fmt: skip
+        ("1", "at least 3"),
+        ("2", "at least 3"),
+        ("3", "at least 3"),
+        ("4", "at least 5"),
+        ("5", "at least 5"),
+        ("5", "5"),
+    ]
 
 
 def test_the_main_job_never_says_fewer_runs_than_before(tmp_path: Path) -> None:

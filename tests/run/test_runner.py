@@ -71,12 +71,18 @@ def test_an_identity_tells_what_can_change_the_answer(tmp_path: Path) -> None:
         changed = [
             replace(CELL, **change)  # type: ignore[arg-type]
             for change in (
-                {"cas_latency": 1}, {"fence_latency": 1}, {"cancel_latency": 1}, {"seed": 2},
+                {"cas_latency": 1},
+                {"fence_latency": 1},
+                {"cancel_latency": 1},
+                {"seed": 2},
                 {"threads": 2},
-                {"parameters": {"iterations": 51}}, {"lock": "thin"}, {"workload": "nosync"},
-                {"isa": "ppc64le", "flavour": "larx"}, {"machine": "p3"},
+                {"parameters": {"iterations": 51}},
+                {"lock": "thin"},
+                {"workload": "nosync"},
+                {"isa": "ppc64le", "flavour": "larx"},
+                {"machine": "p3"},
             )
-        ]  # fmt: skip
+        ]
         assert len({identity(cell) for cell in [CELL, *changed]}) == len(changed) + 1
         # The machine's own figures (20 cycles, less the L1 access of 4), set by hand: the same run.
         assert identity(replace(CELL, cas_latency=16)) == identity(CELL)
@@ -103,9 +109,17 @@ def test_a_cell_of_unknown_values_is_an_error(tmp_path: Path) -> None:
 
 
 GUEST = {
-    "workload": "sync", "lock": "cas_spin", "isa": "x86_64", "flavour": "lock", "fence": "full",
-    "threads": 1, "pairs": 50, "ok": True, "error": "", "ticks": 0,
-}  # fmt: skip
+    "workload": "sync",
+    "lock": "cas_spin",
+    "isa": "x86_64",
+    "flavour": "lock",
+    "fence": "full",
+    "threads": 1,
+    "pairs": 50,
+    "ok": True,
+    "error": "",
+    "ticks": 0,
+}
 NOT_AGREED = "workload output does not match the schema"
 SAY_GUEST = f"echo '{json.dumps(GUEST)}'"
 SAY_WRONG = f"echo '{json.dumps(GUEST | {'ok': False, 'error': 'counter is 3, not 4'})}'; exit 1"
@@ -152,9 +166,15 @@ def test_every_bad_end_of_an_engine_has_its_cause(
     program(tmp_path, "qemu-x86_64", script)
     db = tmp_path / "a.db"
     done = lockcross(
-        "run", *SMALL, "--time-limit", "0.5" if re.search("sleep|while", behaviour) else "30",
-        "--db", str(db), PATH=f"{tmp_path}:{os.environ['PATH']}", LOCKCROSS_QEMU="",
-    )  # fmt: skip
+        "run",
+        *SMALL,
+        "--time-limit",
+        "0.5" if re.search("sleep|while", behaviour) else "30",
+        "--db",
+        str(db),
+        PATH=f"{tmp_path}:{os.environ['PATH']}",
+        LOCKCROSS_QEMU="",
+    )
     assert done.returncode == 1
     assert f"failed: {cause}" in done.stderr
     ((status, stored),) = rows(db, "SELECT status, cause FROM runs")

@@ -56,14 +56,21 @@ def drawn(seed: int) -> list[Cell]:
             machine = chance.choice([name for name in machines if isa.name in isas_of(name)])
             cells.append(
                 Cell(
-                    machine=machine, isa=isa.name, flavour=flavour, lock=lock, workload="threads",
-                    threads=chance.randint(1, 5), seed=chance.randint(1, 99),
+                    machine=machine,
+                    isa=isa.name,
+                    flavour=flavour,
+                    lock=lock,
+                    workload="threads",
+                    threads=chance.randint(1, 5),
+                    seed=chance.randint(1, 99),
                     cas_latency=chance.choice([None, chance.randint(0, 200)]),
                     parameters={
-                        "iterations": chance.randint(1, 40), "critical": 3, "think": 9,
+                        "iterations": chance.randint(1, 40),
+                        "critical": 3,
+                        "think": 9,
                     },
                 )
-            )  # fmt: skip
+            )
     return cells
 
 

@@ -40,15 +40,21 @@ def run(a: Cost, b: Cost, low: int, high: int, tolerance: int, **kwargs: bool) -
 
 
 @given(
-    st.integers(1, 50), st.integers(1, 50), st.integers(1, 999), st.integers(1, 20),
-)  # fmt: skip
+    st.integers(1, 50),
+    st.integers(1, 50),
+    st.integers(1, 999),
+    st.integers(1, 20),
+)
 def test_straight_lines_cross_where_algebra_says(
     slope: int, other: int, crossing: int, tolerance: int
 ) -> None:
     found = run(
         lambda x: Fraction((slope + other) * (x - crossing)),
-        lambda x: Fraction(other * (x - crossing)), 0, 1000, tolerance,
-    )  # fmt: skip
+        lambda x: Fraction(other * (x - crossing)),
+        0,
+        1000,
+        tolerance,
+    )
     (only,) = found.crossings
     assert only.value == crossing
     assert only.low <= crossing <= only.high <= only.low + tolerance
@@ -108,9 +114,13 @@ def test_break_even_run_length_matches_the_closed_form(cancel: int, saved: int) 
     base = Fraction(100)
     exact = Fraction(cancel, saved)
     found = run(
-        lambda r: (r * (base - saved) + cancel + r * base) / (2 * r), lambda _: base,
-        1, 100_000, 1, geometric=True,
-    )  # fmt: skip
+        lambda r: (r * (base - saved) + cancel + r * base) / (2 * r),
+        lambda _: base,
+        1,
+        100_000,
+        1,
+        geometric=True,
+    )
     if exact <= 1:
         assert found.verdict == "a_always"
         return
@@ -197,8 +207,9 @@ def again(slope: int, exact: int, shift: Fraction, tolerance: int, jump: int = 0
     def costs(x: int) -> dict[str, Fraction]:
         return {"a": Fraction(slope * (x - exact) + 5000), "b": Fraction(5000)}
 
-    found = run(lambda x: costs(x)["a"], lambda x: costs(x)["b"] + Fraction(1, 3), 0, 1000,
-                tolerance)  # fmt: skip
+    found = run(
+        lambda x: costs(x)["a"], lambda x: costs(x)["b"] + Fraction(1, 3), 0, 1000, tolerance
+    )
     (first,) = found.crossings
 
     def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:

@@ -63,9 +63,11 @@ def fill(data: Gem5Data, reference: str = "native", spread: float = 0.0, **chang
         label = LockLabel(name)
         for engine, cost in ((reference, measured), ("qemu", predicted)):
             metrics = {
-                "cycles_per_pair": (cost, "cycles/pair"), "pairs": (100.0, "pairs"),
-                "cycles_per_pair_iqr": (spread, "cycles/pair"), "cas_won": (100.0 * cas, "count"),
-            }  # fmt: skip
+                "cycles_per_pair": (cost, "cycles/pair"),
+                "pairs": (100.0, "pairs"),
+                "cycles_per_pair_iqr": (spread, "cycles/pair"),
+                "cas_won": (100.0 * cas, "count"),
+            }
             replaced = label.variant and engine == "qemu"
             resolved = {"cancellation": "x stands in"} if replaced else {}
             given = {"variant": label.variant, "fence": label.fence, "resolved": resolved}
@@ -115,8 +117,9 @@ def test_what_is_left_out_is_said(data: Gem5Data) -> None:
     fill(data)
     found = cells_of(data)
     assert [(cells, reason.split()[0]) for reason, cells in found.left_out.items()] == [
-        (1, "store"), (1, "variants"),
-    ]  # fmt: skip
+        (1, "store"),
+        (1, "variants"),
+    ]
 
 
 def test_work_core_and_reference_have_rows_of_their_own(data: Gem5Data) -> None:
@@ -127,9 +130,10 @@ def test_work_core_and_reference_have_rows_of_their_own(data: Gem5Data) -> None:
     fill(data, "gem5/timing", threads=2, workload="sync", machine="plain", seed=2)
     rows = rows_of(data)
     assert {(one.reference, one.core, one.work) for one in rows.values()} == {
-        ("silicon", "out of order", ONE_THREAD), ("gem5", "in order", IN_TURN),
+        ("silicon", "out of order", ONE_THREAD),
+        ("gem5", "in order", IN_TURN),
         ("gem5", "out of order", CONTENDED),
-    }  # fmt: skip
+    }
     assert next(iter(rows))[0] == "silicon"
 
 
@@ -175,10 +179,19 @@ def row(*steps: tuple[int, int], **changes: object) -> Row:
         tuple(sum(one[i] for one in given[first:]) for first in range(len(LEADS))) for i in (0, 1)
     )
     values: dict[str, object] = {
-        "reference": "silicon", "machine": "Some core", "core": "out of order", "work": IN_TURN,
-        "kind": ANY, "cells": 20, "median_error": 0.1, "low": 0.8, "high": 1.1, "pairs": pairs,
-        "right": right, "locks": (LockLabel("thin"),),
-    }  # fmt: skip
+        "reference": "silicon",
+        "machine": "Some core",
+        "core": "out of order",
+        "work": IN_TURN,
+        "kind": ANY,
+        "cells": 20,
+        "median_error": 0.1,
+        "low": 0.8,
+        "high": 1.1,
+        "pairs": pairs,
+        "right": right,
+        "locks": (LockLabel("thin"),),
+    }
     return Row(**values | changes)  # type: ignore[arg-type]
 
 
@@ -218,22 +231,37 @@ SILICON = "against silicon: Some core"
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([row(ENOUGH), row(ENOUGH, kind=ATOMIC)],
-         f"{SILICON}, 20 cells with threads that take turns, of locks that take an atomic"),
-        ([row(ENOUGH), row((29, 29), kind=ATOMIC)],  # too few pairs
-         f"{SILICON}, 20 cells with threads that take turns"),
-        ([row(ENOUGH), row(ENOUGH, kind=ATOMIC, cells=19)],
-         f"{SILICON}, 20 cells with threads that take turns"),
-        ([row(ENOUGH), row(ENOUGH, kind=ATOMIC, reference="sim", machine="A"),
-          row(ENOUGH, kind=ATOMIC, reference="sim", machine="B", median_error=0.2)],
-         "against B, 20 cells with threads that take turns, of locks that take an atomic"),
-        ([row(ENOUGH, core="in order", kind=ATOMIC, cells=300), row(ENOUGH)],
-         f"{SILICON}, 20 cells with threads that take turns"),
-        ([row(ENOUGH, core="in order"), row(ENOUGH, work=CONTENDED)],
-         f"{SILICON}, 20 cells with threads that take turns, on cores in order: too little was "
-         "compared out of order"),
+        (
+            [row(ENOUGH), row(ENOUGH, kind=ATOMIC)],
+            f"{SILICON}, 20 cells with threads that take turns, of locks that take an atomic",
+        ),
+        (
+            [row(ENOUGH), row((29, 29), kind=ATOMIC)],  # too few pairs
+            f"{SILICON}, 20 cells with threads that take turns",
+        ),
+        (
+            [row(ENOUGH), row(ENOUGH, kind=ATOMIC, cells=19)],
+            f"{SILICON}, 20 cells with threads that take turns",
+        ),
+        (
+            [
+                row(ENOUGH),
+                row(ENOUGH, kind=ATOMIC, reference="sim", machine="A"),
+                row(ENOUGH, kind=ATOMIC, reference="sim", machine="B", median_error=0.2),
+            ],
+            "against B, 20 cells with threads that take turns, of locks that take an atomic",
+        ),
+        (
+            [row(ENOUGH, core="in order", kind=ATOMIC, cells=300), row(ENOUGH)],
+            f"{SILICON}, 20 cells with threads that take turns",
+        ),
+        (
+            [row(ENOUGH, core="in order"), row(ENOUGH, work=CONTENDED)],
+            f"{SILICON}, 20 cells with threads that take turns, on cores in order: too little was "
+            "compared out of order",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_nearest_row_with_enough_cells_answers(rows: list[Row], words: str) -> None:
     assert error_of(True, IN_TURN, [ATOMIC], rows).words == words
 

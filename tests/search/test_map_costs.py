@@ -34,9 +34,11 @@ def plane(cell: Cell) -> float:
     """Costs that are bilinear in both latencies."""
     cas, fence = cell.cas_latency or 0, cell.fence_latency or 0
     return {
-        "thin": 30.0 + cas, "tasuki": 40.0 + cas + fence, "asym_tasuki": 50.0 + 2 * fence,
+        "thin": 30.0 + cas,
+        "tasuki": 40.0 + cas + fence,
+        "asym_tasuki": 50.0 + 2 * fence,
         "reservation": 90 + fence / 4 + cas * fence / 1000,
-    }[cell.lock]  # fmt: skip
+    }[cell.lock]
 
 
 def test_what_is_bilinear_is_exact_everywhere() -> None:
@@ -107,9 +109,15 @@ def test_the_model_names_the_winners_that_every_point_of_the_main_job_has(name: 
             assert cost == pytest.approx(exact[label], rel=TIE / 2)
         for kinds in (True, False):
             contests = [
-                winner({one: cost for one, cost in known.items()
-                        if one.lock in PLAN.locks and (kinds or one.fence == FULL)}, TIE)
+                winner(
+                    {
+                        one: cost
+                        for one, cost in known.items()
+                        if one.lock in PLAN.locks and (kinds or one.fence == FULL)
+                    },
+                    TIE,
+                )
                 for known in (costs, exact)
-            ]  # fmt: skip
+            ]
             assert contests[0].lock == contests[1].lock
             assert contests[0].tied == contests[1].tied

@@ -15,13 +15,22 @@ SEEDS = (2, 3, 4)
 def line(flavour: str, axis: str = "cas_latency", threads: int = 2) -> AxisLine:
     """Values are those of a CAS, whatever the axis is called."""
     base = Cell(
-        machine="generic", isa="x86_64", flavour=flavour, lock="null", workload="lock_sequence",
-        parameters={}, threads=threads,
-    )  # fmt: skip
+        machine="generic",
+        isa="x86_64",
+        flavour=flavour,
+        lock="null",
+        workload="lock_sequence",
+        parameters={},
+        threads=threads,
+    )
     return AxisLine(
-        f"axis/{axis}", base, axis, (0, 50, 100, 200), 4,
+        f"axis/{axis}",
+        base,
+        axis,
+        (0, 50, 100, 200),
+        4,
         move=lambda cell, _, x: replace(cell, cas_latency=x),
-    )  # fmt: skip
+    )
 
 
 def searched(

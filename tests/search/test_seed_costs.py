@@ -12,10 +12,17 @@ LATENCIES = [(cas, fence) for cas in (0, 20, 50, 150) for fence in (0, 30, 100)]
 
 def cell(cas: int, fence: int, seed: int, lock: str = "tasuki", length: int = 20) -> Cell:
     return Cell(
-        machine="generic", isa="x86_64", flavour="lock", lock=lock, workload="lock_sequence",
-        parameters={"run_length": length}, threads=2, cas_latency=cas, fence_latency=fence,
+        machine="generic",
+        isa="x86_64",
+        flavour="lock",
+        lock=lock,
+        workload="lock_sequence",
+        parameters={"run_length": length},
+        threads=2,
+        cas_latency=cas,
+        fence_latency=fence,
         seed=seed,
-    )  # fmt: skip
+    )
 
 
 def costs(shift: Shift) -> tuple[SeedCosts, list[Cell]]:

@@ -118,11 +118,18 @@ def all_ready(tree: Path) -> Path:
     for name in ("g++", "make", *(f"{isa}-linux-gnu-gcc" for isa in GCC)):
         program(tree / "bin", name, "")
     for place in (
-        "qemu-timing/Makefile", "qemu-timing/src/base/a.cc", "sweeps/run/start.c",
-        "build/engine.stamp", "build/start.stamp", "build/start", ".venv/stamp", ".venv/contents",
-        "build/qemu-timing/liblockcross-timing.so", ".venv/bin/python",
+        "qemu-timing/Makefile",
+        "qemu-timing/src/base/a.cc",
+        "sweeps/run/start.c",
+        "build/engine.stamp",
+        "build/start.stamp",
+        "build/start",
+        ".venv/stamp",
+        ".venv/contents",
+        "build/qemu-timing/liblockcross-timing.so",
+        ".venv/bin/python",
         ".venv/lib/python3.11/site-packages/typer/core.py",
-    ):  # fmt: skip
+    ):
         (tree / place).parent.mkdir(parents=True, exist_ok=True)
         (tree / place).write_text("as it was")
     return qemu(tree / "bin")
@@ -297,15 +304,17 @@ def test_a_build_is_kept_by_its_version_and_shows_its_progress(tree: Path) -> No
         (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
     qemu(tree / "played")
     program(
-        tree / "bin", "apt-get",
+        tree / "bin",
+        "apt-get",
         f'case "$*" in *print-uris*) {NAMES};; *source*qemu) mkdir qemu-10; '
         'printf "Version: 1:10.0\\n" >qemu_10.dsc; '
         'printf "#!/bin/sh\\n" >qemu-10/configure; chmod +x qemu-10/configure;; esac',
-    )  # fmt: skip
+    )
     program(
-        tree / "bin", "ninja",
+        tree / "bin",
+        "ninja",
         f'for n in 1 2 3 4; do echo "[$n/4] CC"; done; cp "{tree}/played/"* .',
-    )  # fmt: skip
+    )
     script = 'mkdir -p "$work/build"; exec 9>"$work/build/setup.lock"; build_qemu; echo "$qemu"'
     done = shell(tree, script)
     assert done.returncode == 0, done.stderr
@@ -342,9 +351,7 @@ def test_a_tree_that_cannot_be_written_builds_in_a_folder_of_the_users(tree: Pat
 
 def test_a_home_that_cannot_be_written_is_no_hindrance(tree: Path) -> None:
     (tree / "tmp").mkdir()
-    done = shell(
-        tree, READ_ONLY + 'echo "$work"', HOME="/dev/null", TMPDIR=str(tree / "tmp")
-    )  # fmt: skip
+    done = shell(tree, READ_ONLY + 'echo "$work"', HOME="/dev/null", TMPDIR=str(tree / "tmp"))
     assert done.stdout.startswith(str(tree / "tmp" / "lockcross-")), done.stderr
     done = shell(tree, 'echo "$work"; qemu_cache', HOME="/dev/null")
     assert done.stdout.splitlines() == [str(tree), str(tree / "build" / "qemu")]

@@ -67,9 +67,12 @@ def test_the_first_word_comes_before_anything_is_loaded(tree: Path) -> None:
     give(tree, f'cat "{said}" >"{tree}/seen"')
     with said.open("w") as file:
         subprocess.run(
-            [tree / "lockcross", "--version"], stderr=file, check=True, stdin=subprocess.DEVNULL,
+            [tree / "lockcross", "--version"],
+            stderr=file,
+            check=True,
+            stdin=subprocess.DEVNULL,
             env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")},
-        )  # fmt: skip
+        )
     seen = (tree / "seen").read_text()
     assert re.search(r"requirements-cli.txt .*\(\d+ MB, about \d+ s\)", seen)
     assert re.search(r"Python packages of the command line: ready after \d+ s", said.read_text())
@@ -144,9 +147,12 @@ def test_an_interrupt_ends_both(tree: Path, number: int) -> None:
     (tree / "bin" / "mv").symlink_to("/bin/mv")
     begin = 'set -euo pipefail; root="$1"; . "$root/sweeps/setup/set_up.sh"; choose_work; '
     process = subprocess.Popen(
-        ["bash", "-c", begin + BOTH, "bash", str(tree)], stderr=subprocess.PIPE, text=True,
-        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")}, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        ["bash", "-c", begin + BOTH, "bash", str(tree)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")},
+        stdin=subprocess.DEVNULL,
+    )
     until(lambda: all(pid.exists() for pid in pids))
     process.send_signal(number)
     said = process.communicate(timeout=30)[1]
@@ -159,17 +165,19 @@ def test_an_interrupt_ends_both(tree: Path, number: int) -> None:
 def test_packages_that_dpkg_was_at_are_no_interrupts_prey(tree: Path) -> None:
     """Of what is being unpacked the end is awaited; nothing is begun after it."""
     give(
-        tree, "exec sleep 300",
+        tree,
+        "exec sleep 300",
         f'case "$*" in *download-only*) ;; '
         f'*) touch "{tree}/at it"; sleep 1; touch "{tree}/installed";; esac',
-    )  # fmt: skip
+    )
     script = JOBS + 'engine_ready() { false; }; make_engine() { touch "$root/engine"; }; '
     begin = 'set -euo pipefail; root="$1"; . "$root/sweeps/setup/set_up.sh"; choose_work; '
     process = subprocess.Popen(
         ["bash", "-c", begin + script + "together get_programs get_packages", "bash", str(tree)],
-        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")}, stdin=subprocess.DEVNULL,
+        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")},
+        stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-    )  # fmt: skip
+    )
     until((tree / "at it").exists)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
@@ -205,10 +213,20 @@ def test_pip_is_told_in_a_sentence(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     for editable in ([], ["-e"]):
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--no-index", "--no-build-isolation",
-             *editable, str(tmp_path)],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "--no-index",
+                "--no-build-isolation",
+                *editable,
+                str(tmp_path),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         said = done.stdout + done.stderr
         assert done.returncode == 1 and "run ./lockcross in this folder" in said
         assert "Traceback" not in said

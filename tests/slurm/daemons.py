@@ -115,8 +115,13 @@ class Slurm:
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)
-        files = {"key-file": key.name, "socket": "munge.socket", "pid-file": "munged.pid",
-                 "log-file": "munged.log", "seed-file": "munged.seed"}  # fmt: skip
+        files = {
+            "key-file": key.name,
+            "socket": "munge.socket",
+            "pid-file": "munged.pid",
+            "log-file": "munged.log",
+            "seed-file": "munged.seed",
+        }
         options = [f"--{option}={self.folder / name}" for option, name in files.items()]
         self._start("munged", "--foreground", "--force", *options)
         self._until((self.folder / "munge.socket").exists, "munged has no socket")

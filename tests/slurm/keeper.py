@@ -27,8 +27,10 @@ class Keeper:
     def __init__(self, folder: Path | None = None) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", __file__, *([str(folder)] if folder else [])],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
         self.pid = self._process.pid
         self._read = b""
         self._codes: dict[int, int] = {}
@@ -103,9 +105,14 @@ def _start(order: Mapping[str, object]) -> int:
 
     with open(str(order["log"]), "ab") as log:  # noqa: PTH123
         process = subprocess.Popen(
-            order["argv"], env=order["env"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True, preexec_fn=in_child,  # noqa: PLW1509
-        )  # type: ignore[call-overload]  # fmt: skip
+            order["argv"],
+            env=order["env"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=in_child,  # noqa: PLW1509
+        )  # type: ignore[call-overload]
     process.returncode = 0  # it is reaped with the adopted ones, not by its Popen
     return int(process.pid)
 

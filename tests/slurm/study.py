@@ -53,9 +53,17 @@ class Study:
     """`cells` cells for a cluster of jobs of `nodes` nodes, `blocks` of them at most."""
 
     def __init__(
-        self, slurm: Slurm, folder: Path, cells: int = 240, blocks: int = 4, workers: int = 2,
-        nodes: int = 1, pace_s: float = PACE_S, db: Path | None = None, **variables: str,
-    ) -> None:  # fmt: skip
+        self,
+        slurm: Slurm,
+        folder: Path,
+        cells: int = 240,
+        blocks: int = 4,
+        workers: int = 2,
+        nodes: int = 1,
+        pace_s: float = PACE_S,
+        db: Path | None = None,
+        **variables: str,
+    ) -> None:
         self.slurm = slurm
         self.folder = folder
         self.cells = cells
@@ -70,9 +78,13 @@ class Study:
         self._plan = folder / "plan.toml"
         self._cluster = folder / "cluster.toml"
         self._values = {
-            "nodes": nodes, "workers": workers, "blocks": blocks, "partition": "debug",
-            "wall_time": "00:30:00", "scratch": f"{folder}/scratch/$SLURMD_NODENAME",
-        }  # fmt: skip
+            "nodes": nodes,
+            "workers": workers,
+            "blocks": blocks,
+            "partition": "debug",
+            "wall_time": "00:30:00",
+            "scratch": f"{folder}/scratch/$SLURMD_NODENAME",
+        }
         self.configure()
         self.keeper = Keeper()
         self.driver = 0
@@ -147,9 +159,12 @@ class Study:
 
     def nodes(self) -> set[str]:
         """Those that have run cells which are stored."""
-        return {host for (host,) in self.rows(
-            "SELECT DISTINCT host FROM runs JOIN places ON places.id = place_id WHERE job != ''"
-        )}  # fmt: skip
+        return {
+            host
+            for (host,) in self.rows(
+                "SELECT DISTINCT host FROM runs JOIN places ON places.id = place_id WHERE job != ''"
+            )
+        }
 
     def starts(self) -> int:
         """How many cells were begun, each as often as it was."""
@@ -163,10 +178,12 @@ class Study:
     def managers(self) -> list[int]:
         """The processes that keep a node's workers, one a job."""
         return [
-            pid for pid, said in self.slurm.processes().items()
+            pid
+            for pid, said in self.slurm.processes().items()
             if "process_worker_pool" in said
-            and "python" in said.split()[0] and "guard.py" not in said
-        ]  # fmt: skip
+            and "python" in said.split()[0]
+            and "guard.py" not in said
+        ]
 
     def queues(self) -> list[int]:
         """The processes by which managers and workers share state: each manager's first child."""
@@ -203,8 +220,10 @@ class Study:
         )
         assert rows == cells == self.cells and attempts == 1, (rows, cells, attempts, self.said())
         assert states == {"ok": self.cells - failed} | ({"failed": failed} if failed else {}), (
-            states, self.rows("SELECT DISTINCT cause FROM runs"), self.said(),
-        )  # fmt: skip
+            states,
+            self.rows("SELECT DISTINCT cause FROM runs"),
+            self.said(),
+        )
         assert not self.rows("SELECT 1 FROM runs WHERE status = 'failed' AND cause = ''")
         assert "Traceback" not in self.said(), self.said()
         assert self.twice() <= twice_at_most, self.twice()

@@ -83,9 +83,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "small"
     place.mkdir()
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=32m", "lockcross", place], capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+        ["mount", "-t", "tmpfs", "-o", "size=32m", "lockcross", place],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if made.returncode:
         pytest.skip(f"no file system can be mounted here: {made.stderr.strip()}")
     yield place

@@ -100,8 +100,11 @@ def test_output_that_nobody_reads_is_no_mistake(closed: str, code: int) -> None:
     command = f'"$0" -P -m sweeps query --list {closed}'
     done = subprocess.run(
         ["/bin/sh", "-c", command, sys.executable],
-        env=environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.count("\n") == code and "Traceback" not in done.stderr
 

@@ -26,8 +26,12 @@ def imported(*words: str, code: int = 0) -> set[str]:
     """Every module that a command imports, by its whole name."""
     done = subprocess.run(
         [sys.executable, "-P", "-X", "importtime", "-m", "sweeps", *words],
-        env=environment(), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.returncode == code, done.stderr
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
 
@@ -54,8 +58,11 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     folders = {name for name in found if name.startswith("sweeps.questions.")}
     assert all(name.count(".") == 2 for name in folders)
     assert found - folders == {
-        "sweeps.cli", "sweeps.cli.main", "results.errors", "results.paths",
-    }  # fmt: skip
+        "sweeps.cli",
+        "sweeps.cli.main",
+        "results.errors",
+        "results.paths",
+    }
 
 
 def test_what_has_nothing_to_draw_imports_no_matplotlib(database: Path, tmp_path: Path) -> None:

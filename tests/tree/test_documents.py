@@ -14,9 +14,16 @@ from sweeps.cli.main import make_app
 from sweeps.support.paths import ROOT
 
 _FOLDERS = (
-    "docs", "gem5-configs", "lockimpl", "proofs", "qemu-timing", "results", "sweeps", "tests",
+    "docs",
+    "gem5-configs",
+    "lockimpl",
+    "proofs",
+    "qemu-timing",
+    "results",
+    "sweeps",
+    "tests",
     "workloads",
-)  # fmt: skip
+)
 _OWN = tuple(f"{folder}/" for folder in _FOLDERS)
 _TEXTS = (".c", ".cc", ".def", ".h", ".html", ".md", ".py", ".S", ".sh", ".sql", ".toml")
 _MADE = ("build/", ".venv/", "results/output/")  # by a command, so not there in a fresh clone

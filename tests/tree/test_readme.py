@@ -66,9 +66,13 @@ def elsewhere(words: list[str]) -> str:
 def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-P", "-m", "sweeps", *words],
-        cwd=folder, env=environment(LOCKCROSS_WORK=str(folder / "work")),
-        capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment(LOCKCROSS_WORK=str(folder / "work")),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
 
 
 @pytest.fixture

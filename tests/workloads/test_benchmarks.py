@@ -85,8 +85,12 @@ def test_primitive_is_in_the_state_asked_for(
     lock: str, state: str, level: str, atomics: list[int], tmp_path: Path
 ) -> None:
     arguments: Options = {
-        "threads": 2, "objects": 4, "iterations": 10, "state": state, "level": level,
-    }  # fmt: skip
+        "threads": 2,
+        "objects": 4,
+        "iterations": 10,
+        "state": state,
+        "level": level,
+    }
     document = run(Program("primitive", lock, "full", "lock"), arguments, {}, tmp_path)
     pair, acquisition, release = atomics
     assert atomics_by_phase(document) == [40 * pair, 4 * acquisition, 4 * release]
@@ -128,10 +132,13 @@ def test_thrashing_inflates_in_every_iteration(lock: str, tmp_path: Path) -> Non
     the thin lock's first contender spins, and finds it inflated from then on."""
     arguments: Options = {"threads": 2, "iterations": 12, "hold": 2000}  # longer than a stop
     parks = {
-        name: total(run(Program("thrashing", name, "full", "lock"), arguments, {}, tmp_path),
-                    "charges", "park")
+        name: total(
+            run(Program("thrashing", name, "full", "lock"), arguments, {}, tmp_path),
+            "charges",
+            "park",
+        )
         for name in (lock, "thin")
-    }  # fmt: skip
+    }
     assert parks == {lock: 12, "thin": 11}
 
 
@@ -171,9 +178,14 @@ def test_lock_mix_has_the_hits_asked_for(
     threads: int, lock: str, won: int, stops: int, tmp_path: Path
 ) -> None:
     arguments: Options = {
-        "threads": threads, "objects": 10, "acquisitions": 1000, "owner_share": 600000,
-        "return_share": 100000, "recursive": 200000, "shared_objects": 4,
-    }  # fmt: skip
+        "threads": threads,
+        "objects": 10,
+        "acquisitions": 1000,
+        "owner_share": 600000,
+        "return_share": 100000,
+        "recursive": 200000,
+        "shared_objects": 4,
+    }
     document = run(Program("lock_mix", lock, "full", "lock"), arguments, {}, tmp_path)
     assert (total(document, "cas", "won"), total(document, "cas", "lost")) == (won, 0)
     assert total(document, "charges", "stop") == stops
@@ -193,9 +205,12 @@ def test_lock_trace_replays_its_sequences(tmp_path: Path) -> None:
 )
 def test_a_faulty_sequence_is_refused(sequence: str) -> None:
     outcome = run_natively(
-        build_kernel("lock_trace", "thin", "lock", "full"), "lock",
-        sequence=sequence, objects=1, threads=2,
-    )  # fmt: skip
+        build_kernel("lock_trace", "thin", "lock", "full"),
+        "lock",
+        sequence=sequence,
+        objects=1,
+        threads=2,
+    )
     assert outcome.code == 2
     assert "sequence" in outcome.stderr
     key = WORKLOADS["lock_trace"].keys["sequence"]
@@ -204,8 +219,17 @@ def test_a_faulty_sequence_is_refused(sequence: str) -> None:
     )
 
 
-MIX = {"objects": 10, "acquisitions": 1000, "owner_share": 600000, "return_share": 0,
-       "recursive": 0, "shared_objects": 4, "owners": 0, "critical": 0, "think": 0}  # fmt: skip
+MIX = {
+    "objects": 10,
+    "acquisitions": 1000,
+    "owner_share": 600000,
+    "return_share": 0,
+    "recursive": 0,
+    "shared_objects": 4,
+    "owners": 0,
+    "critical": 0,
+    "think": 0,
+}
 
 
 @pytest.mark.parametrize(

@@ -57,15 +57,21 @@ NUMBER = "NUMBER(a, REQUIRED, 3, 1, TEN)"
 
 def test_a_block_is_read() -> None:
     text = "#define TEN 10 /* a comment */\n" + block(
-        HEAD, NUMBER, "CHOICE(b, OPTIONAL, x,\n       WORD(x) WORD(y))",
-        'SEQUENCES(c, REQUIRED, "0x1,1x2", 5, 6)', "LET(d, KEY(a) / 2 + 1)",
-        'RULE(d < THREADS || KEY(b) == WORD_y, "d, (so) && b")', 'METRIC(e, "cycles", UINT64_MAX)',
-    )  # fmt: skip
+        HEAD,
+        NUMBER,
+        "CHOICE(b, OPTIONAL, x,\n       WORD(x) WORD(y))",
+        'SEQUENCES(c, REQUIRED, "0x1,1x2", 5, 6)',
+        "LET(d, KEY(a) / 2 + 1)",
+        'RULE(d < THREADS || KEY(b) == WORD_y, "d, (so) && b")',
+        'METRIC(e, "cycles", UINT64_MAX)',
+    )
     one = parse_workloads(text)["one"]
     assert (one.min_threads, one.max_threads, one.locks) == (2, 4, ("null", "thin"))
     assert one.keys == {
-        "a": Number(3, 1, 10), "b": Choice("x", ("x", "y")), "c": Sequences("0x1,1x2", 5, 6),
-    }  # fmt: skip
+        "a": Number(3, 1, 10),
+        "b": Choice("x", ("x", "y")),
+        "c": Sequences("0x1,1x2", 5, 6),
+    }
     assert one.metrics == {"e": "cycles"}
     assert isinstance(one.rules[1], workloads.Rule)
     assert (one.rules[1].message, one.rules[1].keys) == ("d, (so) && b", ("a", "b"))
@@ -80,14 +86,14 @@ def test_a_block_is_read() -> None:
         (["NUMBER(a, REQUIRED, 3, 1, MOST)"], "'MOST' is unknown"),
         ([NUMBER.replace("TEN", "9"), NUMBER.replace("TEN", "9")], "stands twice"),
         (["CHOICE(b, REQUIRED, z, WORD(x) WORD(y))"], "default: allowed are x, y"),
-        (["RULE(KEY(a) > 1, \"no\")"], "KEY(a) is unknown here"),
-        (["RULE(1 +, \"no\")"], "not a row: RULE(1 +"),
+        (['RULE(KEY(a) > 1, "no")'], "KEY(a) is unknown here"),
+        (['RULE(1 +, "no")'], "not a row: RULE(1 +"),
         (["RULE(1, no)"], "in quotes"),
         (["LIMIT(a, 1)"], "no row of a workload"),
         (["LIMIT(a"], "not a row: LIMIT"),
         (['WORKLOAD(two, 1, 2, "", ANY_CORES)'], "stands in the block WORKLOAD_one"),
     ],
-)  # fmt: skip
+)
 def test_a_faulty_row_is_named(rows: list[str], words: str) -> None:
     with pytest.raises(LockcrossError, match=re.escape(words)):
         parse_workloads(block(*rows))
@@ -145,9 +151,12 @@ def test_plans_and_commands_fill_in_the_same_defaults() -> None:
         (cell,) = sweep.cells()
         assert cell.parameters == with_defaults(name, parameters_of_run([])) == full
     sweep = Sweep(
-        machine="generic", isa="x86_64", lock="thin", workload=["threads", "sync"],
+        machine="generic",
+        isa="x86_64",
+        lock="thin",
+        workload=["threads", "sync"],
         parameters={"iterations": [5, 6]},
-    )  # fmt: skip
+    )
     assert [cell.parameters for cell in sweep.cells()] == [
         {"iterations": 5, "critical": 20, "think": 100},
         {"iterations": 6, "critical": 20, "think": 100},
@@ -159,8 +168,16 @@ def test_plans_and_commands_fill_in_the_same_defaults() -> None:
 def test_a_program_takes_the_scheduler_s_defaults(tmp_path: Path) -> None:
     """Two threads with more work than a slice, of which one is of higher priority."""
     program = Program("priority_mix", "thin", "full", "lock", scheduled=True)
-    small = {"high": 1, "sections": 3, "high_iterations": 4000, "low_iterations": 9000,
-             "writes": 500000, "pause": 100, "threads": 3, "cores": 1}  # fmt: skip
+    small = {
+        "high": 1,
+        "sections": 3,
+        "high_iterations": 4000,
+        "low_iterations": 9000,
+        "writes": 500000,
+        "pause": 100,
+        "threads": 3,
+        "cores": 1,
+    }
     keys = WORKLOADS["priority_mix"].keys
     told = {key: keys[key].default for key in ("slice", "run_queue")}
     lines = [
@@ -236,7 +253,7 @@ def small(workload: str) -> dict[str, Any]:
     return {
         name: min(key.default, 20) if isinstance(key, Number) else key.default
         for name, key in WORKLOADS[workload].keys.items()
-    } | odd.get(workload, {})  # fmt: skip
+    } | odd.get(workload, {})
 
 
 def some_values(key: Key) -> st.SearchStrategy[int | float | str]:
@@ -318,18 +335,27 @@ def test_programs_and_driver_agree_on_long_sequences(sequence: str, good: bool) 
 def test_a_workload_ends_where_threads_share_a_core(workload: str) -> None:
     threads = min(2, WORKLOADS[workload].max_threads)
     outcome = run(
-        binary(workload, any_lock(workload), True), "lock", threads=threads, cores=1,
+        binary(workload, any_lock(workload), True),
+        "lock",
+        threads=threads,
+        cores=1,
         **in_program(workload, small(workload)),
-    )  # fmt: skip
+    )
     assert (outcome.code, outcome.result.get("error")) == (0, ""), outcome
 
 
 def test_a_workload_whose_threads_spin_for_each_other_gets_a_core_each() -> None:
     def cell(cores: int | None) -> Cell:
         return Cell(
-            machine="generic", isa="x86_64", flavour="lock", lock="null", workload="transfer",
-            threads=2, cores=cores, parameters=with_defaults("transfer", {}),
-        )  # fmt: skip
+            machine="generic",
+            isa="x86_64",
+            flavour="lock",
+            lock="null",
+            workload="transfer",
+            threads=2,
+            cores=cores,
+            parameters=with_defaults("transfer", {}),
+        )
 
     assert cell_unsupported_reason(cell(None)) == ""
     assert "a core for each thread" in cell_unsupported_reason(cell(1))
@@ -347,6 +373,9 @@ def test_a_header_compiles_by_itself(header: Path, tmp_path: Path) -> None:
     flags = [word for word in command if word.startswith(("-m", "-f", "-D", "-I", "-std"))]
     done = subprocess.run(
         [find_compiler("lock"), *flags, "-fsyntax-only", str(source)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
