@@ -16,7 +16,7 @@ namespace prove {
 enum class Model : uint8_t { kSc, kTso, kTsoWait, kWeak, kWeakSi };
 
 struct Bounds {
-    unsigned buffer = 8; // stores in a store buffer
+    unsigned buffer = 20; // stores in a store buffer; no proof of a lock fills it
 };
 
 struct Choice {
