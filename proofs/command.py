@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
@@ -60,17 +61,19 @@ def prove_locks(
             progress.advance(task)
 
 
+def _verdict(one: Outcome) -> str:
+    """A verdict, and of a proof that met a bound that it does."""
+    bounded = one.proof.verdict == Verdict.PROVED and one.found.bound
+    return f"{one.proof.verdict} up to the bound" if bounded else one.proof.verdict.value
+
+
 def by_client(outcomes: Sequence[Outcome]) -> Answer:
     """A row for each proof."""
     answer = Answer("lock client model verdict bound states seconds reason".split(), [])
-    for outcome in outcomes:
-        proof, refused = outcome.proof, outcome.proof.verdict == Verdict.REFUSED
-        what = (proof.label, proof.client, proof.model, proof.verdict.value, proof.bound)
-        ran = (
-            ("", "")
-            if refused
-            else (outcome.found.states or outcome.found.executions, proof.seconds)
-        )
+    for one in outcomes:
+        proof, refused = one.proof, one.proof.verdict == Verdict.REFUSED
+        what = (proof.label, proof.client, proof.model, _verdict(one), proof.bound)
+        ran = ("", "") if refused else (one.found.states or one.found.executions, proof.seconds)
         answer.rows.append((*what, *ran, proof.reason))
     return answer
 
@@ -86,12 +89,13 @@ def by_lock(outcomes: Sequence[Outcome]) -> Answer:
     for outcome in outcomes:
         places.setdefault((outcome.proof.label, outcome.proof.model), []).append(outcome)
     for place, of_place in sorted(places.items()):
-        proofs = [outcome.proof for outcome in of_place]
-        verdict = min((proof.verdict for proof in proofs), key=_ORDER.index)
-        same = [proof for proof in proofs if proof.verdict == verdict]
+        proofs = [one.proof for one in of_place]
+        verdict = min((one.verdict for one in proofs), key=_ORDER.index)
+        same = [one for one in proofs if one.verdict == verdict]
+        words = {_verdict(one) for one in of_place if one.proof.verdict == verdict}
         answer.rows.append((
             *place,
-            verdict.value,
+            max(words, key=len),
             f"{len(same)} of {len(proofs)}",
             "; ".join(sorted({proof.bound for proof in proofs if proof.bound})),
             sum(outcome.found.states or outcome.found.executions for outcome in of_place),
@@ -101,6 +105,11 @@ def by_lock(outcomes: Sequence[Outcome]) -> Answer:
     return answer
 
 
+def _place(words: str) -> tuple[int, str]:
+    """Where a verdict stands in the line of how many there are."""
+    return list(Verdict).index(Verdict(words.split(maxsplit=1)[0])), words
+
+
 def _explain(outcomes: Sequence[Outcome]) -> None:
     """What the models are; of what failed, for each lock and model the shortest interleaving; how
     many there are of each verdict."""
@@ -108,19 +117,15 @@ def _explain(outcomes: Sequence[Outcome]) -> None:
     own = memory_models().own
     print_parts(Form.TABLE, *(f"{name}: {own[name].says}" for name in names if name in own))
     shortest: dict[tuple[str, str], tuple[int, Outcome]] = {}
-    for outcome in outcomes:
-        place, steps = (
-            (outcome.proof.label, outcome.proof.model),
-            len(outcome.found.steps) or sys.maxsize,
-        )
-        if not outcome.ok and (place not in shortest or steps < shortest[place][0]):
-            shortest[place] = steps, outcome
-    for _, outcome in shortest.values():
-        said = interleaving(outcome.found.steps) if outcome.found.steps else outcome.found.text
-        print_parts(Form.TABLE, f"\n{outcome.job.words}: {outcome.proof.reason}", said, fold=False)
-    ends = [outcome.proof.verdict for outcome in outcomes]
-    counts = [f"{ends.count(verdict)} {verdict}" for verdict in Verdict if verdict in ends]
-    print(", ".join(counts), file=sys.stderr)
+    for one in outcomes:
+        place, steps = (one.proof.label, one.proof.model), len(one.found.steps) or sys.maxsize
+        if not one.ok and (place not in shortest or steps < shortest[place][0]):
+            shortest[place] = steps, one
+    for _, one in shortest.values():
+        said = interleaving(one.found.steps) if one.found.steps else one.found.text
+        print_parts(Form.TABLE, f"\n{one.job.words}: {one.proof.reason}", said, fold=False)
+    ends = Counter(map(_verdict, outcomes))
+    print(", ".join(f"{ends[one]} {one}" for one in sorted(ends, key=_place)), file=sys.stderr)
 
 
 _COLUMNS = {"line": "place", "buffered": "buffer"}  # what the checker calls otherwise

@@ -137,7 +137,8 @@ class Genmc(_Outside):
             for function in _known().inlined
         )
         options = [*self._options(job), *["--disable-function-inliner"] * (not inlines)]
-        return [self._located[0], *options, "--", *self._compiler_options(job.program), str(_MAIN)]
+        arguments = [*self._compiler_options(job.program), "-DMODEL_BACK_OFFS=2", str(_MAIN)]
+        return [self._located[0], *options, "--", *arguments]
 
 
 class Dartagnan(_Outside):

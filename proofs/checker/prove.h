@@ -18,7 +18,8 @@ extern "C" {
 void prove_wait(void);
 /* The proof fails, with `what` as the reason, if it does not hold. */
 void prove_assert(bool holds, const char *what);
-/* This execution is longer than the client's own bound: it is not looked at any further. */
+/* This execution is longer than the client's own bound: it is not looked at any further. It is no
+ * end: where nothing else can be reached, nobody knows whether a thread waits for ever. */
 void prove_beyond_bound(void);
 /* The proof fails. */
 __attribute__((noreturn)) void lock_fatal(const char *message);

@@ -36,8 +36,11 @@ static void beyond(void) {
         if (i == 2)
             prove_beyond_bound();
 }
+static void halts(void) { for (;;) { (void)load(&y); prove_wait(); } }
+static void sets_once(void) { store(&x, 1); }
 static void sets(void) { store(&x, 1); store(&x, 0); }
 static void large(void) { for (unsigned i = 0; i < 200; i++) store(&x, i); }
+static void floods(void) { for (unsigned i = 0; i < 300; i++) store(&x, i); }
 static void lends(void) {
     uint32_t local = 0;
     __atomic_store_n(&shared_local, &local, __ATOMIC_RELEASE);
@@ -49,14 +52,16 @@ static void borrows(void) {
 static void (*const bodies[][2])(void) = {
     {assertion, none}, {fatal, none}, {wild, none}, {endless, none}, {waits, none},
     {circles, none}, {copies, none}, {beyond, none}, {sets, none}, {large, large},
-    {lends, borrows}, {waits, sets}, {stuck, none},
+    {lends, borrows}, {waits, sets}, {stuck, none}, {beyond, sets_once}, {halts, beyond},
+    {floods, waits},
 };
 void prove_thread(unsigned index) { bodies[prove_parameter][index](); }
 void prove_end(void) {}
 void prove_invariant(void) { prove_assert(prove_parameter != 8 || x == 0, "x stays 0"); }
 """
 NAMES = (
-    "assertion fatal wild endless waits circles copies beyond invariant large local late stuck"
+    "assertion fatal wild endless waits circles copies beyond invariant large local late stuck "
+    "perhaps-beyond halts-beyond flood"
 ).split()
 
 
@@ -124,9 +129,23 @@ def test_a_trace_shows_the_buffer(program: Path) -> None:
 
 
 def test_the_clients_own_bound_is_told(program: Path) -> None:
-    result = result_of(program, "beyond")
+    result = result_of(program, "perhaps-beyond")
     assert result["verdict"] == "proved"
-    assert result["bounds"]["beyond_client_bound"] == 1
+    assert result["bounds"]["beyond_client_bound"] > 0
+
+
+@pytest.mark.parametrize("name", ["beyond", "halts-beyond"])
+@pytest.mark.parametrize("model", litmus_runs.MODELS)
+def test_the_clients_own_bound_is_no_end(program: Path, model: str, name: str) -> None:
+    """Nothing but the bound can be reached, so nobody knows whether a thread waits for ever."""
+    result = result_of(program, name, model=model)
+    assert (result["verdict"], result["bounds"]["reached"]) == ("bound", "the client's own")
+
+
+def test_too_many_stores_are_a_bound(program: Path) -> None:
+    result = result_of(program, "flood", model="weak")
+    assert result["verdict"] == "bound"
+    assert result["bounds"]["reached"] == "stores to one place that threads may still read"
 
 
 def test_bounds_are_told(program: Path) -> None:
@@ -135,6 +154,7 @@ def test_bounds_are_told(program: Path) -> None:
     assert result["bounds"]["states"] == 50
     small = result_of(program, "large", "--buffer", "2", "--states", "5000", model="tso")
     assert small["bounds"]["buffer_was_full"]
+    assert result["bounds"]["buffer"] == 31
 
 
 def test_the_same_run_gives_the_same_states(program: Path) -> None:

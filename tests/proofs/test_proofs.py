@@ -2,12 +2,14 @@
 purpose, and what is stored."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from proofs.command import interleaving
+from proofs.command import prove as prove_command
 from proofs.files import read_rows, write_rows
 from proofs.outside import Genmc
 from proofs.own_checker import Checker, compiled, make_library
@@ -23,7 +25,7 @@ from proofs.programs import (
     sources,
     stated,
 )
-from proofs.proving import Job, Outcome, plan, prove
+from proofs.proving import Found, Job, Outcome, plan, prove
 from proofs.stored import (
     DOCUMENTS,
     OWN_CHECKER,
@@ -39,6 +41,8 @@ from proofs.stored import (
 )
 from results.errors import LockcrossError
 from results.paths import ROOT
+from results.text.rows import Form
+from sweeps.engines.base import ProcessResult
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel, load_locks
 from tests.commands import lockcross
@@ -131,9 +135,31 @@ def test_a_fence_that_is_missing_is_caught(
     assert {"thread", "line", "access", "value", "buffered"} <= set(shown.records[0])
 
 
-def _ended(done: "subprocess.CompletedProcess[str]"):  # type: ignore[no-untyped-def]
-    from sweeps.engines.base import ProcessResult
+@pytest.mark.parametrize("model", ["tso", "weak"])
+def test_a_lock_that_backs_off_for_ever_is_caught(tmp_path: Path, model: str) -> None:
+    """Two threads that set their flags, never take them back, and back off again and again."""
+    make_library(2)
+    one = program("dekker", "exclusion:2x1", Flavour.TSO if model == "tso" else Flavour.WEAK)
+    text = (ROOT / "lockimpl/locks/dekker.h").read_text()
+    for step in (
+        "    store_rlx_u32(mine, 0);\n    return false;",
+        "        while (load_rlx_u32(another) != 0)\n            spin_wait(self);\n",
+    ):
+        assert text.count(step) == 1
+        text = text.replace(step, "    return false;" if "return" in step else "")
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "locks" / "dekker.h").write_text(text)
+    shutil.copy(ROOT / "lockimpl/lock.h", tmp_path)  # it includes the lock's header from beside it
+    binary = compiled(one, tmp_path, lambda words: [words[0], f"-I{tmp_path}", *words[1:]])
+    done = subprocess.run([binary, "--model", model], capture_output=True, text=True, check=False)
+    said = json.loads(done.stdout)
+    if model == "tso":
+        assert (done.returncode, said["failure"]["kind"]) == (1, "deadlock")
+    else:  # each turn leaves a store that the other thread may still read
+        assert (done.returncode, said["verdict"]) == (3, "bound")
 
+
+def _ended(done: "subprocess.CompletedProcess[str]") -> ProcessResult:
     return ProcessResult(done.returncode, done.stdout, done.stderr, "", 0.0)
 
 
@@ -234,6 +260,25 @@ def test_a_failure_elsewhere_is_a_failure() -> None:
     jobs, _ = plan(known_locks(["mcs"]), list(named(["nesting:2"])), _Fake(), deep=False)
     found: list[Outcome] = list(prove(jobs, _Fake(), 1, 10, lambda: None))
     assert [(one.ok, one.proof.reason) for one in found] == [(False, "Safety violation!")] * 3
+
+
+class _Bounded(_Fake):
+    """Meets a bound everywhere."""
+
+    def found(self, job: Job, result: ProcessResult) -> Found:
+        return Found(Verdict.PROVED, bound="20 buffered stores")
+
+
+@pytest.mark.parametrize("locks", [[], ["mcs"]], ids=["by lock", "by client"])
+def test_a_proof_that_met_a_bound_says_so(
+    locks: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("proofs.command.Genmc", _Bounded)
+    clients = ["nesting:2"] if locks else []
+    prove_command(locks, ["rc11"], clients, "genmc", isas=[], jobs=1, form=Form.TABLE)
+    said = capsys.readouterr()
+    assert "proved up to the bound" in said.out and "20 buffered stores" in said.out
+    assert "proved up to the bound" in said.err
 
 
 # What is stored ------------------------------------------------------------------------------

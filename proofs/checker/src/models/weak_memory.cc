@@ -1,7 +1,7 @@
 #include "models/weak_memory.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include "models/machine.h"
+
 #include <cstring>
 
 namespace prove {
@@ -10,11 +10,7 @@ namespace {
 
 // Coherence order and views are kept in bytes.
 constexpr size_t kMostStores = 250;
-
-[[noreturn]] void too_large(const char *what) {
-    std::fprintf(stderr, "prover: the client has too many %s for the weak models\n", what);
-    std::exit(2);
-}
+constexpr unsigned kMostSlots = 64;
 
 } // namespace
 
@@ -29,7 +25,7 @@ void WeakMemory::begin() {
     position_words_ = (slots_ + 7) / 8;
     view_words_ = position_words_ + (events_ + 63) / 64;
     if (view_words_ > View::kMostWords)
-        too_large("places");
+        throw TooLarge{"places of a view"};
     make_first_stores();
 }
 
@@ -59,8 +55,8 @@ void WeakMemory::make_places() {
         if (has_history)
             make_history(first, end);
     }
-    if (slots_ > 64)
-        too_large("shared places with atomic accesses");
+    if (slots_ > kMostSlots)
+        throw TooLarge{"shared places with atomic accesses"};
 }
 
 void WeakMemory::make_history(size_t first, size_t end) {
@@ -269,7 +265,7 @@ void WeakMemory::writable_behind(unsigned thread, const History &history, UnitSe
 void WeakMemory::insert(unsigned thread, History &history, unsigned position, const Store &store,
                         std::vector<View> &also) {
     if (history.stores.size() >= kMostStores)
-        too_large("stores to one place that threads may still read");
+        throw TooLarge{"stores to one place that threads may still read"};
     auto make_room = [&](View &view) {
         for (unsigned u : history.units) {
             uint8_t &seen = view.positions()[history.slot(u)];

@@ -35,8 +35,7 @@ Explorer::Found Explorer::arrive(StateId from, Choice by) {
     if (!is_new)
         return Found::kNothing;
     if (machine_.beyond()) {
-        beyond_++;
-        ends_.push_back(id);
+        beyond_.push_back(id);
         return Found::kNothing;
     }
     if (!machine_.ended()) {
@@ -70,35 +69,57 @@ Explorer::Found Explorer::expand() {
     return Found::kNothing;
 }
 
-bool Explorer::find_trap() {
-    std::vector<uint8_t> can_end(states_.size());
-    for (StateId end : ends_)
-        can_end[end] = 1;
-    auto edges_of = [&](size_t i) {
-        size_t last = i + 1 < expanded_.size() ? expanded_[i + 1].second : edges_.size();
-        return std::pair(edges_.begin() + expanded_[i].second,
-                         edges_.begin() + static_cast<std::ptrdiff_t>(last));
-    };
+Explorer::Ends Explorer::all_can_end() {
+    std::vector<StateId> last = ends_;
+    last.insert(last.end(), beyond_.begin(), beyond_.end());
+    if (find_trap(can_reach(last)))
+        return Ends::kNo;
+    if (beyond_.empty())
+        return Ends::kYes;
+    const std::vector<bool> can_end = can_reach(ends_);
+    bool all = can_end.front() && // the first state may be at the bound already
+               std::all_of(expanded_.begin(), expanded_.end(),
+                           [&](const auto &state) { return can_end[state.first]; });
+    return all ? Ends::kYes : Ends::kUnknown;
+}
+
+// The states that follow the one that was expanded so early.
+std::span<const StateId> Explorer::following(size_t expanded) const {
+    size_t first = expanded_[expanded].second;
+    size_t last = expanded + 1 < expanded_.size() ? expanded_[expanded + 1].second : edges_.size();
+    return std::span(edges_).subspan(first, last - first);
+}
+
+// By state: whether one of the goals can be reached from it.
+std::vector<bool> Explorer::can_reach(const std::vector<StateId> &goals) const {
+    std::vector<bool> can(states_.size());
+    for (StateId goal : goals)
+        can[goal] = true;
     for (bool changed = true; changed;) { // most edges lead to later states: a few rounds do
         changed = false;
         for (size_t i = expanded_.size(); i-- > 0;) {
             StateId id = expanded_[i].first;
-            auto [from, to] = edges_of(i);
-            if (can_end[id] || std::none_of(from, to, [&](StateId next) { return can_end[next]; }))
+            auto next = following(i);
+            if (can[id] ||
+                std::none_of(next.begin(), next.end(), [&](StateId one) { return can[one]; }))
                 continue;
-            can_end[id] = 1;
+            can[id] = true;
             changed = true;
         }
     }
-    // The nearest state that no step leaves; else the nearest trap.
+    return can;
+}
+
+// The nearest state that is not safe and that no step leaves; else the nearest that is not safe.
+bool Explorer::find_trap(const std::vector<bool> &safe) {
     StateId trap = UINT32_MAX;
     bool is_still = false;
     for (size_t i = 0; i < expanded_.size(); i++) {
         StateId id = expanded_[i].first;
-        if (can_end[id])
+        if (safe[id])
             continue;
-        auto [from, to] = edges_of(i);
-        bool still = std::all_of(from, to, [&](StateId next) { return next == id; });
+        auto next = following(i);
+        bool still = std::all_of(next.begin(), next.end(), [&](StateId one) { return one == id; });
         if (still > is_still || (still == is_still && id < trap)) {
             trap = id;
             is_still = still;

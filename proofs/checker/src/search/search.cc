@@ -25,14 +25,16 @@ Search::Search(Native &native, unsigned threads, const SearchOptions &options)
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 SearchResult Search::run() {
-    learn_layout();
-    Outcome outcome;
-    do {
+    try {
+        learn_layout();
         program_.settle_layout();
-        outcome = options_.random_runs ? wander() : explore();
-        result_.restarts++;
-    } while (outcome == Outcome::kLayoutChanged);
-    result_.restarts--;
+        while ((options_.random_runs ? wander() : explore()) == Outcome::kLayoutChanged) {
+            program_.settle_layout();
+            result_.restarts++;
+        }
+    } catch (const TooLarge &bound) {
+        result_.bound = bound.what;
+    }
     result_.nodes = program_.nodes();
     result_.buffer_was_full = machine_->buffer_was_full();
     return result_;
@@ -166,10 +168,19 @@ Search::Outcome Search::explore() {
     }
     if (!result_.bound.empty())
         return Outcome::kBound;
-    if (!options_.liveness || !explorer.find_trap())
+    if (!options_.liveness)
         return Outcome::kDone;
-    note_trap(explorer.path());
-    return Outcome::kFailed;
+    switch (explorer.all_can_end()) {
+    case Explorer::Ends::kYes:
+        return Outcome::kDone;
+    case Explorer::Ends::kNo:
+        note_trap(explorer.path());
+        return Outcome::kFailed;
+    case Explorer::Ends::kUnknown:
+        result_.bound = "the client's own";
+        return Outcome::kBound;
+    }
+    return Outcome::kBound;
 }
 
 void Search::replay(const std::vector<Choice> &path) {
