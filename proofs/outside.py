@@ -35,6 +35,7 @@ class _Described(Entry):
     source: str
     version: str
     bounds: str
+    defines: tuple[str, ...]
     options: str
     models: dict[Flavour, dict[str, str]]
     answers: tuple[tuple[str, Verdict, str], ...]
@@ -64,6 +65,7 @@ class _Outside(Tool):
     def __init__(self) -> None:
         self._described = _known().tool[self.name]
         self.bounds = self._described.bounds
+        self.defines = self._described.defines
 
     @cached_property
     def _located(self) -> tuple[str, str]:
@@ -96,11 +98,10 @@ class _Outside(Tool):
         return [*of_model.split(), *self._described.options.split()]
 
     def _compiler_options(self, program: Program) -> list[str]:
-        """For clang, as both call it. Objects are the zeros that they are, so that nothing but the
-        lock itself decides about the sizes of its accesses."""
-        includes = (f"-I{ROOT / flag.removeprefix('-I')}" for flag in INCLUDES)
+        """For clang, as both call it."""
+        includes = (f"-I{ROOT / one.removeprefix('-I')}" for one in INCLUDES)
         client = ["-include", str(ROOT / program.client.source)]
-        return [*includes, *program.defines(), "-DCLIENT_WORDS=1", *client]
+        return [*includes, *program.defines(), *self.defines, *client]
 
     def found(self, job: Job, result: ProcessResult) -> Found:
         """From its words. Why there is no verdict, as far as it says, without its folders on this
@@ -137,8 +138,7 @@ class Genmc(_Outside):
             for function in _known().inlined
         )
         options = [*self._options(job), *["--disable-function-inliner"] * (not inlines)]
-        arguments = [*self._compiler_options(job.program), "-DMODEL_BACK_OFFS=2", str(_MAIN)]
-        return [self._located[0], *options, "--", *arguments]
+        return [self._located[0], *options, "--", *self._compiler_options(job.program), str(_MAIN)]
 
 
 class Dartagnan(_Outside):
@@ -156,7 +156,7 @@ class Dartagnan(_Outside):
 
     def command(self, job: Job) -> list[str]:
         """Its compiler takes its flags from the environment."""
-        flags = " ".join([*self._compiler_options(job.program), "-DMODEL_BACK_OFFS=1"])
+        flags = " ".join(self._compiler_options(job.program))
         kept = [f"{name}={value}" for name, value in os.environ.items()]
         command = [self._located[0], *self._options(job), str(_MAIN)]
         return ["/usr/bin/env", *kept, f"CFLAGS={flags}", *command]

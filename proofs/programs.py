@@ -149,7 +149,6 @@ def named(names: Sequence[str] | None) -> Iterator[Client]:
 
 
 INCLUDES = ("-Ilockimpl", "-Iproofs", "-Iproofs/clients")
-_NO_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\s+", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -237,18 +236,16 @@ def _of_header(label: LockLabel, *options: str) -> str:
 
 
 @cache
-def sources(program: Program) -> str:
-    """A short digest of all that a program is made of, but for comments."""
-    said = _preprocess("-MM", *program.defines(), program.client.source)
-    total = hashlib.sha256("\0".join(program.defines()).encode())
-    for name in sorted(said.replace("\\\n", " ").split()[1:]):
-        total.update(f"{name}\0{_bare(name)}".encode())
-    return total.hexdigest()[:12]
-
-
-@cache
-def _bare(name: str) -> str:
-    return _NO_COMMENT.sub(" ", (ROOT / name).read_text(encoding="utf-8"))
+def sources(program: Program, options: tuple[str, ...] = ()) -> str:
+    """A short digest of all that a program is made of, token for token, where a tool compiles it
+    with these options of its own."""
+    said = _preprocess("-E", *program.defines(), *options, program.client.source)
+    parts = re.split(r'^# \d+ "(.*?)".*$', said, flags=re.MULTILINE)
+    files = zip(
+        parts[1::2], parts[2::2], strict=True
+    )  # of the system's headers, which differ, none
+    own = (text for name, text in files if name[0] not in "/<")
+    return hashlib.sha256(" ".join(" ".join(own).split()).encode()).hexdigest()[:12]
 
 
 def _preprocess(*arguments: str) -> str:

@@ -47,12 +47,13 @@ class Found:
 
 
 class Tool(ABC):
-    """A model checker. `bounds`: what it bounds besides threads and rounds, in words; `smallest`:
-    without --deep it tries each client in its smallest size alone, else in all that are not for
-    --deep."""
+    """A model checker. `bounds`: what it bounds besides threads and rounds, in words; `defines`:
+    what it tells every program; `smallest`: without --deep it tries each client in its smallest
+    size alone, else in all that are not for --deep."""
 
     name: str
     bounds = ""
+    defines: tuple[str, ...] = ()
     smallest = False
 
     @abstractmethod
@@ -159,6 +160,7 @@ def _outcome(job: Job, tool: Tool, result: Found, seconds: float) -> Outcome:
     bound = "; ".join(filter(None, (client.bound, tool.bounds, result.bound)))
     proof = Proof(
         label.lock, label.variant, label.fence, client.label, tool.name, tool.version(), job.model,
-        bound, result.verdict, result.executions, seconds, sources(job.program), result.reason,
+        bound, found.verdict, found.executions, seconds, sources(job.program, tool.defines),
+        found.reason,
     )  # fmt: skip
     return Outcome(proof, result, job)

@@ -111,7 +111,9 @@ def cell(proofs: Iterable[Proof], label: LockLabel, model: str) -> Cell:
         if same and worst == Verdict.PROVED:
             others = any(proof.verdict == Verdict.BOUND for proof in tried)
             words = f"proved, {len(same)}" + f" of {len(tried)}" * others
-            return Cell(worst, words, "; ".join(sorted({proof.bound for proof in same})))
+            met = sum(";" in one.bound for one in same)  # a bound besides the client's size
+            words += f", {met} up to a bound" * bool(met)
+            return Cell(worst, words, "; ".join(sorted({one.bound for one in same})))
         if same:
             return Cell(worst, worst.value, _reasons(same))
     if name := models().own[model].weaker:  # what is proved under it needs no other proof

@@ -11,7 +11,7 @@ import pytest
 from proofs.command import interleaving
 from proofs.command import prove as prove_command
 from proofs.files import read_rows, write_rows
-from proofs.outside import Genmc
+from proofs.outside import Dartagnan, Genmc
 from proofs.own_checker import Checker, compiled, make_library
 from proofs.programs import (
     Flavour,
@@ -309,11 +309,12 @@ def test_what_is_stored_is_of_these_sources() -> None:
         (one.label, one.flavour, one.client.label): one
         for one, _ in programs(known_locks(None), list(clients()), deep=True)
     }
+    defines = {tool.name: tool.defines for tool in (Genmc(), Dartagnan())}
     old = set()
     for proof in STORED:
         flavour = Flavour.TSO if proof.model.startswith("tso") else Flavour.WEAK
         one = known.get((proof.label, flavour, proof.client))
-        if one is None or sources(one) != proof.sources:
+        if one is None or sources(one, defines.get(proof.tool, ())) != proof.sources:
             old.add(proof.lock)
     assert not old, f"prove them again: ./lockcross prove {' '.join(sorted(old))} --store"
 
@@ -346,22 +347,9 @@ def test_tools_agree() -> None:
 
 
 def row(model: str, verdict: Verdict, client: str = "exclusion:2x2", **more: str) -> Proof:
-    given = {"fence": "full", "tool": OWN_CHECKER, "reason": "", **more}
-    return Proof(
-        "mcs",
-        "",
-        given["fence"],
-        client,
-        given["tool"],
-        "1",
-        model,
-        "2 threads",
-        verdict,
-        1,
-        0.0,
-        "",
-        given["reason"],
-    )
+    given = {"fence": "full", "tool": OWN_CHECKER, "reason": "", "bound": "2 threads", **more}
+    return Proof("mcs", "", given["fence"], client, given["tool"], "1", model, given["bound"],
+                 verdict, 1, 0.0, "", given["reason"])  # fmt: skip
 
 
 def test_a_stronger_model_follows_from_a_weaker_one() -> None:
@@ -372,6 +360,12 @@ def test_a_stronger_model_follows_from_a_weaker_one() -> None:
     assert standing(assumed, mcs, "aarch64").kind == "proved"
     assert standing(assumed, mcs, "ppc64le").kind == "argued"
     assert standing(proved, mcs, "x86_64").kind == "tested"
+
+
+def test_the_matrix_tells_what_met_a_bound() -> None:
+    full = row("tso", Verdict.PROVED, "nesting:2", bound="2 threads; 31 buffered stores")
+    shown = cell([row("tso", Verdict.PROVED), full], LockLabel("mcs"), "tso")
+    assert shown.words == "proved, 2, 1 up to a bound"
 
 
 def test_tools_that_disagree_are_told_apart() -> None:
