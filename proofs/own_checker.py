@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from proofs.programs import INCLUDES, Program, assumed, compiler, models, sources
+from proofs.programs import INCLUDES, Flavour, Program, assumed, compiler, models, sources
 from proofs.proving import Found, Job, Tool
 from proofs.stored import OWN_CHECKER, Verdict
 from results.errors import LockcrossError
@@ -32,6 +32,7 @@ COMPILE = (
     "-std=gnu17 -O1 -g -Wall -Wextra -Werror -Wno-tsan -fsanitize=thread -fno-ipa-reference "
     "-fno-pie -fno-stack-protector -fcf-protection=none --param tsan-instrument-func-entry-exit=0"
 ).split()
+SC = "sc"  # sequential consistency, of which models.toml says nothing: it stands for no ISA
 LINK = "-no-pie -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove".split()
 _KEPT_S = 3 * 24 * 3600.0  # programs of other sources, built days ago
 _VERDICTS = {0: Verdict.PROVED, 1: Verdict.FAILED, 3: Verdict.BOUND}
@@ -52,6 +53,8 @@ class Checker(Tool):
     def models(self, program: Program) -> list[str]:
         """The first of its flavour. Where that needs an assumption, it is tried with one client
         alone, which has to fail: else the assumption would not be needed."""
+        if program.client.size.sc:
+            return [SC] * (program.flavour == Flavour.WEAK)
         own = models().own
         first = next(name for name in own if own[name].flavour == program.flavour)
         if (needed := assumed(program, first)) is None:

@@ -91,12 +91,14 @@ class Size(Entry):
     first: int = Field(0, ge=0)
     options: tuple[str, ...] = ()
     deep: bool = False
+    sc: bool = False
     large: tuple[str, ...] = ()
 
 
 class _Client(Entry):
     says: str
     needs: tuple[str, ...] = ()
+    full: bool = False
     sizes: tuple[Size, ...]
 
 
@@ -107,6 +109,7 @@ class Client:
     name: str
     size: Size
     needs: tuple[str, ...]
+    full: bool
 
     @property
     def label(self) -> str:
@@ -129,7 +132,7 @@ class Client:
 def clients() -> tuple[Client, ...]:
     """All clients in all their sizes, in the file's order."""
     return tuple(
-        Client(name, size, entry.needs)
+        Client(name, size, entry.needs, entry.full)
         for name, entry in registry(RootModel[dict[str, _Client]], _FILE).root.items()
         for size in entry.sizes
     )
@@ -193,10 +196,12 @@ def programs(
         # The other fence kinds need x86-64's memory model.
         built = [(Flavour.WEAK, FULL), *((Flavour.TSO, fence) for fence in lock.fence_kinds)]
         for variant, client in product(("", *lock.variants[1:]), clients):
-            later = client.size.deep or lock.name in client.size.large
-            if (later and not deep) or not has(lock, variant, client.needs):
+            if not has(lock, variant, client.needs):
                 continue
             for flavour, fence in built:
+                large = {lock.name, f"{lock.name}/{flavour}"} & set(client.size.large)
+                if not deep and (client.size.deep or large or (client.full and fence != FULL)):
+                    continue
                 refusal = stated().refused.get(lock.name, "")
                 if not refusal and flavour == Flavour.WEAK and lock.has(Trait.UNORDERED, variant):
                     refusal = "without orders: for one processor of a weakly ordered ISA"

@@ -231,9 +231,24 @@ def _short(proofs: Sequence[Proof]) -> list[str]:
     )
 
 
+def crowded(proofs: Iterable[Proof], label: LockLabel) -> str:
+    """The models under which three threads that contend for a lock are proved to exclude each
+    other."""
+    place = label, OWN_CHECKER, Verdict.PROVED
+    found = {
+        one.model
+        for one in proofs
+        if (one.label, one.tool, one.verdict) == place and one.client.startswith("exclusion:3x")
+    }
+    return ", ".join(name for name in models().own if name in found)
+
+
 def _whole(proofs: Sequence[Proof]) -> list[str]:
-    locks = [[label, *(cell.words for cell in cells)] for label, cells in matrix(proofs).items()]
-    lines = _table(["lock", *models().own], *locks)
+    locks = [
+        [label, *(one.words for one in cells), crowded(proofs, label)]
+        for label, cells in matrix(proofs).items()
+    ]
+    lines = _table(["lock", *models().own, "3 threads"], *locks)
     if compared := agreements(proofs):
         head = ["tool", "model", "clients compared", "agree", "alone", "out of time", "not taken"]
         rows = (

@@ -2,11 +2,16 @@
  * high_index: the lock is inflated, and its monitor has an index above 1023, so that the upper bits
  * of the index are those of the first thread's identifier in a lock word that has one there. That
  * thread does not hold the lock: it may not release it, and enters only when the other has left.
+ * With CLIENT_EVEN the index is 1024, which has one bit.
  */
 #define MONITOR_POOL_SIZE 1026
 #include "client.h"
 
-enum { USED = 1024 }; /* monitors of the pool, by objects that are not looked at */
+#ifdef CLIENT_EVEN    /* an index that is a power of two */
+enum { USED = 1023 }; /* monitors of the pool, by objects that are not looked at */
+#else
+enum { USED = 1024 };
+#endif
 
 static guarded_t object;
 static unsigned held; /* by the second thread, before it runs */

@@ -46,6 +46,9 @@ static void come_again(lock_thread_t *self) {
     release(&object, self);
     acquire(&object, self);
     in_order = seen && is_queued(2 - served);
+#ifdef QUEUED_HANDOVER
+    prove_assert(!QUEUED_HANDOVER || !seen || served == 2, "a thread has barged");
+#endif
     release(&object, self);
 }
 

@@ -154,7 +154,7 @@ def test_bounds_are_told(program: Path) -> None:
     assert result["bounds"]["states"] == 50
     small = result_of(program, "large", "--buffer", "2", "--states", "5000", model="tso")
     assert small["bounds"]["buffer_was_full"]
-    assert result["bounds"]["buffer"] == 31
+    assert result["bounds"]["buffer"] == 63
 
 
 def test_the_same_run_gives_the_same_states(program: Path) -> None:

@@ -41,7 +41,7 @@ class Interleaved final : public Machine {
         uint64_t value;
         uint64_t place;
     };
-    static constexpr unsigned kMostBuffered = 32;
+    static constexpr unsigned kMostBuffered = 64;
     struct Buffer {
         unsigned count = 0;
         std::array<Buffered, kMostBuffered> stores;

@@ -16,7 +16,7 @@ namespace prove {
 enum class Model : uint8_t { kSc, kTso, kTsoWait, kWeak, kWeakSi };
 
 struct Bounds {
-    unsigned buffer = 31; // stores in a store buffer: the most there is room for
+    unsigned buffer = 63; // stores in a store buffer: the most there is room for
 };
 
 // The client needs more than a machine has room for: a bound, like those on states and time.
