@@ -1,7 +1,8 @@
 /*
  * pinned: a section of a low-priority thread calls native code or, with CLIENT_PLAIN, uses a lock
  * in the plain way, which cannot be begun again; with CLIENT_NESTED it does so in an inner section.
- * From then on it is not rolled back, whoever wants its lock; what it does is done once.
+ * From then on it is not rolled back, whoever wants its lock; what it does is done once. With
+ * CLIENT_BEFORE the inner section comes behind that.
  */
 #include "client.h"
 
@@ -10,6 +11,11 @@
 #endif
 #ifndef CLIENT_NESTED
 #define CLIENT_NESTED 0
+#endif
+#ifdef CLIENT_BEFORE
+#define FIRST(self) do_once(self)
+#else
+#define FIRST(self) ((void)0)
 #endif
 
 static guarded_t outer, inner, plain;
@@ -37,6 +43,7 @@ static void write(lock_thread_t *self) {
     lock_section_t section = {0}, within = {0};
     lock_section_begin(&section, &outer.lock, self);
     lock_section_write(self, &written, 1);
+    FIRST(self);
     if (CLIENT_NESTED)
         lock_section_begin(&within, &inner.lock, self);
     do_once(self);
