@@ -222,7 +222,9 @@ def prove(
     deep: Annotated[bool, typer.Option("--deep", help="Larger clients too.")] = False,
     mutants: Annotated[
         bool,
-        typer.Option("--mutants", help="Weaken every order and leave out steps: what is caught?"),
+        typer.Option(
+            "--mutants", help="Weaken orders, change steps: what do proofs and tests catch?"
+        ),
     ] = False,
     seconds: Annotated[
         int, typer.Option(min=1, max=100_000, help="CPU time of a proof.")

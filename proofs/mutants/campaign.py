@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -21,7 +21,8 @@ from typing import Literal
 from pydantic import RootModel
 
 from proofs import files
-from proofs.mutants.mutants import Mutant, all_mutants, known_headers, mutated
+from proofs.mutants.mutants import Mutant, known_headers, mutated
+from proofs.mutants.operators import all_mutants
 from proofs.own_checker import compiled, make_library
 from proofs.programs import Flavour, Program, assumed, clients, programs
 from results.errors import LockcrossError
@@ -114,6 +115,7 @@ def _kernel_says(binary: Path, label: LockLabel, run: Run) -> str:
 _WEAK, _SC = "weak", "sc"  # models; the second is sequential consistency
 _FAILED, _BOUND = 1, 3  # exit codes of a client's program
 _EXPLORATION_S = 300  # at most
+_SETUP_FAILED = re.compile(r"prover: (prove_setup failed: .*)")
 _one_at_a_time = Lock()
 
 
@@ -125,8 +127,8 @@ def by_checker(target: str, mutant: Mutant, effort: Effort) -> dict[str, str]:
         for program in programs_of(target, effort.long):
             binary = _compiled(program, mutant, Path(folder))
             # Most steps left out show in any order; sequential consistency has the fewest states.
-            models = [_SC] if mutant.kind == "logic" else []
-            if mutant.kind == "order" or effort.long:
+            models = [] if mutant.kind == "order" else [_SC]
+            if (mutant.kind == "order" or effort.long) and not program.client.size.sc:
                 needed = assumed(program, _WEAK)
                 models.append(needed.instead if needed else _WEAK)
             for model in models:
@@ -164,6 +166,8 @@ def _explored(binary: Path, model: str, effort: Effort) -> tuple[str, str]:
     for way, options in ways.items():
         limit = ["--seconds", str(_EXPLORATION_S)]
         done = tools.run([str(binary), "--model", model, *options, *limit])
+        if said := _SETUP_FAILED.match(done.stderr):
+            return way, said[1]
         if done.returncode == _BOUND or done.stderr.startswith("prover: "):
             continue
         if done.returncode == 0:
@@ -194,11 +198,12 @@ _NO_COMMENT = re.compile(r"/\*.*?\*/|\s+", re.DOTALL)
 
 class Explanation(files.Entry):
     """`verdict`: unneeded, an order that nothing relies on; equivalent, a step whose change keeps
-    every promise; outside, wrong, but only beyond what the checker can look at, and then `tried`
-    says how far it looked."""
+    every promise; policy, one that keeps them in another way, which costs more or less; outside,
+    wrong, but only beyond what the checker can look at; missed, wrong and within it. Of the last
+    two `tried` says how far was looked."""
 
     mutants: tuple[str, ...]
-    verdict: Literal["unneeded", "equivalent", "outside"]
+    verdict: Literal["unneeded", "equivalent", "policy", "outside", "missed"]
     reason: str
     tried: str = ""
 
@@ -223,7 +228,9 @@ class Verdict(StrEnum):
     CAUGHT = "caught"
     UNNEEDED = "unneeded"
     EQUIVALENT = "equivalent"
+    POLICY = "policy"
     OUTSIDE = "outside"
+    MISSED = "missed"
     SURVIVES = "survives"
 
 
@@ -247,6 +254,11 @@ class Row:
     seconds: float = 0.0
     sources: str = ""
     reason: str = ""
+
+    @property
+    def is_caught(self) -> bool:
+        """By whatever."""
+        return self.verdict == Verdict.CAUGHT
 
     def explained(self) -> "Row":
         """With today's explanation, if nothing caught it."""
@@ -333,12 +345,13 @@ class Campaign:
 
 
 def judge(mutant: Mutant, deep: bool = False) -> Row:
-    """What catches a mutant first, the quickest first. Orders are not for the conformance kernel:
-    simulated cores are in order."""
+    """What catches a mutant: the conformance kernel and the clients, each by itself, the cheapest
+    first; where neither does, with more effort. Orders are not for the kernel: simulated cores are
+    in order."""
     began = time.monotonic()
 
     def conformance(effort: Effort) -> dict[str, str]:
-        for target in mutant.targets if mutant.kind == "logic" else ():
+        for target in mutant.targets if mutant.kind != "order" else ():
             if said := by_conformance(target, mutant, effort):
                 return {"conformance": f"{target}: {said}"}
         return {}
@@ -347,7 +360,8 @@ def judge(mutant: Mutant, deep: bool = False) -> Row:
         catches = (by_checker(target, mutant, effort) for target in mutant.targets)
         return next(filter(None, catches), {})
 
-    catch = conformance(QUICK) or checker(QUICK) or conformance(LONG)
+    catch = conformance(QUICK) | checker(QUICK)
+    catch = catch or conformance(LONG)
     if not catch and (deep or mutant.name not in explanations()):
         catch = checker(LONG)
     return Row(
@@ -357,34 +371,40 @@ def judge(mutant: Mutant, deep: bool = False) -> Row:
     ).explained()  # fmt: skip
 
 
-def share(rows: Sequence[Row]) -> str:
+def share(rows: Sequence[Row], by: Callable[[Row], object] = lambda row: row.is_caught) -> str:
     """How many are caught of those that are not shown to be no mistake."""
-    wrong = [row for row in rows if row.verdict not in (Verdict.UNNEEDED, Verdict.EQUIVALENT)]
-    caught = sum(row.verdict == Verdict.CAUGHT for row in wrong)
+    fine = Verdict.UNNEEDED, Verdict.EQUIVALENT, Verdict.POLICY
+    wrong = [row for row in rows if row.verdict not in fine]
+    caught = sum(bool(by(row)) for row in wrong)
     return f"{100 * caught / len(wrong):.1f} %" if wrong else ""
 
 
 def summary(rows: Sequence[Row]) -> Answer:
-    """A row for each kind. `conformance`, `checker`: how many each of the two catches; the share is
-    of those mutants that are wrong."""
-    head = ["mutants", "all", *Verdict, "conformance", "checker", "caught of the wrong"]
+    """A row for each kind. How many the proofs catch, the conformance kernel, and each of them
+    alone; the shares are of those mutants that are wrong."""
+    head = ["mutants", "all", *Verdict, "by proofs", "by conformance", "by both"]
+    head += ["proofs", "conformance", "either"]
     answer = Answer(head, [])
-    for kind in ("order", "logic", "together"):
-        if of_kind := [row for row in rows if kind in (row.kind, "together")]:
-            verdicts = [row.verdict for row in of_kind]
-            answer.rows.append((
-                kind, len(of_kind), *map(verdicts.count, Verdict),
-                sum(bool(row.conformance) for row in of_kind),
-                sum(bool(row.checker) for row in of_kind), share(of_kind),
-            ))  # fmt: skip
+    for kind in (*dict.fromkeys(row.kind for row in rows), "together"):
+        of_kind = [row for row in rows if kind in (row.kind, "together")]
+        verdicts = [row.verdict for row in of_kind]
+        answer.rows.append((
+            kind, len(of_kind), *map(verdicts.count, Verdict),
+            sum(bool(row.checker) for row in of_kind),
+            sum(bool(row.conformance) for row in of_kind),
+            sum(bool(row.checker and row.conformance) for row in of_kind),
+            share(of_kind, lambda row: row.checker), share(of_kind, lambda row: row.conformance),
+            share(of_kind),
+        ))  # fmt: skip
     return answer
 
 
 def by_mutant(rows: Sequence[Row]) -> Answer:
-    """A row for each mutant: what caught it first, or why nothing does."""
+    """A row for each mutant: what catches it, or why nothing does."""
     answer = Answer("mutant line change verdict by model says seconds".split(), [])
     for row in rows:
-        by = f"{row.lock} {row.client}".strip() or "conformance" * bool(row.conformance)
+        both = f"{row.lock} {row.client}".strip(), "conformance" * bool(row.conformance)
+        by = ", ".join(filter(None, both))
         says = row.checker or row.conformance or row.reason
         described = (row.mutant, row.line, row.change, row.verdict.value)
         answer.rows.append((*described, by, row.model, says, row.seconds))

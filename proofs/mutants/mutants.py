@@ -33,7 +33,7 @@ class Mutant:
     """
 
     name: str
-    kind: str  # order or logic
+    kind: str  # order, logic or operator
     file: str
     change: str  # in words
     start: int  # of `old`, in characters
@@ -181,16 +181,37 @@ _FUNCTION = re.compile(r"^(?:#define )?[A-Za-z_].*?\b(\w+)\(", re.MULTILINE)
 _NO_NAMES = ("__attribute__", "aligned", "always_inline", "defined", "_Static_assert")
 
 
-def _weakened_calls(file: str) -> Iterator[Mutant]:
-    source = source_of(file)
-    code = _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source)
-    # Functions and macros, by where their heads begin.
-    heads = [(head.start(), head[1]) for head in _FUNCTION.finditer(code)]
+def without_comments(source: str) -> str:
+    """The source with blanks for comments, so that places are the same."""
+    return _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source)
+
+
+@cache
+def _heads(code: str) -> list[tuple[int, str]]:
+    """Functions and macros, by where their heads begin."""
+    found = [(head.start(), head[1]) for head in _FUNCTION.finditer(code)]
+    return [(at, name) for at, name in found if name not in _NO_NAMES]
+
+
+def function_at(code: str, position: int) -> str:
+    """The function or macro that a place is in; "" before the first."""
+    names = [name for at, name in _heads(code) if at < position]
+    return names[-1] if names else ""
+
+
+def files_of_code() -> Iterator[tuple[str, str]]:
+    """The headers that mutants are made of, by their paths below lockimpl/, and their text."""
+    for folder in FOLDERS:
+        for path in sorted((HEADERS / folder).glob("*.h")):
+            yield f"{folder}/{path.name}", source_of(f"{folder}/{path.name}")
+
+
+def _weakened_calls(file: str, source: str) -> Iterator[Mutant]:
+    code = without_comments(source)
     primitives = "|".join(sorted(weakened(), key=len, reverse=True))
     seen: Counter[str] = Counter()
     for call in re.finditer(rf"\b({primitives})(_u\d+)?(?=\()", code):
-        names = [name for at, name in heads if at < call.start() and name not in _NO_NAMES]
-        place = f"{file.removesuffix('.h')}:{names[-1] if names else ''}:{call[0]}"
+        place = f"{file.removesuffix('.h')}:{function_at(code, call.start())}:{call[0]}"
         seen[place] += 1
         number = f"#{seen[place]}" if seen[place] > 1 else ""
         targets = targets_of(file, source, call.start())
@@ -205,10 +226,7 @@ def _weakened_calls(file: str) -> Iterator[Mutant]:
 @cache
 def order_mutants() -> tuple[Mutant, ...]:
     """All of them, by file and place."""
-    files = sorted(
-        f"{folder}/{path.name}" for folder in FOLDERS for path in (HEADERS / folder).glob("*.h")
-    )
-    return tuple(mutant for file in files for mutant in _weakened_calls(file))
+    return tuple(one for file, source in files_of_code() for one in _weakened_calls(file, source))
 
 
 def changed_step(file: str, step: Step) -> Mutant:
@@ -230,8 +248,3 @@ def logic_mutants() -> tuple[Mutant, ...]:
     """All of them. Raises LockcrossError for one that no longer applies."""
     known = known_headers()
     return tuple(changed_step(file, step) for file in known for step in known[file].mutant)
-
-
-def all_mutants() -> tuple[Mutant, ...]:
-    """Order mutants, then logic mutants."""
-    return order_mutants() + logic_mutants()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from proofs.mutants.mutants import WEAKENED_HEADER, Mutant, all_mutants, mutated
+from proofs.mutants.mutants import WEAKENED_HEADER, Mutant, mutated
+from proofs.mutants.operators import all_mutants
 from proofs.outside import Dartagnan, Genmc
 from proofs.own_checker import compiled, make_library
 from proofs.programs import Flavour, Program, named
