@@ -93,15 +93,17 @@ def by_lock(outcomes: Sequence[Outcome]) -> Answer:
         verdict = min((one.verdict for one in proofs), key=_ORDER.index)
         same = [one for one in proofs if one.verdict == verdict]
         words = {_verdict(one) for one in of_place if one.proof.verdict == verdict}
-        answer.rows.append((
-            *place,
-            max(words, key=len),
-            f"{len(same)} of {len(proofs)}",
-            "; ".join(sorted({proof.bound for proof in proofs if proof.bound})),
-            sum(outcome.found.states or outcome.found.executions for outcome in of_place),
-            sum((proof.seconds for proof in proofs), 0.0),
-            "; ".join(dict.fromkeys(proof.reason for proof in same if proof.reason)),
-        ))  # fmt: skip
+        answer.rows.append(
+            (
+                *place,
+                max(words, key=len),
+                f"{len(same)} of {len(proofs)}",
+                "; ".join(sorted({proof.bound for proof in proofs if proof.bound})),
+                sum(outcome.found.states or outcome.found.executions for outcome in of_place),
+                sum((proof.seconds for proof in proofs), 0.0),
+                "; ".join(dict.fromkeys(proof.reason for proof in same if proof.reason)),
+            )
+        )
     return answer
 
 

@@ -159,8 +159,18 @@ def _outcome(job: Job, tool: Tool, result: Found, seconds: float) -> Outcome:
     label, client = job.program.label, job.program.client
     bound = "; ".join(filter(None, (client.bound, tool.bounds, result.bound)))
     proof = Proof(
-        label.lock, label.variant, label.fence, client.label, tool.name, tool.version(), job.model,
-        bound, found.verdict, found.executions, seconds, sources(job.program, tool.defines),
-        found.reason,
-    )  # fmt: skip
+        label.lock,
+        label.variant,
+        label.fence,
+        client.label,
+        tool.name,
+        tool.version(),
+        job.model,
+        bound,
+        result.verdict,
+        result.executions,
+        seconds,
+        sources(job.program, tool.defines),
+        result.reason,
+    )
     return Outcome(proof, result, job)

@@ -252,10 +252,17 @@ def _whole(proofs: Sequence[Proof]) -> list[str]:
     if compared := agreements(proofs):
         head = ["tool", "model", "clients compared", "agree", "alone", "out of time", "not taken"]
         rows = (
-            (f"{pair.tool} {pair.version}", pair.model, pair.compared, pair.agree, pair.alone,
-             pair.bounded, pair.refused)
+            (
+                f"{pair.tool} {pair.version}",
+                pair.model,
+                pair.compared,
+                pair.agree,
+                pair.alone,
+                pair.bounded,
+                pair.refused,
+            )
             for pair in compared
-        )  # fmt: skip
+        )
         lines += ["", *_table(head, *rows)]
     return lines
 

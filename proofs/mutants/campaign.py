@@ -190,9 +190,13 @@ STORED = REFERENCE / "mutants.csv"
 _UNFINISHED = WORK / "build" / "proofs" / "mutants.csv"  # of runs so far, to be resumed
 # What decides whether a mutant is caught, besides the header: clients, checker, conformance kernel.
 _CATCHERS = (
-    "proofs/clients/*.[ch]", "proofs/clients/clients.toml", "proofs/checker/*.h",
-    "proofs/checker/src/**/*", "proofs/mutants/*.h", "workloads/kernels/conformance*.[ch]",
-)  # fmt: skip
+    "proofs/clients/*.[ch]",
+    "proofs/clients/clients.toml",
+    "proofs/checker/*.h",
+    "proofs/checker/src/**/*",
+    "proofs/mutants/*.h",
+    "workloads/kernels/conformance*.[ch]",
+)
 _NO_COMMENT = re.compile(r"/\*.*?\*/|\s+", re.DOTALL)
 
 
@@ -365,10 +369,16 @@ def judge(mutant: Mutant, deep: bool = False) -> Row:
     if not catch and (deep or mutant.name not in explanations()):
         catch = checker(LONG)
     return Row(
-        mutant.name, mutant.kind, f"lockimpl/{mutant.file}", mutant.line, mutant.change,
-        Verdict.CAUGHT if catch else Verdict.SURVIVES, seconds=time.monotonic() - began,
-        sources=sources(mutant), **catch,
-    ).explained()  # fmt: skip
+        mutant.name,
+        mutant.kind,
+        f"lockimpl/{mutant.file}",
+        mutant.line,
+        mutant.change,
+        Verdict.CAUGHT if catch else Verdict.SURVIVES,
+        seconds=time.monotonic() - began,
+        sources=sources(mutant),
+        **catch,
+    ).explained()
 
 
 def share(rows: Sequence[Row], by: Callable[[Row], object] = lambda row: row.is_caught) -> str:
@@ -388,14 +398,19 @@ def summary(rows: Sequence[Row]) -> Answer:
     for kind in (*dict.fromkeys(row.kind for row in rows), "together"):
         of_kind = [row for row in rows if kind in (row.kind, "together")]
         verdicts = [row.verdict for row in of_kind]
-        answer.rows.append((
-            kind, len(of_kind), *map(verdicts.count, Verdict),
-            sum(bool(row.checker) for row in of_kind),
-            sum(bool(row.conformance) for row in of_kind),
-            sum(bool(row.checker and row.conformance) for row in of_kind),
-            share(of_kind, lambda row: row.checker), share(of_kind, lambda row: row.conformance),
-            share(of_kind),
-        ))  # fmt: skip
+        answer.rows.append(
+            (
+                kind,
+                len(of_kind),
+                *map(verdicts.count, Verdict),
+                sum(bool(row.checker) for row in of_kind),
+                sum(bool(row.conformance) for row in of_kind),
+                sum(bool(row.checker and row.conformance) for row in of_kind),
+                share(of_kind, lambda row: row.checker),
+                share(of_kind, lambda row: row.conformance),
+                share(of_kind),
+            )
+        )
     return answer
 
 

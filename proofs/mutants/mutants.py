@@ -218,9 +218,15 @@ def _weakened_calls(file: str, source: str) -> Iterator[Mutant]:
         for lost, left in weakened()[call[1]].items():
             width = "" if left.startswith("weakened") else call[2] or ""
             yield Mutant(
-                f"{place}{number}:no-{lost}", "order", file, f"{call[0]} without its {lost}",
-                call.start(), call[0], left + width, targets,
-            )  # fmt: skip
+                f"{place}{number}:no-{lost}",
+                "order",
+                file,
+                f"{call[0]} without its {lost}",
+                call.start(),
+                call[0],
+                left + width,
+                targets,
+            )
 
 
 @cache
