@@ -4,9 +4,10 @@
  * Each host thread runs on a CPU of its own, named by the key `cpus`. It reads the host's
  * constant-rate counter where its region begins and ends, at its phases, and around a chain of
  * dependent additions right before and right after the region: the chain takes one core cycle an
- * addition, so it says how many core cycles a tick is. Where the kernel gives a user-mode cycle
- * counter, that is read too. The result line has all of it as `host` (docs/interfaces.md, section
- * 4).
+ * addition, so it says how many core cycles a tick is. Several threads also hand a line round
+ * before and after: that says how far apart their CPUs are, which a hypervisor may change at any
+ * time. Where the kernel gives a user-mode cycle counter, that is read too. The result line has all
+ * of it as `host` (docs/interfaces.md, section 4).
  *
  * A thread that parks sleeps in the kernel (futex); where threads share cores it is switched out.
  * Memory is touched before anything is timed.
@@ -22,6 +23,7 @@
 #include "runtime/host.h"
 #include "runtime/marker.h"
 #include "runtime/runtime.h"
+#include "runtime/turn.h"
 
 #if defined(__x86_64__)
 enum {
@@ -57,6 +59,7 @@ enum { PRCTL_PARENT_DEATH = 1, SIGNAL_KILL = 9 };
 enum { FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129 };
 enum { NATIVE_CPUS = 1024, NATIVE_PHASES = 256, NATIVE_PAGE = 4096 };
 enum { NATIVE_CHAIN_TURNS = 4096, NATIVE_CHAIN = 16 * NATIVE_CHAIN_TURNS };
+enum { NATIVE_WARM_ROUNDS = 20, NATIVE_ROUNDS = 200 }; /* of the line that is handed round */
 
 static struct {
     uint64_t begin, end, before, after; /* ticks; of the chains */
@@ -135,6 +138,30 @@ static uint64_t native_chain(void) {
     return read_ticks() - start;
 }
 
+static turn_t native_turn;
+static uint64_t native_round_ticks[2]; /* of NATIVE_ROUNDS, before and after */
+
+#ifndef LOCKCROSS_SCHEDULER
+/* Every thread takes part. */
+static void native_hand_round(unsigned index, bool after) {
+    enum { ALL = NATIVE_WARM_ROUNDS + NATIVE_ROUNDS };
+    uint32_t turn = (after ? ALL * runtime_threads : 0) + index;
+    uint64_t start = 0;
+    for (unsigned round = 0; round < ALL; round++, turn += runtime_threads) {
+        while (load_acq_u32(&native_turn.number) != turn) {
+        }
+        if (round == NATIVE_WARM_ROUNDS && index == 0)
+            start = read_ticks();
+        turn_pass(&native_turn, turn + 1);
+    }
+    if (index != 0)
+        return;
+    while (load_acq_u32(&native_turn.number) != turn) {
+    }
+    native_round_ticks[after] = read_ticks() - start;
+}
+#endif
+
 void native_before(unsigned index) {
     uint64_t counted = native_counted(index);
     native[index].before = native_chain();
@@ -164,7 +191,13 @@ static void native_phase(const lock_thread_t *self, uint64_t phase) {
 static void put_field(const char *name, uint64_t value) { put(name), put_number(value); }
 
 static void put_native(void) {
-    put_field(",\"host\":{\"chain\":", NATIVE_CHAIN), put(",\"threads\":[");
+    put_field(",\"host\":{\"chain\":", NATIVE_CHAIN);
+    if (native_round_ticks[1] != 0) {
+        put_field(",\"handovers\":", (uint64_t)NATIVE_ROUNDS * runtime_threads);
+        put_field(",\"handover_ticks\":[", native_round_ticks[0]);
+        put_field(",", native_round_ticks[1]), put("]");
+    }
+    put(",\"threads\":[");
     for (unsigned i = 0; i < HOST_THREADS; i++) {
         put_field(i ? ",{\"begin\":" : "{\"begin\":", native[i].begin);
         put_field(",\"end\":", native[i].end), put_field(",\"before\":", native[i].before);

@@ -421,6 +421,8 @@ static void participate(lock_thread_t *self) {
 #ifdef LOCKCROSS_NATIVE
     native_before(runtime_index(self));
     meet(self);
+    if (runtime_threads > 1)
+        native_hand_round(runtime_index(self), false);
 #endif
     /* In a simulator the host's counter means nothing, and reading it may end the run. */
     bool timed = announce == SILENT && runtime_index(self) == 0;
@@ -436,6 +438,10 @@ static void participate(lock_thread_t *self) {
     done[runtime_index(self)].pairs = pairs;
     handshake_leave_safe(self);
     meet(self);
+#ifdef LOCKCROSS_NATIVE
+    if (runtime_threads > 1)
+        native_hand_round(runtime_index(self), true);
+#endif
     signals_end(self);
     handshake_enter_safe(self);
 }

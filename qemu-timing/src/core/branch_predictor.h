@@ -7,6 +7,7 @@
 #include "isa/insn.h"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -15,10 +16,11 @@ namespace lockcross {
 
 class BranchPredictor {
   public:
-    // entries: of each table, a power of two. history: branches, at most 32; 0: none.
+    // entries: of each table, a power of two. history: branches; 0: none.
     explicit BranchPredictor(uint32_t entries, uint32_t history = 0)
-        : mask_(entries - 1), history_mask_((uint64_t(1) << history) - 1), counters_(entries, 1),
-          targets_(entries), shared_(history ? entries : 0, 1), choice_(history ? entries : 0, 1) {}
+        : mask_(entries - 1), width_(std::bit_width(entries - 1)), counters_(entries, 1),
+          targets_(entries), shared_(history ? entries : 0, 1), choice_(history ? entries : 0, 1),
+          outcomes_(history) {}
 
     // Whether the branch at pc was predicted to go to target; learns that it does. fallthrough: the
     // address after the branch.
@@ -69,14 +71,29 @@ class BranchPredictor {
 
     bool conditional(size_t i, bool taken) {
         bool own = counted(counters_[i], taken);
-        if (!history_mask_)
+        if (outcomes_.empty())
             return own;
         bool shared = counted(shared_[(i ^ history_) & mask_], taken);
-        history_ = (history_ << 1 | uint64_t(taken)) & history_mask_;
+        remember(taken);
         bool right = choice_[i] >= 2 ? shared : own;
         if (own != shared)
             counted(choice_[i], shared);
         return right;
+    }
+
+    // Short histories are taken as they are, and those longer than an index are folded to it
+    // (Michaud, Seznec, Uhlig, Trading Conflict and Capacity Aliasing in Conditional Branch
+    // Predictors, 1997).
+    void remember(bool taken) {
+        size_t length = outcomes_.size();
+        if (length <= kUnfolded) {
+            history_ = (history_ << 1 | uint64_t(taken)) & ((uint64_t(1) << length) - 1);
+            return;
+        }
+        bool oldest = outcomes_[branches_ % length];
+        outcomes_[branches_++ % length] = taken;
+        history_ = (history_ << 1 | uint64_t(taken)) ^ uint64_t(oldest) << length % width_;
+        history_ = (history_ ^ history_ >> width_) & mask_;
     }
 
     bool last_target(size_t i, uint64_t target) {
@@ -88,11 +105,15 @@ class BranchPredictor {
     void push(uint64_t address) { returns_[depth_++ % returns_.size()] = address; }
     uint64_t pop() { return depth_ ? returns_[--depth_ % returns_.size()] : 0; }
 
-    uint64_t mask_, history_mask_;
-    uint64_t history_ = 0; // the last branches, a bit each: taken
+    static constexpr size_t kUnfolded = 32;
+    uint64_t mask_;
+    uint32_t width_;       // bits of an index
+    uint64_t history_ = 0; // the last branches, a bit each, taken; or those folded
     std::vector<uint8_t> counters_;
     std::vector<uint64_t> targets_;
     std::vector<uint8_t> shared_, choice_; // with a history
+    std::vector<bool> outcomes_; // of the last branches
+    uint64_t branches_ = 0;
     std::array<uint64_t, 16> returns_{};
     uint64_t depth_ = 0;
 };

@@ -11,7 +11,7 @@ constexpr uint8_t kSeveral = UINT8_MAX; // reads of several cores are in flight
 
 CacheHierarchy::CacheHierarchy(const Options &options, uint32_t lines, std::vector<Counts> &counts)
     : Memory(uint32_t(counts.size())), options_(options), counts_(counts), lines_(lines),
-      l2_(options.l2_size, options.l2_ways, options.line) {
+      jitter_(options.seed), l2_(options.l2_size, options.l2_ways, options.line) {
     for (size_t core = 0; core < counts.size(); core++)
         l1_.emplace_back(options.l1_size, options.l1_ways, options.line);
 }
@@ -27,21 +27,27 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
     count(core, CoherenceEvent::Load, before)++;
     if (before != Mesi::I) {
         l1_[core].touch(id);
-        if (line.writer == core && line.fill_until > now)
-            return {0, line.fill_until - now, line.fill_cause};
-        return {};
+        if (line.upgrading && line.filler == core) // it has the data
+            return {};
+        return wait_for_fill(core, line, now);
     }
-    Cycle hold = hold_for_conflict(core, line, now, false);
-    AccessDelay delay;
-    if (line.state == Mesi::E || line.state == Mesi::M) {
+    if (still_has(core, line, now, false))
+        return {};
+    bool owned = line.state == Mesi::E || line.state == Mesi::M;
+    if (owned && line.state == Mesi::M && options_.migratory)
+        return get_ownership(core, id, now, false, Mesi::E);
+    Request request;
+    if (owned) {
         before_loss(line.owner, id);
         count(line.owner, CoherenceEvent::Downgraded, line.state)++;
-        line.state = Mesi::S;
-        delay = {hold, options_.lat_dirty, Stall::Transfer};
+        request = {options_.lat_dirty, Stall::Transfer, true};
     } else {
-        delay = fill_from_below(line, id);
-        delay.hold = hold;
+        request = fill_from_below(line, id);
     }
+    uint32_t owner = line.owner;
+    AccessDelay delay = send(core, line, now, request, false);
+    if (owned)
+        line.leaving.cores.set(owner);
     line.state = line.sharers.any() ? Mesi::S : Mesi::E;
     line.sharers.set(core);
     line.owner = uint8_t(core);
@@ -62,36 +68,71 @@ AccessDelay CacheHierarchy::get_exclusive(uint32_t core, LineId id, Cycle now,
 AccessDelay CacheHierarchy::take(uint32_t core, LineId id, Cycle now, CoherenceEvent access) {
     Line &line = lines_[id];
     Mesi before = state(core, id);
-    count(core, access, before)++;
+    bool asked = line.asked && line.filler == core;
+    count(core, access, asked ? line.asked_from : before)++;
+    line.asked = line.asked && !asked;
     if (before == Mesi::M || before == Mesi::E) {
         line.state = Mesi::M;
         l1_[core].touch(id);
-        if (line.writer == core && line.fill_until > now)
-            return {0, line.fill_until - now, line.fill_cause};
+        return wait_for_fill(core, line, now);
+    }
+    if (still_has(core, line, now, true)) {
+        // Who has read it since is still to get the data, this write among them.
+        for (uint32_t other = 0; other < counts_.size(); other++) {
+            if (line.sharers[other])
+                before_loss(other, id);
+        }
         return {};
     }
-    Cycle hold = hold_for_conflict(core, line, now, true);
+    return get_ownership(core, id, now, access == CoherenceEvent::Store);
+}
+
+void CacheHierarchy::ask_for_ownership(uint32_t core, LineId id, Cycle when) {
+    if (!options_.ask_early)
+        return;
+    Line &line = lines_[id];
+    Mesi before = state(core, id);
+    if (before >= Mesi::E || still_has(core, line, when, true))
+        return;
+    get_ownership(core, id, when, true);
+    line.asked = true;
+    line.asked_from = before;
+}
+
+AccessDelay CacheHierarchy::get_ownership(uint32_t core, LineId id, Cycle now, bool stores,
+                                          Mesi state_then) {
+    Line &line = lines_[id];
+    Mesi before = state(core, id);
     bool others = line.sharers.count() > (before == Mesi::I ? 0 : 1);
+    bool owned = line.state == Mesi::E || line.state == Mesi::M;
     Cycle invalidation = others ? options_.lat_invalidate : 0;
-    AccessDelay delay;
+    Request request;
     if (before == Mesi::S) {
-        delay = {0, options_.lat_upgrade + invalidation, Stall::Upgrade};
-    } else if (line.state == Mesi::E || line.state == Mesi::M) {
-        delay = {0, options_.lat_dirty, Stall::Transfer};
+        request = {options_.lat_upgrade + invalidation, Stall::Upgrade, others};
+    } else if (owned) {
+        request = {options_.lat_dirty, Stall::Transfer, true};
     } else {
-        delay = fill_from_below(line, id);
-        delay.latency += invalidation;
+        request = fill_from_below(line, id);
+        request.latency += invalidation;
+        request.copied = others;
     }
-    delay.hold = hold;
+    CoreSet sharers = line.sharers;
+    sharers.reset(core);
+    AccessDelay delay = send(core, line, now, request, true);
+    line.leaving.cores = sharers;
+    line.leaving.writable = owned;
+    line.leaving.stored = stores;
     invalidate_others(core, line, id);
     line.sharers.reset();
     line.sharers.set(core);
     line.owner = uint8_t(core);
-    line.state = Mesi::M;
+    line.state = state_then;
     insert_in_l1(core, id);
     line.writer = uint8_t(core);
+    line.filler = uint8_t(core);
     line.fill_until = now + delay.total();
     line.fill_cause = delay.cause;
+    line.upgrading = options_.time_of_flight && before == Mesi::S;
     return delay;
 }
 
@@ -102,19 +143,31 @@ Completion CacheHierarchy::drain(uint32_t core, LineId id, Completion start) {
 void CacheHierarchy::write_in_flight_until(uint32_t core, LineId id, Completion until) {
     Line &line = lines_[id];
     // An earlier store of the core to the line may still be in flight.
-    line.write_until = line.writer == core ? std::max(line.write_until, until.cycle) : until.cycle;
+    bool earlier = options_.time_of_flight || line.writer == core;
+    line.write_until = earlier ? std::max(line.write_until, until.cycle) : until.cycle;
     line.writer = uint8_t(core);
 }
 
-AccessDelay CacheHierarchy::fill_from_below(Line &line, LineId id) {
+CacheHierarchy::Request CacheHierarchy::fill_from_below(Line &line, LineId id) {
     bool hit = line.in_l2;
     bool first = !std::exchange(line.used, true);
     insert_in_l2(id);
     if (first && options_.warm)
-        return {};
+        return {0, Stall::Hit, false};
     if (hit)
-        return {0, options_.lat_l2, Stall::L2};
-    return {0, options_.lat_memory, Stall::Memory};
+        return {options_.lat_l2, Stall::L2, false};
+    return {options_.lat_memory, Stall::Memory, false};
+}
+
+AccessDelay CacheHierarchy::send(uint32_t core, Line &line, Cycle now, Request request,
+                                 bool write) {
+    if (options_.lat_jitter && request.copied)
+        request.latency += jitter_() % (uint64_t(options_.lat_jitter) + 1);
+    Cycle hold = options_.time_of_flight ? queue(line, now, request)
+                                         : hold_for_conflict(core, line, now, write);
+    if (hold > 0)
+        counts_[core].holds++;
+    return {hold, request.latency, request.cause};
 }
 
 Cycle CacheHierarchy::hold_for_conflict(uint32_t core, const Line &line, Cycle now, bool write) {
@@ -123,9 +176,37 @@ Cycle CacheHierarchy::hold_for_conflict(uint32_t core, const Line &line, Cycle n
         free = std::max(free, line.write_until);
     if (write && line.reader != core)
         free = std::max(free, line.read_until);
-    if (free > now)
-        counts_[core].holds++;
     return free - now;
+}
+
+// A request goes to the line's home, on to the copies in its way, and its answer to the core, a
+// third of its latency each. The home serves it when the core before has said that it is done.
+Cycle CacheHierarchy::queue(Line &line, Cycle now, const Request &request) {
+    Cycle way = request.latency / 3;
+    Cycle served = std::max(now + way, line.home_free);
+    if (!request.copied) {
+        line.home_free = served;
+        line.leaving = {};
+        return served - (now + way);
+    }
+    Cycle reached =
+        std::max({served + way, line.write_until, line.read_until + 1, line.fill_until + 1});
+    Cycle hold = reached - (now + 2 * way);
+    line.home_free = now + hold + request.latency + way;
+    line.leaving = {{}, reached, true, false};
+    return hold;
+}
+
+bool CacheHierarchy::still_has(uint32_t core, const Line &line, Cycle now, bool write) const {
+    const Leaving &leaving = line.leaving;
+    return options_.time_of_flight && leaving.cores[core] && now < leaving.at && !leaving.stored &&
+           (!write || leaving.writable);
+}
+
+AccessDelay CacheHierarchy::wait_for_fill(uint32_t core, const Line &line, Cycle now) {
+    if (line.filler == core && line.fill_until > now)
+        return {0, line.fill_until - now, line.fill_cause};
+    return {};
 }
 
 void CacheHierarchy::invalidate_others(uint32_t core, Line &line, LineId id) {

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 namespace lockcross {
@@ -27,6 +28,7 @@ class CacheHierarchy final : public Memory {
     AccessDelay read(uint32_t core, LineId line, Cycle now) override;
     AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
                               Cycle writing) override;
+    void ask_for_ownership(uint32_t core, LineId line, Cycle when) override;
     Completion drain(uint32_t core, LineId line, Completion start) override;
     void write_in_flight_until(uint32_t core, LineId line, Completion until) override;
     bool is_exclusive(uint32_t core, LineId line) const override {
@@ -39,6 +41,13 @@ class CacheHierarchy final : public Memory {
     Mesi state(uint32_t core, LineId line) const;
 
   private:
+    // Copies that a request has taken: their cores have them until it reaches them.
+    struct Leaving {
+        CoreSet cores;
+        Cycle at;
+        bool writable; // the only copy
+        bool stored;   // taken for a store, whose value QEMU has already
+    };
     // A line's directory entry, and its accesses in flight. At first all of it is zero.
     struct Line {
         CoreSet sharers;
@@ -46,15 +55,36 @@ class CacheHierarchy final : public Memory {
         bool in_l2, used;       // used: since the begin of the region
         uint8_t owner;          // where it is E or M: the only sharer
         uint8_t writer, reader; // of the accesses in flight
+        uint8_t filler;         // whose copy holds the data at fill_until
+        bool upgrading;         // it had the data before
+        bool asked;             // by the filler, for ownership, ahead of its access
+        Mesi asked_from;        // what its copy was then
         Stall fill_cause;
-        Cycle write_until, read_until;
-        Cycle fill_until; // when its owner's copy holds the data
+        Cycle write_until, read_until, fill_until;
+        // With time_of_flight:
+        Leaving leaving;
+        Cycle home_free; // when the line's home serves the next request
     };
     static_assert(Mesi(0) == Mesi::I);
 
+    // A request: how long it takes by itself, why, and whether others have copies in its way.
+    struct Request {
+        Cycle latency;
+        Stall cause;
+        bool copied;
+    };
+
     AccessDelay take(uint32_t core, LineId line, Cycle now, CoherenceEvent access);
-    AccessDelay fill_from_below(Line &line, LineId id);
+    AccessDelay get_ownership(uint32_t core, LineId line, Cycle now, bool stores,
+                              Mesi then = Mesi::M);
+    Request fill_from_below(Line &line, LineId id);
+    // Sends the request of an access: when its core has the data, and the others' copies are gone.
+    AccessDelay send(uint32_t core, Line &line, Cycle now, Request request, bool write);
     Cycle hold_for_conflict(uint32_t core, const Line &line, Cycle now, bool write);
+    Cycle queue(Line &line, Cycle now, const Request &request);
+    // Whether the core can still use a copy that another one's request has taken.
+    bool still_has(uint32_t core, const Line &line, Cycle now, bool write) const;
+    static AccessDelay wait_for_fill(uint32_t core, const Line &line, Cycle now);
     void invalidate_others(uint32_t core, Line &line, LineId id);
     void drop_copy(uint32_t core, Line &line, LineId id, CoherenceEvent why);
     void insert_in_l1(uint32_t core, LineId id);
@@ -66,6 +96,7 @@ class CacheHierarchy final : public Memory {
     const Options &options_;
     std::vector<Counts> &counts_;
     Zeroed<Line> lines_;
+    std::mt19937_64 jitter_;
     std::vector<Tags> l1_;
     Tags l2_;
 };

@@ -12,7 +12,15 @@ from pydantic import Field
 from sweeps.engines import guest
 from sweeps.engines.base import ProcessResult, RunOutcome
 from sweeps.engines.guest import BadRunError, Count, GuestLine, Metrics
-from sweeps.engines.native.sample import SAMPLES, Line, Round, cycles_of, cycles_per_tick, estimate
+from sweeps.engines.native.sample import (
+    SAMPLES,
+    Line,
+    Round,
+    cycles_of,
+    cycles_per_tick,
+    estimate,
+    handover,
+)
 from sweeps.model.cell import Cell
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.toml import Document
@@ -41,9 +49,12 @@ class ThreadReport(Document):
 
 
 class HostReport(Document):
-    """`chain`: additions of the chain, each a core cycle."""
+    """`chain`: additions of the chain, each a core cycle. `handovers`: of a line that several
+    threads handed round, in so many ticks before the region and after it."""
 
     chain: Annotated[int, Field(ge=1)]
+    handovers: Annotated[int, Field(ge=1)] | None = None
+    handover_ticks: tuple[Tick, Tick] | None = None
     threads: Annotated[list[ThreadReport], Field(min_length=1)]
 
 
@@ -111,9 +122,17 @@ def metrics_of(measured: Round, tick_mhz: float) -> Metrics:
     cost = measured.cycles_per_pair()
     lines = [lines[-1] for lines in measured.repeats]
     pairs = median(line["pairs"] for line in lines)
+<<<<<<< HEAD
     if len(measured.repeats[0]) > 1:
         pairs -= measured.repeats[0][0]["pairs"]
     longest = [estimate([max(cycles_of(line)) for line in same]) for same in measured.by_length()]
+=======
+    if len(found.repeats[0]) > 1:
+        pairs -= found.repeats[0][0]["pairs"]
+    longest = [
+        estimate([max(cycles_of(line)) for line in same], found.alone) for same in found.by_length()
+    ]
+>>>>>>> 3dd88ef (Coherence that takes time: requests travel, wait at the line's home, and copies last until one reaches them (work under way))
     cycles = longest[-1] if len(longest) == 1 else longest[1].minus(longest[0])
     scales = [cycles_per_tick(line, line["host"]["threads"][0]) for line in lines]
     metrics: Metrics = {
@@ -128,6 +147,9 @@ def metrics_of(measured: Round, tick_mhz: float) -> Metrics:
         "repeats_left_out": (measured.left_out, "repeats"),
         "clock": (median(scale * tick_mhz for scale in scales), "MHz"),
     }
+    apart = [cycles for line in lines if (cycles := handover(line))]
+    if apart:
+        metrics["handover"] = (median(apart), "cycles")
     # What the workload itself reports, the median of the repeats. Its clock is the host's counter,
     # so what it calls cycles are ticks.
     for name, unit in WORKLOADS[lines[0]["workload"]].metrics.items():

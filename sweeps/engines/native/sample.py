@@ -22,6 +22,7 @@ REPEATS = 40  # of each length, in a round
 ROUNDS = 3  # that a cell may take
 WARM_UP = 3  # repeats before the first round
 CLOCKS_DIFFER = 0.02  # of the chains before and after a run
+MOVED = 1.5  # times the hand-over before a run is that after it: the CPUs are placed otherwise
 FEWEST = 10  # repeats of a round whose clock was steady
 SPREAD = {True: 0.25, False: 0.5}  # alone or not: interquartile range over median, at most
 SMALL = 1.0  # cycles per pair: a range that is never too wide
@@ -42,8 +43,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One quantity over the repeats: the median of the least quartile, the least value, the median,
-    the interquartile range."""
+    """One quantity over the repeats: what it is taken to be, the least value, the median, the
+    interquartile range."""
 
     value: float
     least: float
@@ -71,24 +72,52 @@ class Estimate:
         )
 
 
-def estimate(values: Sequence[float]) -> Estimate:
-    """Of one value or more. Interference only adds cycles, so the least ones are nearest to the
-    truth; the median of a quarter of them does not hang on a single one."""
+def estimate(values: Sequence[float], alone: bool = True) -> Estimate:
+    """Of one value or more. One thread alone: interference only adds cycles, so the least ones are
+    nearest to the truth; the median of a quarter of them does not hang on a single one. Threads
+    that meet: how often they do differs from run to run, the least runs are those in which they
+    happen to meet least, and the value is the median."""
     ordered = sorted(values)
     quarter = max(1, len(ordered) // 4)
     upper = ordered[min(len(ordered) - 1, 3 * quarter)]
-    return Estimate(
-        median(ordered[:quarter]), ordered[0], median(ordered), upper - ordered[quarter - 1]
-    )
+    middle = median(ordered)
+    value = median(ordered[:quarter]) if alone else middle
+    return Estimate(value, ordered[0], middle, upper - ordered[quarter - 1])
 
 
 def steady(line: Line) -> bool:
     """Whether the clock of each thread was the same before and after the run, as far as the chains
-    say."""
-    return all(
+    say, and the CPUs as far apart."""
+    host = line["host"]
+    before, after = host.get("handover_ticks", (1, 1))
+    return max(before, after) <= MOVED * min(before, after) and all(
         abs(thread["before"] - thread["after"]) <= CLOCKS_DIFFER * thread["after"]
-        for thread in line["host"]["threads"]
+        for thread in host["threads"]
     )
+
+
+def handover(line: Line) -> float | None:
+    """Cycles in which a line went from one thread to the next right before and after the run; none
+    of one thread."""
+    host = line["host"]
+    if "handover_ticks" not in host:
+        return None
+    ticks = sum(host["handover_ticks"]) / (2 * host["handovers"])
+    return float(ticks * cycles_per_tick(line, host["threads"][0]))
+
+
+def near_each_other(repeats: Sequence[list[Line]]) -> list[list[Line]]:
+    """Those of the placement of CPUs that most of the repeats had: a hypervisor may change it
+    between two."""
+    apart = [handover(lines[-1]) for lines in repeats]
+    if not apart or apart[0] is None:
+        return list(repeats)
+    middle = median(apart)
+    return [
+        lines
+        for lines in repeats
+        if all(middle / MOVED <= handover(line) <= MOVED * middle for line in lines)
+    ]
 
 
 def cycles_of(line: Line) -> list[float]:
@@ -114,7 +143,7 @@ def cycles_per_tick(line: Line, thread: Line) -> float:
 @dataclass
 class Round:
     """The repeats of a round: for each the lines of its lengths, in pairs or alone. `left_out`: how
-    many were dropped because the clock changed."""
+    many were dropped because the clock changed, or the placement of the CPUs."""
 
     repeats: list[list[Line]] = field(default_factory=list)
     left_out: int = 0
@@ -127,20 +156,27 @@ class Round:
         """Of all threads together; with two lengths from their difference."""
         lengths = self.by_length()
         if len(lengths) == 1:  # a workload may run for a time, and then its pairs differ, too
-            return estimate([sum(cycles_of(line)) / line["pairs"] for line in lengths[0]])
+            each = [sum(cycles_of(line)) / line["pairs"] for line in lengths[0]]
+            return estimate(each, self.alone)
         short, long = ([sum(cycles_of(line)) for line in lines] for lines in lengths)
         pairs = lengths[1][0]["pairs"] - lengths[0][0]["pairs"]
-        return estimate(long).minus(estimate(short)).over(pairs)
+        return estimate(long, self.alone).minus(estimate(short, self.alone)).over(pairs)
+
+    @property
+    def alone(self) -> bool:
+        """Whether one thread ran."""
+        return len(self.repeats[0][0]["host"]["threads"]) == 1
 
     def trouble(self) -> str:
         """Why it says nothing, or nothing."""
         taken = len(self.repeats) + self.left_out
         if len(self.repeats) < FEWEST:
-            return f"the clock changed by more than {CLOCKS_DIFFER:.0%} in {self.left_out} of " + (
-                f"{taken} repeats"
+            return (
+                f"the clock changed by more than {CLOCKS_DIFFER:.0%}, or the CPUs moved, in "
+                f"{self.left_out} of {taken} repeats"
             )
         cost = self.cycles_per_pair()
-        bound = SPREAD[len(self.repeats[0][0]["host"]["threads"]) == 1]
+        bound = SPREAD[self.alone]
         if cost.spread > bound and cost.iqr > SMALL:
             return (
                 f"{cost.iqr:.1f} cycles per pair between the quartiles, {cost.spread:.0%} of the "
@@ -178,7 +214,8 @@ def take_round(lengths: Sequence[list[str]]) -> Round:
             measured.repeats.append(lines)
         else:
             measured.left_out += 1
-    return measured
+    near = near_each_other(measured.repeats)
+    return Round(near, measured.left_out + len(measured.repeats) - len(near))
 
 
 def sample(lengths: Sequence[list[str]]) -> list[Round]:

@@ -120,7 +120,10 @@ void OutOfOrderCore::before_access(const TimedInsn &insn) {
         note_wait(Stall::Drain, free - ready);
         ready = free;
     }
-    access_at_ = ready;
+    access_at_ = turn_at_ = ready;
+    // No core sees a store before it has retired.
+    if (options_.time_of_flight && !insn.is_atomic() && !current().loads)
+        turn_at_ = std::max(ready, window_.oldest());
     entered_ = true;
 }
 
@@ -216,12 +219,18 @@ void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t siz
                 access_at_ = older->data;
         }
         Cycle data = window_.issue(Port::Store, access_at_) + options_.lat_issue;
+        ask_for_ownership(address, size, data);
         Cycle free = stores_.free_at();
         note_wait(Stall::StoreBuffer, free > data ? free - data : 0);
         entered_ = false;
         finish(std::max(data, free));
     }
     put_into_queue(insn, address, size, done_);
+}
+
+void OutOfOrderCore::ask_for_ownership(uint64_t address, uint32_t size, Cycle when) {
+    for (LineId line = line_of(address); line <= line_of(address + size - 1); line++)
+        memory_.ask_for_ownership(id_, line, when);
 }
 
 void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size,
@@ -254,6 +263,7 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
                             uint32_t latency) {
     before_access(insn);
     LineId line = line_of(address);
+    ask_for_ownership(address, size, operands_at_);
     bool early = options_.atomic_result == atomic_result::early && memory_.is_exclusive(id_, line);
     Cycle result = early ? early_result(insn, address, size) : 0;
     Cycle start = early ? access_at_ : window_.issue(Port::Load, access_at_) + options_.lat_issue;

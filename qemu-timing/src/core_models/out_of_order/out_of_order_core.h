@@ -37,7 +37,7 @@ class OutOfOrderCore final : public MicroOpCore {
 
     void start_at(Cycle cycle) override;
     void before_access(const TimedInsn &insn) override;
-    Cycle access_cycle(const TimedInsn &) const override { return access_at_; }
+    Cycle access_cycle(const TimedInsn &) const override { return turn_at_; }
     void load(const TimedInsn &insn, uint64_t address, uint32_t size) override;
     void store(const TimedInsn &insn, uint64_t address, uint32_t size) override;
 
@@ -62,6 +62,7 @@ class OutOfOrderCore final : public MicroOpCore {
     Cycle latency_behind_load(const TimedInsn &insn) const;
     // Holds up a load until older stores that alias have executed, or squashes it (alias_bytes).
     void wait_for_aliases(uint64_t address, uint32_t size);
+    void ask_for_ownership(uint64_t address, uint32_t size, Cycle when);
     void put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle data);
     Cycle read(LineId first, LineId last, Cycle from);
     Cycle forwarded(const StoreQueue::Store &store, const TimedInsn &insn, uint64_t address,
@@ -84,6 +85,7 @@ class OutOfOrderCore final : public MicroOpCore {
     //        +--------------------------------------------------------------------------+
     bool entered_ = false;
     Cycle access_at_ = 0;
+    Cycle turn_at_ = 0;               // when QEMU makes the access
     Cycle operands_at_ = 0;           // of an atomic that has entered: its operands are there
     Cycle loads_after_ = 0;           // no load before: an atomic, an acquire or a fence
     Cycle execute_after_ = 0;         // nothing at all before

@@ -8,8 +8,8 @@ namespace lockcross {
 
 Window::Window(const Options &options)
     : options_(options), rob_(options.rob), scheduler_(options.scheduler),
-      load_queue_(options.load_queue), miss_buffers_(options.miss_buffers), bookings_(kPortCycles) {
-}
+      load_queue_(options.load_queue), miss_buffers_(options.miss_buffers),
+      taken_branches_(options.taken_in_flight), bookings_(kPortCycles) {}
 
 void Window::start_at(Cycle cycle) {
     fetch_from_ = retired_at_ = cycle;
@@ -99,6 +99,12 @@ void Window::redirect(Cycle cycles) {
         cycles += options_.taken_branch;
     }
     fetch_from_ = std::max(fetch_from_, fetched_.cycle() + cycles);
+    if (taken_branches_.empty())
+        return;
+    // What follows this one enters when the one that had its entry before has left it.
+    Cycle &entry = slot(taken_branches_, redirections_++);
+    enter_from_ = std::max(enter_from_, entry);
+    entry = retired_at_;
 }
 
 void Window::refetch(Cycle resolved) {
@@ -107,7 +113,8 @@ void Window::refetch(Cycle resolved) {
         return;
     // What was fetched meanwhile is not known; as much as could enter.
     Cycle squashed = std::min<Cycle>(options_.rob, (resolved - entered_.cycle()) * options_.width);
-    enter_from_ = resolved + options_.retire_delay + squashed / options_.squash_width;
+    enter_from_ =
+        std::max(enter_from_, resolved + options_.retire_delay + squashed / options_.squash_width);
 }
 
 } // namespace lockcross

@@ -79,6 +79,8 @@ class Window {
     std::vector<Cycle> rob_;       // when the last entries retired: then theirs are free
     std::vector<Cycle> scheduler_; // when they had their operands
     std::vector<Cycle> load_queue_, miss_buffers_; // when they were free again
+    std::vector<Cycle> taken_branches_; // when the last ones in the entries of those retired
+    uint64_t redirections_ = 0;
     std::vector<Booking> bookings_;
     std::array<Cycle, kRegisters> ready_{}; // of each register: when its value is there
 };
