@@ -122,17 +122,12 @@ def metrics_of(measured: Round, tick_mhz: float) -> Metrics:
     cost = measured.cycles_per_pair()
     lines = [lines[-1] for lines in measured.repeats]
     pairs = median(line["pairs"] for line in lines)
-<<<<<<< HEAD
     if len(measured.repeats[0]) > 1:
         pairs -= measured.repeats[0][0]["pairs"]
-    longest = [estimate([max(cycles_of(line)) for line in same]) for same in measured.by_length()]
-=======
-    if len(found.repeats[0]) > 1:
-        pairs -= found.repeats[0][0]["pairs"]
     longest = [
-        estimate([max(cycles_of(line)) for line in same], found.alone) for same in found.by_length()
+        estimate([max(cycles_of(line)) for line in same], measured.alone)
+        for same in measured.by_length()
     ]
->>>>>>> 3dd88ef (Coherence that takes time: requests travel, wait at the line's home, and copies last until one reaches them (work under way))
     cycles = longest[-1] if len(longest) == 1 else longest[1].minus(longest[0])
     scales = [cycles_per_tick(line, line["host"]["threads"][0]) for line in lines]
     metrics: Metrics = {
