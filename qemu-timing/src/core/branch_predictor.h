@@ -6,6 +6,7 @@
 
 #include "isa/insn.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -18,9 +19,9 @@ class BranchPredictor {
   public:
     // entries: of each table, a power of two. history: branches; 0: none.
     explicit BranchPredictor(uint32_t entries, uint32_t history = 0)
-        : mask_(entries - 1), width_(std::bit_width(entries - 1)), counters_(entries, 1),
-          targets_(entries), shared_(history ? entries : 0, 1), choice_(history ? entries : 0, 1),
-          outcomes_(history) {}
+        : mask_(entries - 1), width_(std::max(2u, uint32_t(std::bit_width(entries - 1)))),
+          counters_(entries, 1), targets_(entries), shared_(history ? entries : 0, 1),
+          choice_(history ? entries : 0, 1), outcomes_(history) {}
 
     // Whether the branch at pc was predicted to go to target; learns that it does. fallthrough: the
     // address after the branch.
@@ -81,9 +82,11 @@ class BranchPredictor {
         return right;
     }
 
-    // Short histories are taken as they are, and those longer than an index are folded to it
-    // (Michaud, Seznec, Uhlig, Trading Conflict and Capacity Aliasing in Conditional Branch
-    // Predictors, 1997).
+    // A short history is the index's part itself. A longer one is folded to it (Michaud, Seznec,
+    // Uhlig, Trading Conflict and Capacity Aliasing in Conditional Branch Predictors, 1997), in two
+    // widths, so that a branch shows in another pair of bits for each distance (as the index and
+    // the tag of Seznec and Michaud, A Case for (Partially) Tagged Geometric History Length Branch
+    // Prediction, 2006).
     void remember(bool taken) {
         size_t length = outcomes_.size();
         if (length <= kUnfolded) {
@@ -92,8 +95,13 @@ class BranchPredictor {
         }
         bool oldest = outcomes_[branches_ % length];
         outcomes_[branches_++ % length] = taken;
-        history_ = (history_ << 1 | uint64_t(taken)) ^ uint64_t(oldest) << length % width_;
-        history_ = (history_ ^ history_ >> width_) & mask_;
+        fold(folded_[0], width_, taken, oldest);
+        fold(folded_[1], width_ - 1, taken, oldest);
+        history_ = folded_[0] ^ folded_[1] << 1;
+    }
+    void fold(uint64_t &folded, uint32_t width, bool taken, bool oldest) const {
+        folded = (folded << 1 | uint64_t(taken)) ^ uint64_t(oldest) << outcomes_.size() % width;
+        folded = (folded ^ folded >> width) & ((uint64_t(1) << width) - 1);
     }
 
     bool last_target(size_t i, uint64_t target) {
@@ -108,11 +116,12 @@ class BranchPredictor {
     static constexpr size_t kUnfolded = 32;
     uint64_t mask_;
     uint32_t width_;       // bits of an index
-    uint64_t history_ = 0; // the last branches, a bit each, taken; or those folded
+    uint64_t history_ = 0; // the last branches, a bit each: taken; or folded
+    std::array<uint64_t, 2> folded_{};
     std::vector<uint8_t> counters_;
     std::vector<uint64_t> targets_;
     std::vector<uint8_t> shared_, choice_; // with a history
-    std::vector<bool> outcomes_; // of the last branches
+    std::vector<bool> outcomes_;           // of the last branches
     uint64_t branches_ = 0;
     std::array<uint64_t, 16> returns_{};
     uint64_t depth_ = 0;

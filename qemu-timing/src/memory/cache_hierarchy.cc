@@ -84,23 +84,24 @@ AccessDelay CacheHierarchy::take(uint32_t core, LineId id, Cycle now, CoherenceE
         }
         return {};
     }
-    return get_ownership(core, id, now, access == CoherenceEvent::Store);
+    return get_ownership(core, id, now, access == CoherenceEvent::Store, Mesi::M);
 }
 
-void CacheHierarchy::ask_for_ownership(uint32_t core, LineId id, Cycle when) {
-    if (!options_.ask_early)
+void CacheHierarchy::ask_for_ownership(uint32_t core, LineId id, Cycle when,
+                                       CoherenceEvent access) {
+    if (!options_.ask_early || !options_.time_of_flight)
         return;
     Line &line = lines_[id];
     Mesi before = state(core, id);
     if (before >= Mesi::E || still_has(core, line, when, true))
         return;
-    get_ownership(core, id, when, true);
+    get_ownership(core, id, when, access == CoherenceEvent::Store, Mesi::M);
     line.asked = true;
     line.asked_from = before;
 }
 
-AccessDelay CacheHierarchy::get_ownership(uint32_t core, LineId id, Cycle now, bool stores,
-                                          Mesi state_then) {
+AccessDelay CacheHierarchy::get_ownership(uint32_t core, LineId id, Cycle now, bool stored,
+                                          Mesi then) {
     Line &line = lines_[id];
     Mesi before = state(core, id);
     bool others = line.sharers.count() > (before == Mesi::I ? 0 : 1);
@@ -121,12 +122,12 @@ AccessDelay CacheHierarchy::get_ownership(uint32_t core, LineId id, Cycle now, b
     AccessDelay delay = send(core, line, now, request, true);
     line.leaving.cores = sharers;
     line.leaving.writable = owned;
-    line.leaving.stored = stores;
+    line.leaving.stored = stored;
     invalidate_others(core, line, id);
     line.sharers.reset();
     line.sharers.set(core);
     line.owner = uint8_t(core);
-    line.state = state_then;
+    line.state = then;
     insert_in_l1(core, id);
     line.writer = uint8_t(core);
     line.filler = uint8_t(core);
@@ -179,8 +180,7 @@ Cycle CacheHierarchy::hold_for_conflict(uint32_t core, const Line &line, Cycle n
     return free - now;
 }
 
-// A request goes to the line's home, on to the copies in its way, and its answer to the core, a
-// third of its latency each. The home serves it when the core before has said that it is done.
+// See the drawing in the header: three ways, each a third of the latency.
 Cycle CacheHierarchy::queue(Line &line, Cycle now, const Request &request) {
     Cycle way = request.latency / 3;
     Cycle served = std::max(now + way, line.home_free);

@@ -2,6 +2,22 @@
 //
 // Invariants: a line in E or M has exactly one sharer; a line in I has none; whatever is in an L1
 // is in the L2.
+//
+// What the directory says changes when a request is made, in the order of the cores' turns. When it
+// comes true is a matter of time. At once (time_of_flight=0): the others have lost their copies,
+// and who wants the line meanwhile waits until the access is over. With time_of_flight=1 a request
+// for a line that others have goes three ways, each a third of its latency:
+//
+//     core A, asks         the line's home              core B, has it
+//     ------------         ---------------              --------------
+//     now --------------->  waits for the one before
+//                           served ------------------>  reached: `leaving.at`; until then B's copy
+//     there  <------------------------------------      serves B, if that is not in the middle of
+//      |                                                a write
+//      +----------------->  home_free: serves the next
+//
+// So a core that wants a line back which it has just lost waits for it, and has it for a while: two
+// cores that add to one line each add several times before it goes on.
 #pragma once
 
 #include "base/counts.h"
@@ -28,7 +44,7 @@ class CacheHierarchy final : public Memory {
     AccessDelay read(uint32_t core, LineId line, Cycle now) override;
     AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
                               Cycle writing) override;
-    void ask_for_ownership(uint32_t core, LineId line, Cycle when) override;
+    void ask_for_ownership(uint32_t core, LineId line, Cycle when, CoherenceEvent access) override;
     Completion drain(uint32_t core, LineId line, Completion start) override;
     void write_in_flight_until(uint32_t core, LineId line, Completion until) override;
     bool is_exclusive(uint32_t core, LineId line) const override {
@@ -75,12 +91,13 @@ class CacheHierarchy final : public Memory {
     };
 
     AccessDelay take(uint32_t core, LineId line, Cycle now, CoherenceEvent access);
-    AccessDelay get_ownership(uint32_t core, LineId line, Cycle now, bool stores,
-                              Mesi then = Mesi::M);
+    // Makes the core the line's only holder, in state `then`. stored: for a store.
+    AccessDelay get_ownership(uint32_t core, LineId line, Cycle now, bool stored, Mesi then);
     Request fill_from_below(Line &line, LineId id);
-    // Sends the request of an access: when its core has the data, and the others' copies are gone.
+    // Sends the request of an access: how long it waits for others, and takes by itself.
     AccessDelay send(uint32_t core, Line &line, Cycle now, Request request, bool write);
     Cycle hold_for_conflict(uint32_t core, const Line &line, Cycle now, bool write);
+    // The same with time_of_flight; others' copies leave when the request reaches them.
     Cycle queue(Line &line, Cycle now, const Request &request);
     // Whether the core can still use a copy that another one's request has taken.
     bool still_has(uint32_t core, const Line &line, Cycle now, bool write) const;

@@ -54,9 +54,9 @@ class Memory {
     // Atomic. The write is in flight until `writing` cycles after the core has the line.
     virtual AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
                                       Cycle writing) = 0;
-    // Asks for the right to write the line ahead of the store or atomic that will. An answer is not
-    // waited for here, but by that access.
-    virtual void ask_for_ownership(uint32_t, LineId, Cycle) {}
+    // Asks for the right to write the line ahead of the access that will. That waits for the
+    // answer.
+    virtual void ask_for_ownership(uint32_t, LineId, Cycle, CoherenceEvent) {}
     // The same for a store that drains while its core goes on. Returns when the core has the line.
     virtual Completion drain(uint32_t core, LineId line, Completion start) = 0;
     // The write of the store that got the line last is in flight until then.

@@ -58,3 +58,21 @@ TEST_CASE("predictor: with a history it learns a branch that follows another") {
     CHECK(mispredicted(0) > 100);
     CHECK(mispredicted(8) < 30);
 }
+
+TEST_CASE("predictor: the end of a loop is predicted when the history reaches behind its begin") {
+    auto mispredicted = [](uint32_t history, int turns) {
+        BranchPredictor predictor(4096, history);
+        int late = 0;
+        for (int run = 0; run < 60; run++) {
+            for (int turn = 0; turn < turns; turn++) {
+                bool right = predictor.predicted(Branch::Conditional, 0x200, 0x204,
+                                                 turn < turns - 1 ? 0x100 : 0x204);
+                late += run >= 40 && !right;
+            }
+        }
+        return late;
+    };
+    CHECK(mispredicted(128, 100) == 0);
+    CHECK(mispredicted(128, 200) >= 20);
+    CHECK(mispredicted(16, 100) >= 20);
+}

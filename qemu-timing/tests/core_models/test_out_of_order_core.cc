@@ -331,6 +331,45 @@ TEST_CASE("out of order: the reorder buffer bounds what a miss hides") {
     CHECK(cost_of(small, 100, miss) > cost_of(wide(), 100, miss));
 }
 
+TEST_CASE("out of order: so many taken branches are in the window, which bounds what hides") {
+    auto chain_and_branches = [](Bench &b, int) {
+        for (int n = 0; n < 50; n++)
+            b.add(1);
+        for (int n = 0; n < 40; n++) {
+            Insn branch;
+            branch.branch = Branch::Direct;
+            b.begin(branch);
+            b.pc += 0x40;
+        }
+    };
+    Options options = wide();
+    Cycle hidden = cost_of(options, 50, chain_and_branches);
+    CHECK(hidden <= 50 * 51);
+    options.taken_in_flight = 10;
+    CHECK(cost_of(options, 50, chain_and_branches) >= hidden + 50 * 25);
+    options.taken_in_flight = 100;
+    CHECK(cost_of(options, 50, chain_and_branches) == hidden);
+}
+
+TEST_CASE("out of order: with lines in flight a store is made when it retires") {
+    auto made_after = [](uint32_t time_of_flight) {
+        Options options = wide();
+        options.time_of_flight = time_of_flight;
+        Bench bench(options);
+        for (int n = 0; n < 80; n++)
+            bench.add(1);
+        Insn insn = memory(2);
+        insn.latency = Latency::Alu;
+        const TimedInsn *store = bench.begin(insn);
+        bench.core.before_access(*store);
+        Cycle made = bench.core.access_cycle(*store);
+        bench.core.store(*store, 0, 8);
+        return made;
+    };
+    CHECK(made_after(0) < 100 + 80);
+    CHECK(made_after(1) >= 100 + 80);
+}
+
 TEST_CASE("out of order: a misprediction is paid when the branch has executed") {
     Options options = wide();
     auto run = [&](bool late) {

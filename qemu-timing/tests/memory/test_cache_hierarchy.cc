@@ -4,6 +4,7 @@
 #include "memory/line_id.h"
 #include "memory/memory.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <doctest/doctest.h>
@@ -172,4 +173,136 @@ TEST_CASE("in a warm system only the first access to a line is free") {
     // From then on lines move as ever.
     CHECK(system.write(1, 3, kApart) == options.lat_dirty);
     CHECK(system.read(0, 4, kApart) == options.lat_dirty);
+}
+
+namespace {
+
+Options in_flight() {
+    Options options;
+    options.time_of_flight = 1;
+    options.lat_dirty = options.lat_upgrade = 90;
+    options.lat_invalidate = 0;
+    return options;
+}
+
+// Lines 1 to 8 belong to core 0, which has written them.
+System with_lines_of_core_0(Options options) {
+    options.warm = 1;
+    System system(3, 64, options);
+    for (LineId line = 1; line <= 8; line++)
+        system.write(0, line, 0);
+    return system;
+}
+
+} // namespace
+
+TEST_CASE("in flight: a copy serves its core until a request for it arrives") {
+    System s = with_lines_of_core_0(in_flight());
+    CHECK(s.memory.get_exclusive(1, 1, kApart, CoherenceEvent::Atomic, 20).total() == 90);
+    CHECK(s.memory.state(0, 1) == Mesi::I);
+    CHECK(s.read(0, 1, kApart + 59) == 0);
+    CHECK(s.memory.get_exclusive(0, 1, kApart + 59, CoherenceEvent::Atomic, 0).total() == 0);
+    CHECK(s.counts[0].holds == 0);
+    // Then it asks for the line, which the home serves when core 1 has said that it has it, and
+    // core 1 gives up when its atomic is done.
+    AccessDelay back = s.memory.read(0, 1, kApart + 61);
+    CHECK(back.latency == 90);
+    CHECK(61 + back.total() == 90 + 30 + 30 + 30);
+}
+
+TEST_CASE("in flight: what a store has taken is read only when that has drained") {
+    System s = with_lines_of_core_0(in_flight());
+    Completion owned = s.memory.drain(1, 1, kApart);
+    CHECK(owned.cycle == kApart + 90);
+    s.memory.write_in_flight_until(1, 1, kApart + 300);
+    Cycle arrived = 10 + s.read(0, 1, kApart + 10);
+    CHECK(arrived == 300 + 30); // core 1 has it until then, and then it is on its way
+}
+
+TEST_CASE("in flight: requests for one line are served one after another, others together") {
+    System s = with_lines_of_core_0(in_flight());
+    CHECK(s.write(1, 1, kApart) == 90);
+    CHECK(s.write(2, 1, kApart) == 90 + 90 + 1 - 1 + 0 * 1); // the way to the home is hidden
+    CHECK(s.write(1, 2, kApart) == 90);
+    CHECK(s.write(2, 3, kApart) == 90);
+}
+
+TEST_CASE("in flight: two cores that add to one line keep it for several additions each") {
+    System s = with_lines_of_core_0(in_flight());
+    constexpr Cycle kAdd = 20;
+    Cycle now[2] = {kApart, kApart};
+    uint64_t done[2] = {0, 0};
+    while (done[0] < 3000) {
+        uint32_t core = now[0] <= now[1] ? 0 : 1;
+        Cycle delay =
+            s.memory.get_exclusive(core, 1, now[core], CoherenceEvent::Atomic, kAdd).total();
+        now[core] += delay + kAdd;
+        done[core]++;
+    }
+    // Of each 180 cycles in which the line goes there and back, a core has it for 60 to 80.
+    Cycle each = (now[0] - kApart) / done[0];
+    CHECK(each >= 180 / 4);
+    CHECK(each <= 180 / 3);
+    CHECK(done[1] >= done[0] * 9 / 10);
+    CHECK(done[1] <= done[0] * 11 / 10);
+}
+
+TEST_CASE("in flight: a core that has the data waits for the right to write alone") {
+    System s = with_lines_of_core_0(in_flight());
+    s.read(1, 1, kApart);
+    CHECK(s.memory.state(1, 1) == Mesi::S);
+    CHECK(s.memory.get_exclusive(1, 1, 2 * kApart, CoherenceEvent::Atomic, 0).total() == 90);
+    CHECK(s.read(1, 1, 2 * kApart + 10) == 0);
+}
+
+TEST_CASE("migratory: a read of a line that was written takes it whole, of another a copy") {
+    Options options = in_flight();
+    options.migratory = 1;
+    System s = with_lines_of_core_0(options);
+    CHECK(s.read(1, 1, kApart) == 90);
+    CHECK(s.memory.state(1, 1) == Mesi::E);
+    CHECK(s.memory.state(0, 1) == Mesi::I);
+    CHECK(s.write(1, 1, 2 * kApart) == 0);
+    s.read(2, 1, 3 * kApart);
+    CHECK(s.memory.state(2, 1) == Mesi::E);
+    s.read(0, 1, 4 * kApart); // core 2 has not written it
+    CHECK(s.memory.state(2, 1) == Mesi::S);
+    CHECK(s.memory.state(0, 1) == Mesi::S);
+}
+
+TEST_CASE("a line that was asked for early is there earlier, and counts as what it was") {
+    Options options = in_flight();
+    options.ask_early = 1;
+    System s = with_lines_of_core_0(options);
+    s.memory.ask_for_ownership(1, 1, kApart, CoherenceEvent::Store);
+    CHECK(s.memory.is_exclusive(1, 1));
+    CHECK(s.memory.drain(1, 1, kApart + 50).cycle == kApart + 90);
+    CHECK(s.count(1, CoherenceEvent::Store, Mesi::I) == 1);
+    CHECK(s.memory.drain(1, 1, kApart + 200).cycle == kApart + 200);
+    CHECK(s.count(1, CoherenceEvent::Store, Mesi::M) == 1);
+    options.ask_early = 0;
+    System never = with_lines_of_core_0(options);
+    never.memory.ask_for_ownership(1, 1, kApart, CoherenceEvent::Store);
+    CHECK_FALSE(never.memory.is_exclusive(1, 1));
+}
+
+TEST_CASE("jitter: so many cycles more at most, by the seed, and none without it") {
+    Options options = in_flight();
+    options.lat_jitter = 8;
+    auto latencies = [](const Options &of) {
+        System s = with_lines_of_core_0(of);
+        std::vector<Cycle> all;
+        for (Cycle i = 1; i <= 40; i++)
+            all.push_back(s.write(i % 2 ? 1 : 0, 1, i * kApart));
+        return all;
+    };
+    std::vector<Cycle> drawn = latencies(options);
+    CHECK(*std::min_element(drawn.begin(), drawn.end()) >= 90);
+    CHECK(*std::max_element(drawn.begin(), drawn.end()) <= 98);
+    CHECK(*std::max_element(drawn.begin(), drawn.end()) > 94);
+    CHECK(drawn == latencies(options));
+    options.seed = 1;
+    CHECK(drawn != latencies(options));
+    options.lat_jitter = 0;
+    CHECK(latencies(options) == std::vector<Cycle>(40, 90));
 }

@@ -219,7 +219,7 @@ void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t siz
                 access_at_ = older->data;
         }
         Cycle data = window_.issue(Port::Store, access_at_) + options_.lat_issue;
-        ask_for_ownership(address, size, data);
+        ask_for_ownership(address, size, data, CoherenceEvent::Store);
         Cycle free = stores_.free_at();
         note_wait(Stall::StoreBuffer, free > data ? free - data : 0);
         entered_ = false;
@@ -228,9 +228,10 @@ void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t siz
     put_into_queue(insn, address, size, done_);
 }
 
-void OutOfOrderCore::ask_for_ownership(uint64_t address, uint32_t size, Cycle when) {
+void OutOfOrderCore::ask_for_ownership(uint64_t address, uint32_t size, Cycle when,
+                                       CoherenceEvent access) {
     for (LineId line = line_of(address); line <= line_of(address + size - 1); line++)
-        memory_.ask_for_ownership(id_, line, when);
+        memory_.ask_for_ownership(id_, line, when, access);
 }
 
 void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size,
@@ -263,7 +264,7 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
                             uint32_t latency) {
     before_access(insn);
     LineId line = line_of(address);
-    ask_for_ownership(address, size, operands_at_);
+    ask_for_ownership(address, size, operands_at_, CoherenceEvent::Atomic);
     bool early = options_.atomic_result == atomic_result::early && memory_.is_exclusive(id_, line);
     Cycle result = early ? early_result(insn, address, size) : 0;
     Cycle start = early ? access_at_ : window_.issue(Port::Load, access_at_) + options_.lat_issue;

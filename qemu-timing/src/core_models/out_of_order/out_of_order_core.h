@@ -4,9 +4,12 @@
 //   after `lat_forward_part` if it loads a part of that; else it waits until the store has drained
 //   and `forward_fail` cycles more. A load of what an atomic wrote waits for its end and
 //   `atomic_tail`, and so do stores behind it, but not another atomic.
-// - Stores retire in order, and then drain as `store_order` says.
+// - Stores retire in order, and then drain as `store_order` says. With time_of_flight QEMU makes
+//   them when they retire, so that no core sees one earlier.
 // - An atomic starts as `atomic_start` says; loads behind it wait for its end, or pass it
-//   (`atomic_loads`). Two atomics never overlap, and stores behind one drain after it.
+//   (`atomic_loads`). Two atomics never overlap, and stores behind one drain after it. Where
+//   `atomic_result` is early, that of an atomic on a line that the core owns is there like that of
+//   a load, and only what retires behind it waits for its end.
 // - A full fence waits until it is the oldest and all stores have drained, and loads behind it wait
 //   for its end; if it is serializing (`full_fence`) all other work does, too, as behind isync,
 //   isb, dsb and lfence.
@@ -62,7 +65,7 @@ class OutOfOrderCore final : public MicroOpCore {
     Cycle latency_behind_load(const TimedInsn &insn) const;
     // Holds up a load until older stores that alias have executed, or squashes it (alias_bytes).
     void wait_for_aliases(uint64_t address, uint32_t size);
-    void ask_for_ownership(uint64_t address, uint32_t size, Cycle when);
+    void ask_for_ownership(uint64_t address, uint32_t size, Cycle when, CoherenceEvent access);
     void put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle data);
     Cycle read(LineId first, LineId last, Cycle from);
     Cycle forwarded(const StoreQueue::Store &store, const TimedInsn &insn, uint64_t address,
@@ -85,7 +88,7 @@ class OutOfOrderCore final : public MicroOpCore {
     //        +--------------------------------------------------------------------------+
     bool entered_ = false;
     Cycle access_at_ = 0;
-    Cycle turn_at_ = 0;               // when QEMU makes the access
+    Cycle turn_at_ = 0;               // when QEMU makes it
     Cycle operands_at_ = 0;           // of an atomic that has entered: its operands are there
     Cycle loads_after_ = 0;           // no load before: an atomic, an acquire or a fence
     Cycle execute_after_ = 0;         // nothing at all before

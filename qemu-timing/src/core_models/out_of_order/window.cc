@@ -101,9 +101,9 @@ void Window::redirect(Cycle cycles) {
     fetch_from_ = std::max(fetch_from_, fetched_.cycle() + cycles);
     if (taken_branches_.empty())
         return;
-    // What follows this one enters when the one that had its entry before has left it.
+    // What follows this one is fetched when the one that had its entry before has left it.
     Cycle &entry = slot(taken_branches_, redirections_++);
-    enter_from_ = std::max(enter_from_, entry);
+    fetch_from_ = std::max(fetch_from_, entry);
     entry = retired_at_;
 }
 
@@ -113,8 +113,7 @@ void Window::refetch(Cycle resolved) {
         return;
     // What was fetched meanwhile is not known; as much as could enter.
     Cycle squashed = std::min<Cycle>(options_.rob, (resolved - entered_.cycle()) * options_.width);
-    enter_from_ =
-        std::max(enter_from_, resolved + options_.retire_delay + squashed / options_.squash_width);
+    enter_from_ = resolved + options_.retire_delay + squashed / options_.squash_width;
 }
 
 } // namespace lockcross
