@@ -53,6 +53,10 @@ _SHARED = {
     "lat_dirty": (None, "the latencies of gem5's crossbar and L1 decide"),
     "lat_upgrade": (None, "the latencies of gem5's crossbar and L2 decide"),
     "lat_invalidate": (None, "the latencies of gem5's crossbar and L2 decide"),
+    "time_of_flight": (0, "gem5's classic caches change the state of a line at once"),
+    "migratory": (0, "gem5's classic caches share a line that is read"),
+    "lat_jitter": (0, "gem5's latencies are the same each time"),
+    "ask_early": (None, "the core model decides when it asks for a line"),
 }
 _CRACKED = "gem5's pipelines execute micro-operations"
 _UNKNOWN = "gem5-configs/ knows no such figure"
