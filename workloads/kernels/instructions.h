@@ -3,9 +3,11 @@
 #ifndef KERNELS_INSTRUCTIONS_H
 #define KERNELS_INSTRUCTIONS_H
 
-/* FENCES: how many there are; the others are empty. */
+/* FENCES: how many there are; the others are empty. SETTLE: what is behind it begins when all
+ * before it is done, its stores too. */
 #if defined(__x86_64__)
 enum { FENCES = 3 };
+#define SETTLE "mfence\n\tlfence"
 #define FENCE_0 "mfence"
 #define FENCE_1 "lfence"
 #define FENCE_2 "sfence"
@@ -16,6 +18,7 @@ enum { FENCES = 3 };
 #define JUMP "jmp"
 #elif defined(__powerpc64__)
 enum { FENCES = 3 };
+#define SETTLE "sync\n\tisync"
 #define FENCE_0 "sync"
 #define FENCE_1 "lwsync"
 #define FENCE_2 "isync"
@@ -26,6 +29,7 @@ enum { FENCES = 3 };
 #define JUMP "b"
 #else
 enum { FENCES = 5 };
+#define SETTLE "dsb ish\n\tisb"
 #define FENCE_0 "dmb ish"
 #define FENCE_1 "dmb ishld"
 #define FENCE_2 "dmb ishst"

@@ -18,6 +18,8 @@
  *                      the stores to one line, those of stores_lines to eight in turn
  *   branch_steady, branch_random    the same branch, on a bit that is never or at random set
  *   jumps, calls       eight jumps, each to the next; eight calls of a function that does nothing
+ *   branches           a loop of `inner` turns of nothing: as many branches, taken but for the last
+ *   divisions          a chain of 20; with the loop behind it: divisions_branches
  *   cas_apart          eight CAS on eight lines, of which none needs another's result
  *   width              96 no-ops
  *   fence_0 to fence_4 the fences of the instruction set, behind `stores` to as many lines; with op
@@ -260,6 +262,33 @@ static void run_branch(lock_thread_t *self, uint32_t iterations) {
     seen = taken;
 }
 
+#define DIVIDE                                                                                     \
+    x = dividend / x;                                                                              \
+    OPAQUE(x)
+#define DO_DIVISIONS                                                                               \
+    TWELVE(DIVIDE);                                                                                \
+    EIGHT(DIVIDE)
+#define DO_BRANCHES                                                                                \
+    for (uint64_t left = inner; left != 0; left--)                                                 \
+    OPAQUE(left)
+
+static void run_inner(lock_thread_t *self, uint32_t iterations) {
+    uint64_t inner = KEY(inner), x = prime, dividend = product;
+    OPAQUE(dividend);
+    switch (KEY(op)) {
+    case WORD_branches:
+        LOOP(DO_BRANCHES);
+        break;
+    case WORD_divisions:
+        LOOP(DO_DIVISIONS);
+        break;
+    case WORD_divisions_branches:
+        LOOP(DO_DIVISIONS; DO_BRANCHES);
+        break;
+    }
+    seen = x;
+}
+
 static void run_atomic(lock_thread_t *self, uint32_t iterations) {
     uint32_t x = 0;
     switch (KEY(op)) {
@@ -400,6 +429,8 @@ static uint64_t run(lock_thread_t *self) {
         run_apart(self, iterations);
     else if (op <= WORD_calls)
         run_branch(self, iterations);
+    else if (op <= WORD_divisions_branches)
+        run_inner(self, iterations);
     else if (op <= WORD_cas_apart)
         run_atomic(self, iterations);
     else if (op <= WORD_fence_4)
@@ -453,6 +484,9 @@ static uint64_t expected(uint64_t iterations) {
     case WORD_forward_contained:
     case WORD_div:
     case WORD_moves:
+    case WORD_branches:
+    case WORD_divisions:
+    case WORD_divisions_branches:
         return prime;
     case WORD_forward_byte_fails:
         return upper | (uint8_t)prime;

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import median
 
 from sweeps.engines.native import host
 from sweeps.engines.native.measure import parts
@@ -31,12 +32,12 @@ _WIDEST = 16  # of the core that engines read
 # Cycles of a hand-over beside its access and the end of the loop, on the embedded engine: the store
 # retires and drains.
 _RETIRED = 3
+_HANDED_OVER = ("migratory", "lat_upgrade", "mispredict")  # figures of a hand-over
 _PASSES = 0.5  # what hides more than this share of its time passes
 # Figures of the core and its window that are no host's: how the embedded engine is set up.
 _SETTINGS = (set(Core.model_fields) - {"width", "taken_branch", "predictor_entries"}) | {
     "fetch_line",
     "front_end",
-    "predictor_history",
     "retire_delay",
     "squash_width",
     "lat_issue",
@@ -58,6 +59,8 @@ _SHARES = {
     "atomic_result": ("cas_hides_result", ("at_end", "early")),
     "full_fence": ("fence_hides_adds", ("serializing", "barrier")),
 }
+_JITTER = (0.1, 0.9)  # percentiles of hand-overs, a value a run, between which they vary
+_MOST_JITTER = 0.1  # of what the line takes
 _RENAMED = 0.75  # cycles of a link below which it takes none
 _DEARER = 2  # cycles by which a forward is, if only one address names its place as the store does
 
@@ -74,6 +77,16 @@ _FOLLOWS: Mapping[str, tuple[tuple[str, ...], Callable[..., float]]] = {
     "taken_return": (("call", "jump"), lambda call, jump: call - 2 * jump),
     "zero_idioms": (("zero", "mul"), lambda zero, mul: zero < _RENAMED * mul),
     "move_elimination": (("move",), lambda move: move < _RENAMED),
+    "taken_in_flight": (("branches_in_flight",), float),
+    "predictor_history": (("loop_predicted",), float),
+    "migratory": (
+        ("upgrade_after_dirty", "upgrade", "load_dirty"),
+        lambda after, shared, _: after < shared / 2,
+    ),
+    "ask_early": (
+        ("store_dirty_apart", "add_dirty_apart", "load_dirty"),
+        lambda store, add, load: max(store, add) < load / 2,
+    ),
     "alu_ports": (("adds_apart",), float),
     "mul_ports": (("muls_apart",), float),
     "load_ports": (("loads_apart",), float),
@@ -213,6 +226,7 @@ def document(measurement: Measurement, name: str, title: str, when: datetime) ->
         "# often as one can follow another; a fence's what it adds to a loop of nothing else, less",
         "# what waits for it there. The core is taken to be out of order.",
         *(f"# {note}." for note in measurement.notes),
+        *_hand_over(make, {name: own.get(name) or make.same(name) for name in _HANDED_OVER}),
         *pairs(head),
         f"measured_on = {when:%Y-%m-%dT%H:%M:%SZ}",
         *pairs({CLOCK: clock}),
@@ -311,10 +325,64 @@ def _memory(make: _Figures, lat_l1: int, mispredict: int) -> dict[str, Figure]:
         own[key] = make.measured(key, level, nearest, how)
     warm = "not a property of the machine: figures on the host are taken after a warm-up, and so "
     own["warm"] = Figure(assumption=1, why=f"{warm}are these")
-    return own | _transfers(make, nearest, mispredict)
+    if make.value("load_dirty") is None:
+        return own | _fitted_transfers(make, nearest, mispredict)
+    return own | _transfers(make, nearest)
 
 
-def _transfers(make: _Figures, nearest: float, mispredict: int) -> dict[str, Figure]:
+def _transfers(make: _Figures, nearest: float) -> dict[str, Figure]:
+    """Single accesses to lines that another CPU has, which engines give time of flight."""
+    flight = (
+        "not measured: requests take time to travel on every processor, and single accesses were "
+        "measured, which contain it"
+    )
+    text = f"{make.host.found['load_dirty'].meaning}, less the {nearest:.3g} of the first level"
+    own = {
+        "time_of_flight": Figure(assumption=1, why=flight),
+        "lat_dirty": make.measured("lat_dirty", "load_dirty", nearest, text),
+        "lat_upgrade": make.measured("lat_upgrade", "upgrade"),
+    }
+    if make.value("upgrade") is not None:
+        own["lat_invalidate"] = Figure(assumption=0, why="contained in lat_upgrade")
+    return own | {"lat_jitter": _jitter(make, own["lat_dirty"].number)}
+
+
+def _jitter(make: _Figures, dirty: int) -> Figure:
+    """`dirty`: cycles that a line takes."""
+    ranges = []
+    for runs in make.host.matrix.values():
+        ordered = sorted(runs)
+        low, high = (ordered[round(share * (len(ordered) - 1))] for share in _JITTER)
+        ranges.append(high - low)
+    if not ranges:
+        return Figure(assumption=0, why="not measured: it takes hand-overs between two CPUs")
+    apart, most = median(ranges), _MOST_JITTER * dirty
+    source = (
+        f"measured: {make.measured_by}; hand-overs of workload transfer, a value a run, differ by "
+        f"{apart:.3g} between the 10th and the 90th percentile; at most a tenth of lat_dirty"
+    )
+    return Figure(value=round(min(apart, most)), source=source)
+
+
+def _hand_over(make: _Figures, figures: Mapping[str, Figure]) -> list[str]:
+    """What says how far a hand-over is from the figures it is made of, none of which follows from
+    it: a line of the file, where both were measured."""
+    transfer, load = make.value(parts.TRANSFER), make.value("load_dirty")
+    if transfer is None or load is None:
+        return []
+    upgrade = 0 if figures["migratory"].number else figures["lat_upgrade"].number
+    ends = make.misprediction(figures["mispredict"].number) + _RETIRED
+    total = load + upgrade + ends
+    return [
+        f"# A check, from which no figure follows: a hand-over of workload transfer took "
+        f"{transfer:.0f} cycles.",
+        f"# By these figures it is a load of {load:.0f}, an upgrade of {upgrade} and {ends} of the "
+        f"ends of a loop and",
+        f"# a store: {total:.0f}, less what overlaps.",
+    ]
+
+
+def _fitted_transfers(make: _Figures, nearest: float, mispredict: int) -> dict[str, Figure]:
     """So that workload transfer takes as long on an engine as it took here: there a hand-over is a
     load of the line (lat_l1 and lat_dirty), the end of a loop (a misprediction) and a store to a
     line that both have (lat_upgrade and lat_invalidate), which retires and drains."""

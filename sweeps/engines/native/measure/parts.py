@@ -19,7 +19,7 @@ from sweeps.engines.native.measure.programs import (
     wakes,
 )
 from sweeps.engines.native.output import phase_metrics
-from sweeps.engines.native.sample import Estimate, Round
+from sweeps.engines.native.sample import Estimate, Round, estimate
 from sweeps.model.isa import ISAS, host_isa
 
 REPEATS = 24  # of each loop
@@ -35,20 +35,26 @@ MOST_KIB = 2**21  # the kernel's bound
 MEMORY = "load_memory"
 
 # Cycles of a turn of a loop of kernel micro: its operation, and by name the stores before it
-# (`stores`) and the memory that it goes over (`kib`).
+# (`stores`), the memory that it goes over (`kib`) and the turns of a loop within it (`inner`).
 Times = Callable[..., Estimate]
 Found = Iterator[tuple[str, Finding]]  # figures by name
 
 
 def run_loop(
-    programs: Programs, binary: str, cpu: int, op: str, stores: str = "none", kib: int = 16
+    programs: Programs,
+    binary: str,
+    cpu: int,
+    op: str,
+    stores: str = "none",
+    kib: int = 16,
+    inner: int = 1,
 ) -> Estimate:
     """Cycles of a turn. A chase has one length: what its beginning costs is lost in it, while its
     memory is at another place in every run."""
     turns: Sequence[int] = _TURNS
     if op == "chase":
         turns = [_LONG_TURNS if kib > _LONG_KIB else _CHASE_TURNS]
-    run = partial(programs.run, binary, [cpu], op=op, stores=stores, kib=kib)
+    run = partial(programs.run, binary, [cpu], op=op, stores=stores, kib=kib, inner=inner)
     rounds = [
         [run(iterations=n) for n in turns]
         for _ in range(LONG_REPEATS if kib > _LONG_KIB else REPEATS)
@@ -193,6 +199,71 @@ def front_end(times: Times) -> Found:
     yield from of_loops(times, _FRONT_END)
 
 
+_IN_FLIGHT = 200  # branches of a loop behind a chain of divisions
+_ALL_HIDES = 0.9  # share of the shorter from which on nothing bounds how much hides
+
+
+def in_flight(times: Times) -> Found:
+    """How many taken branches enter the window behind a chain of divisions that is not done."""
+    chain = times("divisions")
+    loop = times("branches", inner=_IN_FLIGHT)
+    both = times("divisions_branches", inner=_IN_FLIGHT)
+    share, _ = hidden_share(chain, loop, both)
+    rate = _IN_FLIGHT / loop.value
+    branches = max(0.0, (chain.value + loop.value - both.value) * rate)
+    spread = (chain.iqr + loop.iqr + both.iqr) * rate
+    text = (
+        f"taken branches in the window at a time: what hides of a loop of {_IN_FLIGHT} behind a "
+        "chain of 20 divisions, times branches a cycle; 0: nearly all hides, so nothing bounds them"
+    )
+    value = (0.0, 0.0) if share > _ALL_HIDES else (branches, spread)
+    yield "branches_in_flight", Finding(*value, text, "branches")
+
+
+_ENDS = (8, 16, 32, 64, 128, 256)  # turns of a loop
+_ENDLESS = 4096  # turns of one whose end is lost in it
+_MISSED = 0.25  # of a misprediction: a loop's end that costs as much more is not predicted
+
+
+def longest_predicted(
+    ends: Mapping[int, float], once: float, endless: float, mispredict: float
+) -> int:
+    """The longest of these loops whose end is predicted; 0: of none. `ends`: cycles of a loop of so
+    many turns; `once`: of one turn; `endless`: of a turn of a loop without end.
+
+    A core may run short loops faster than others, so a loop's own cycles are those at either rate.
+    """
+    fewest = min(ends)
+    rates = (endless, (ends[fewest] - once) / (fewest - 1))
+    predicted = [
+        turns
+        for turns, cycles in ends.items()
+        if any(abs(cycles - once - (turns - 1) * rate) < _MISSED * mispredict for rate in rates)
+    ]
+    return max(predicted, default=0)
+
+
+def history(times: Times) -> Found:
+    """How many branches back the predictor looks: the end of a loop that runs again and again is
+    known by those before it."""
+    missed = times("branch_random").minus(times("branch_steady")).over(0.5)
+    once, endless = times("branches", inner=1), times("branches", inner=_ENDLESS).over(_ENDLESS)
+    ends = {turns: times("branches", inner=turns) for turns in _ENDS}
+
+    def longest(of: str) -> int:
+        cycles = {turns: getattr(end, of) for turns, end in ends.items()}
+        return longest_predicted(
+            cycles, getattr(once, of), getattr(endless, of), getattr(missed, of)
+        )
+
+    value = longest("value")
+    text = (
+        f"turns of the longest loop, of {', '.join(map(str, _ENDS))}, whose end is predicted: its "
+        "branch takes less than a quarter of a misprediction beside the turns' own cycles"
+    )
+    yield "loop_predicted", Finding(value, abs(longest("median") - value), text, "branches")
+
+
 def fences(times: Times) -> Found:
     """Each fence of the ISA alone, and what it adds behind one store and behind four."""
     for number, name in enumerate(ISAS[host_isa()].fences):
@@ -256,6 +327,8 @@ def all_alone(chased: Iterable[Level]) -> dict[str, Callable[[Times], Found]]:
         "arithmetic, forwarding, atomics": partial(of_loops, loops=_ARITHMETIC),
         "ports": ports,
         "width and branches": front_end,
+        "branches in flight": in_flight,
+        "ends of loops": history,
         "fences": fences,
         "what passes a CAS or a fence": passing,
         "what follows a CAS": partial(of_loops, loops=_BEHIND_CAS),
@@ -264,6 +337,7 @@ def all_alone(chased: Iterable[Level]) -> dict[str, Callable[[Times], Found]]:
 
 MOST_PAIRS = 66  # of CPUs: all of twelve
 PAIR_REPEATS = 16
+_PROBES = 8  # runs that tell how far two CPUs are apart
 _RUNS = 12  # of two threads
 _TRANSFERS = 4000  # of each thread, in a run
 _LINES = 200
@@ -279,6 +353,8 @@ OF_TWO = (  # what two threads measure
     "load_dirty",
     "upgrade",
     "upgrade_after_dirty",
+    "store_dirty_apart",
+    "add_dirty_apart",
     "park",
     "unpark",
     "unpark_until_awake",
@@ -294,6 +370,17 @@ def pairs_of(cpus: Sequence[int], most: int = MOST_PAIRS) -> list[tuple[int, int
     if len(every) <= most:
         return every
     return [every[i * len(every) // most] for i in range(most)]
+
+
+def placement(programs: Programs, pair: Sequence[int]) -> float:
+    """Cycles of a hand-over between two CPUs, as a probe of how far apart they are: what else runs
+    only adds to it."""
+    binary = programs.build("transfer")
+    runs = [
+        handover(programs.run(binary, pair, op="store", iterations=_TRANSFERS))
+        for _ in range(_PROBES)
+    ]
+    return estimate(runs).value
 
 
 def transfers(programs: Programs, cpus: Sequence[int]) -> dict[tuple[int, int], list[float]]:
@@ -340,11 +427,15 @@ def lines(programs: Programs, pair: Sequence[int]) -> Found:
     yield "load_dirty", of_both(loads, f"a load of a line that another CPU has written, {chain}")
     base = median(own)
     text = "what an atomic add to a line costs more than to one that the core owns, when"
-    when = "another CPU has read it since"
+    when = "another CPU has read it since, and then this one"
     yield "upgrade", of_both([cycles - base for cycles in shared], f"{text} {when}: {chain}")
     when = "this one has just read it as another CPU had written it"
     added = of_both([cycles - base for cycles in after], f"{text} {when}: {chain}")
     yield "upgrade_after_dirty", added
+    stored, added_apart = _sharing(programs, pair, "stores")
+    text = f"to lines that another CPU has written, {_LINES} of which none needs another: cycles of"
+    yield "store_dirty_apart", of_both(stored, f"stores {text} each, until the core has the lines")
+    yield "add_dirty_apart", of_both(added_apart, f"atomic adds {text} each")
 
 
 def parking(programs: Programs, pair: Sequence[int]) -> Found:

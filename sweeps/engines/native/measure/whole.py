@@ -1,7 +1,7 @@
 """The whole measurement of a host, part by part."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from results.errors import LockcrossError
 from sweeps.engines.native import host
 from sweeps.engines.native.measure import parts
 from sweeps.engines.native.measure.programs import Finding, Programs
-from sweeps.engines.native.sample import ROUNDS, take_priority
+from sweeps.engines.native.sample import MOVED, ROUNDS, take_priority
 
 _MEMINFO = Path("/proc/meminfo")
 # What a container may use, and what it uses: in bytes, by the two versions of control groups.
@@ -20,6 +20,7 @@ _LIMITS = (
     (_GROUPS / "memory/memory.limit_in_bytes", _GROUPS / "memory/memory.usage_in_bytes"),
 )
 _SHARE = 4  # of the free memory, at most one in so many bytes is chased through
+AGAIN = 3  # times that parts are measured again when the CPUs have moved
 _BUSY = 0.5  # of the load that all CPUs can take
 CLOCK = "clock_mhz"
 Part = Callable[[], parts.Found]
@@ -58,6 +59,40 @@ class Measurement:
             if all(kept):
                 return
 
+    def forget(self, names: Collection[str]) -> None:
+        """Drops what was found of these, and why they were left out."""
+        for name in names:
+            self.found.pop(name, None)
+            self.left_out.pop(name, None)
+
+    def take_in_place(
+        self, group: Mapping[str, Part], apart: Callable[[], float], say: Callable[[str], None]
+    ) -> None:
+        """Runs parts that hold together, and all of them again when the CPUs have moved since the
+        first. `apart`: cycles of a hand-over between two of them, now.
+
+        Raises LockcrossError (exit code 1) when they moved every time.
+        """
+        known = {*self.found, *self.left_out}
+        for _ in range(1 + AGAIN):
+            before = apart()
+            for title, part in group.items():
+                say(title)
+                self.take(part)
+                after = apart()
+                if max(before, after) > MOVED * min(before, after):
+                    self.forget({*self.found, *self.left_out} - known)
+                    break
+            else:
+                return
+        raise LockcrossError(
+            f"the CPUs do not stay where they are: a hand-over between two of them took "
+            f"{before:.0f} cycles before and {after:.0f} after measuring {title}, and so {AGAIN} "
+            "times again; a hypervisor moves them, or much else runs here: measure later, or on a "
+            "host whose CPUs are pinned",
+            exit_code=1,
+        )
+
 
 def measure(say: Callable[[str], None]) -> Measurement:
     """Measures this host; `say` hears of every part as it begins.
@@ -91,9 +126,9 @@ def measure(say: Callable[[str], None]) -> Measurement:
         why = "it takes two CPUs, and this process may use one"
         measured.left_out |= dict.fromkeys(parts.OF_TWO, why)
     programs = Programs()
-    for title, part in _parts(programs, levels, measured).items():
-        say(title)
-        measured.take(part)
+    apart = partial(parts.placement, programs, cpus[:2]) if len(cpus) > 1 else lambda: 1.0
+    for group in _groups(programs, levels, measured):
+        measured.take_in_place(group, apart, say)
     clock = programs.clock_mhz()
     text = (
         "core cycles in a microsecond, by chains of dependent additions before and after each run"
@@ -102,10 +137,11 @@ def measure(say: Callable[[str], None]) -> Measurement:
     return measured
 
 
-def _parts(
+def _groups(
     programs: Programs, levels: Sequence[parts.Level], measured: Measurement
-) -> dict[str, Part]:
-    """Every part by its title, in the order in which they run."""
+) -> Iterator[dict[str, Part]]:
+    """Every part by its title, in the order in which they run. Those between CPUs hold together:
+    their figures are compared with one another, so the CPUs must be where they were."""
     cpus = measured.cpus
     times = partial(parts.run_loop, programs, programs.build("micro"), cpus[0])
 
@@ -117,26 +153,25 @@ def _parts(
     def transfers() -> parts.Found:
         measured.matrix = parts.transfers(programs, cpus)
         every = len(cpus) * (len(cpus) - 1) // 2
-        if len(measured.matrix) < every:
-            measured.notes.append(
-                f"transfers were measured between {len(measured.matrix)} of {every} pairs of CPUs, "
-                "evenly chosen"
-            )
+        note = (
+            f"transfers were measured between {len(measured.matrix)} of {every} pairs of CPUs, "
+            "evenly chosen"
+        )
+        if len(measured.matrix) < every and note not in measured.notes:
+            measured.notes.append(note)
         yield parts.TRANSFER, parts.of_transfers(measured.matrix)
 
-    by_title: dict[str, Part] = {
-        **{title: partial(alone, part) for title, part in parts.all_alone(levels).items()},
-        "switches of a thread library": partial(parts.switching, programs, cpus[0]),
-    }
+    for title, part in parts.all_alone(levels).items():
+        yield {title: partial(alone, part)}
+    yield {"switches of a thread library": partial(parts.switching, programs, cpus[0])}
     if len(cpus) > 1:
         pair = cpus[:2]
-        by_title |= {
+        yield {
             "transfers between CPUs": transfers,
             "lines of another CPU": partial(parts.lines, programs, pair),
             "parking": partial(parts.parking, programs, pair),
             "stopping": partial(parts.stopping, programs, pair),
         }
-    return by_title
 
 
 def free_kib(meminfo: Path, limits: Sequence[tuple[Path, Path]] = ()) -> int:
