@@ -1,6 +1,6 @@
 """`./lockcross measure`: the arithmetic on samples, and the machine that comes of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -121,9 +121,14 @@ def test_the_parts_of_one_thread_are_differences() -> None:
         "cas_loads": 35.0,
         "fence_adds": 59.0,
         "fence_loads": 60.0,
+        "divisions": 300.0,
+        "jumps_many": 100.0,
+        "divisions_jumps": 360.0,
     }
 
-    def times(op: str, stores: str = "none") -> Estimate:
+    def times(op: str, stores: str = "none", inner: int = 1) -> Estimate:
+        if op == "branches":  # a cycle a turn; what ends it is predicted up to 40 turns
+            return exactly(2.0 + inner + (20.0 if inner > 40 else 0.0))
         return exactly(cycles.get(op, 80.0) + {"none": 0, "one": 1, "four": 4}[stores])
 
     found: dict[str, Finding] = {}
@@ -137,6 +142,37 @@ def test_the_parts_of_one_thread_are_differences() -> None:
     assert (values["cas_hides_adds"], values["cas_hides_loads"]) == (1, 0.5)
     assert (values["fence_hides_adds"], values["fence_hides_loads"]) == (0, 0)
     assert (values["fence_hidden"], values["adds_apart"]) == (0, 96 / 80)
+    assert (values["branches_in_flight"], values["loop_predicted"]) == (40 * 2, 32)
+
+
+@pytest.mark.parametrize(
+    ("both", "branches"),
+    [(400.0, 0.0), (405.0, 0.0), (360.0, 80.0), (311.0, 178.0), (309.0, 0.0), (300.0, 0.0)],
+)
+def test_branches_in_flight_are_those_that_hide(both: float, branches: float) -> None:
+    """Two a cycle. Where more than nine tenths of the shorter hide, nothing is known to bound
+    them."""
+    cycles = {"divisions": 300.0, "jumps_many": 100.0, "divisions_jumps": both}
+    ((_, found),) = parts.in_flight(lambda op: exactly(cycles[op]))
+    assert found.value == branches
+
+
+PREDICTED = {  # cycles of loops by their turns -> the longest that is predicted
+    "all": ({n: n for n in (8, 16, 32, 64, 128, 256)}, 256),
+    "none": ({n: n + 20 * (n > 1) for n in (8, 16, 32)}, 0),
+    "up to 64": ({8: 8, 16: 16, 32: 32, 64: 64, 128: 148, 256: 276}, 64),
+    # Recorded on Zen 5: two turns a cycle, or one; a long loop may run fast and miss its end.
+    "two rates": ({8: 5, 16: 9, 32: 17, 64: 34.7, 128: 81.6, 256: 281.4}, 64),
+    "another run": ({8: 5, 16: 9, 32: 17, 64: 63.0, 128: 81.6, 256: 281.4}, 64),
+    "too far apart": ({8: 8, 16: 16, 32: 32 + 6.1, 64: 64 + 5.9}, 64),
+}
+
+
+@pytest.mark.parametrize("core", PREDICTED)
+def test_the_longest_loop_whose_end_is_predicted(core: str) -> None:
+    ends, longest = PREDICTED[core]
+    once = 1.3 if core in ("two rates", "another run") else 1.0
+    assert parts.longest_predicted(ends, once, 1.0, mispredict=24.0) == longest
 
 
 def test_every_loop_is_one_of_the_kernel_s() -> None:
@@ -205,7 +241,7 @@ def test_what_is_too_noisy_is_left_out() -> None:
 class NoPrograms:
     """Builds nothing; the clock is known."""
 
-    def build(self, *_: str) -> str:
+    def build(self, *_: str, **__: bool) -> str:
         return "program"
 
     def clock_mhz(self) -> Estimate:
@@ -222,6 +258,7 @@ def no_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "all_alone", lambda _: {"one thread": part})
     for name in ("switching", "lines", "parking", "stopping"):
         monkeypatch.setattr(parts, name, part)
+    monkeypatch.setattr(parts, "placement", lambda *_: 200.0)
     monkeypatch.setattr(parts, "transfers", lambda *_: {(0, 1): [200.0, 210.0]})
 
 
@@ -244,6 +281,87 @@ def test_a_host_with_many_cpus_says_which_pairs_it_took(monkeypatch: pytest.Monk
     assert found.notes == ["transfers were measured between 1 of 6 pairs of CPUs, evenly chosen"]
     assert found.found["transfer"].value == 205
     assert found.found[CLOCK].value == 3000
+
+
+def apart_by_turns(*cycles: float) -> Callable[[], float]:
+    """A probe that finds these hand-overs one after the other, and then the last for ever."""
+    left = list(cycles)
+    return lambda: left.pop(0) if len(left) > 1 else left[0]
+
+
+@pytest.mark.parametrize(
+    ("probes", "taken"),
+    [
+        ((170.0,), "ab"),
+        ((170.0, 250.0, 250.0), "ab"),  # not far enough
+        ((170.0, 170.0, 800.0, 800.0), "abab"),  # moved while b was measured
+        ((800.0, 170.0), "aab"),  # moved while a was measured
+        ((100.0, 120.0, 151.0, 151.0), "abab"),  # little by little, but too far from the first
+        ((100.0, 200.0, 100.0, 200.0, 100.0, 200.0, 100.0), "aaaab"),
+    ],
+)
+def test_what_was_measured_while_the_cpus_moved_is_measured_again(
+    probes: tuple[float, ...], taken: str
+) -> None:
+    measured, said, runs = Measurement("a processor", CACHES, [0, 1]), [], iter(range(99))
+    measured.left_out["before"] = "so"
+
+    def part(name: str) -> Iterator[tuple[str, Finding]]:
+        yield name, Finding(next(runs), 0.0, "so")
+
+    group = {name: partial(part, name) for name in "ab"}
+    measured.take_in_place(group, apart_by_turns(*probes), said.append)
+    assert "".join(said) == taken
+    # Both are of the last time.
+    assert [measured.found[name].value for name in "ab"] == [len(taken) - 2, len(taken) - 1]
+    assert measured.left_out == {"before": "so"}
+
+
+def test_cpus_that_move_for_ever_end_it() -> None:
+    measured, said = Measurement("a processor", CACHES, [0, 1]), []
+    with pytest.raises(
+        LockcrossError, match=r"took 170 cycles before and 800 after.* 3 times again"
+    ) as error:
+        measured.take_in_place(
+            {"a": lambda: iter(())}, apart_by_turns(*[170.0, 800.0] * 5), said.append
+        )
+    assert (error.value.exit_code, said) == (1, ["a"] * 4)
+
+
+def test_single_accesses_to_lines_of_another_cpu() -> None:
+    """Each figure is of its phase, a line."""
+    cycles = {"dirty": (90, 95), "upgrade": (95, 180), "stores": (4, 21)}
+
+    class Known(NoPrograms):
+        def run(self, *_: object, **keys: Any) -> dict[str, Any]:
+            assert not WORKLOADS["sharing"].keys["op"].invalid_reason(keys["op"])
+            first, second = (each * keys["times"] // 2 for each in cycles[keys["op"]])  # ticks
+            phases = [(1, 0), (2, first), (3, first), (4, first + second)]
+            return line(1, thread(0, 99, phases))
+
+    found = {name: finding.value for name, finding in parts.lines(Known(), [0, 1])}  # type: ignore[arg-type]
+    assert found == {
+        "load_dirty": 90,
+        "upgrade": 85,
+        "upgrade_after_dirty": 0,
+        "store_dirty_apart": 4,
+        "add_dirty_apart": 21,
+    }
+    assert {*found} < {*parts.OF_TWO}
+
+
+def test_a_probe_is_of_the_least_hand_overs() -> None:
+    class Busy(programs.Programs):
+        ticks = iter([*[1000] * 6, 5000, 9000])
+
+        def build(self, *_: str, **__: bool) -> str:
+            return "transfer"
+
+        def run(self, *_: object, **__: object) -> dict[str, Any]:
+            ticks = next(self.ticks)
+            return line(200, thread(0, ticks), thread(0, ticks))
+
+    assert parts.placement(Busy(), [0, 1]) == 2 * 1000 / 200
 
 
 def test_a_host_without_a_steady_counter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,6 +452,55 @@ def test_a_hand_over_takes_as_long_on_an_engine(monkeypatch: pytest.MonkeyPatch)
         assert total == pytest.approx(210, abs=1)
 
 
+def test_single_accesses_are_not_fitted_to_a_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a load of a line that another CPU has written was measured: then the hand-over stands
+    beside what these figures come to."""
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    for transfer in (210.0, 800.0):
+        found = a_measurement()
+        found.add("transfer", Finding(transfer, 0.1, "so"))
+        found.add("load_dirty", Finding(90.1, 0.1, "a load"))
+        text = document(found, *ORIGIN)
+        figures = parse(Machine, text).figures("x86_64")
+        expected = {"lat_dirty": 85, "lat_upgrade": 250, "lat_invalidate": 0, "time_of_flight": 1}
+        assert {name: figures[name].number for name in expected} == expected
+        # The line goes whole to its reader, so nothing is upgraded; the ends are those of a loop
+        # (20 cycles and what engines add) and a store.
+        ends = figures["front_end"].number + 1 + figures["mispredict"].number + 1 + 3
+        assert figures["migratory"].value == 1
+        assert f"took {transfer:.0f} cycles." in text
+        assert f"a load of 90, an upgrade of 0 and {ends} of" in text
+        assert f"a store: {90 + ends}, less" in text
+    assert "hand-over of workload transfer took" not in document(a_measurement(), *ORIGIN)
+    del found.found["upgrade"]
+    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
+    generic = load_machine("generic").figures("x86_64")
+    for name in ("lat_upgrade", "lat_invalidate", "migratory"):
+        assert (figures[name].number, figures[name].value) == (generic[name].number, None)
+
+
+@pytest.mark.parametrize(
+    ("runs", "jitter"),
+    [
+        ([200.0] * 9, 0),
+        ([0.0, *[200.0] * 9, 999.0], 0),  # a tenth at either end is left out
+        ([200.0 + n for n in range(6)], 4),
+        ([100.0, 150.0, 200.0, 300.0], 8),  # a tenth of lat_dirty
+    ],
+)
+def test_hand_overs_vary_within_bounds(
+    runs: list[float], jitter: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    found = a_measurement()
+    found.add("load_dirty", Finding(90.1, 0.1, "a load"))
+    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
+    assert figures["lat_jitter"].assumption == 0
+    found.matrix = {(0, 1): runs}
+    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
+    assert figures["lat_jitter"].value == jitter
+
+
 def test_figures_of_the_window_follow_from_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of machine redwood_cove were derived by hand from findings on the same processor."""
     monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
@@ -372,6 +539,13 @@ def test_figures_of_the_window_follow_from_the_findings(monkeypatch: pytest.Monk
 WINDOW = {  # findings -> the figures that follow
     "zen5": (
         {
+            "branches_in_flight": 67.8,
+            "loop_predicted": 64,
+            "load_dirty": 88.8,
+            "upgrade": 83.0,
+            "upgrade_after_dirty": 0.0,
+            "store_dirty_apart": 4.0,
+            "add_dirty_apart": 20.8,
             "jump": 0.56,
             "call": 4.0,
             "zero": 0.5,
@@ -387,6 +561,13 @@ WINDOW = {  # findings -> the figures that follow
             "fence_hides_adds": 0.42,
         },
         {
+            "taken_in_flight": 68,
+            "predictor_history": 64,
+            "time_of_flight": None,
+            "migratory": 1,
+            "ask_early": 1,
+            "lat_dirty": 84,
+            "lat_upgrade": 83,
             "taken_branch": 1,
             "taken_branches": 2,
             "taken_return": 3,
@@ -422,8 +603,28 @@ WINDOW = {  # findings -> the figures that follow
         },
     ),
     "simple": (
-        {"zero": 4.0, "mul": 3.0, "move": 1.0, "muls_apart": 0.3},
-        {"zero_idioms": 0, "move_elimination": 0, "mul_ports": 1},
+        {
+            "zero": 4.0,
+            "mul": 3.0,
+            "move": 1.0,
+            "muls_apart": 0.3,
+            "branches_in_flight": 0.0,
+            "loop_predicted": 0,
+            "load_dirty": 250.0,
+            "upgrade": 200.0,
+            "upgrade_after_dirty": 150.0,
+            "store_dirty_apart": 4.0,
+            "add_dirty_apart": 130.0,
+        },
+        {
+            "zero_idioms": 0,
+            "move_elimination": 0,
+            "mul_ports": 1,
+            "taken_in_flight": 0,
+            "predictor_history": 0,
+            "migratory": 0,
+            "ask_early": 0,
+        },
     ),
 }
 

@@ -19,7 +19,7 @@
  *   branch_steady, branch_random    the same branch, on a bit that is never or at random set
  *   jumps, calls       eight jumps, each to the next; eight calls of a function that does nothing
  *   branches           a loop of `inner` turns of nothing: as many branches, taken but for the last
- *   divisions          a chain of 20; with the loop behind it: divisions_branches
+ *   jumps_many         200 jumps; divisions: a chain of 20; divisions_jumps: the jumps behind it
  *   cas_apart          eight CAS on eight lines, of which none needs another's result
  *   width              96 no-ops
  *   fence_0 to fence_4 the fences of the instruction set, behind `stores` to as many lines; with op
@@ -282,8 +282,11 @@ static void run_inner(lock_thread_t *self, uint32_t iterations) {
     case WORD_divisions:
         LOOP(DO_DIVISIONS);
         break;
-    case WORD_divisions_branches:
-        LOOP(DO_DIVISIONS; DO_BRANCHES);
+    case WORD_jumps_many:
+        LOOP(JUMPS(200));
+        break;
+    case WORD_divisions_jumps:
+        LOOP(DO_DIVISIONS; JUMPS(200));
         break;
     }
     seen = x;
@@ -429,7 +432,7 @@ static uint64_t run(lock_thread_t *self) {
         run_apart(self, iterations);
     else if (op <= WORD_calls)
         run_branch(self, iterations);
-    else if (op <= WORD_divisions_branches)
+    else if (op <= WORD_divisions_jumps)
         run_inner(self, iterations);
     else if (op <= WORD_cas_apart)
         run_atomic(self, iterations);
@@ -485,8 +488,9 @@ static uint64_t expected(uint64_t iterations) {
     case WORD_div:
     case WORD_moves:
     case WORD_branches:
+    case WORD_jumps_many:
     case WORD_divisions:
-    case WORD_divisions_branches:
+    case WORD_divisions_jumps:
         return prime;
     case WORD_forward_byte_fails:
         return upper | (uint8_t)prime;

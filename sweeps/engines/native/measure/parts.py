@@ -199,24 +199,22 @@ def front_end(times: Times) -> Found:
     yield from of_loops(times, _FRONT_END)
 
 
-_IN_FLIGHT = 200  # branches of a loop behind a chain of divisions
+_JUMPS = 200  # of kernel micro, behind a chain of divisions
 _ALL_HIDES = 0.9  # share of the shorter from which on nothing bounds how much hides
 
 
 def in_flight(times: Times) -> Found:
     """How many taken branches enter the window behind a chain of divisions that is not done."""
-    chain = times("divisions")
-    loop = times("branches", inner=_IN_FLIGHT)
-    both = times("divisions_branches", inner=_IN_FLIGHT)
-    share, _ = hidden_share(chain, loop, both)
-    rate = _IN_FLIGHT / loop.value
-    branches = max(0.0, (chain.value + loop.value - both.value) * rate)
-    spread = (chain.iqr + loop.iqr + both.iqr) * rate
+    chain, jumps, both = times("divisions"), times("jumps_many"), times("divisions_jumps")
+    share, _ = hidden_share(chain, jumps, both)
+    rate = _JUMPS / jumps.value
+    hidden = max(0.0, chain.value + jumps.value - both.value)
+    spread = chain.iqr + jumps.iqr + both.iqr
     text = (
-        f"taken branches in the window at a time: what hides of a loop of {_IN_FLIGHT} behind a "
-        "chain of 20 divisions, times branches a cycle; 0: nearly all hides, so nothing bounds them"
+        f"taken branches in the window at a time: what hides of {_JUMPS} jumps behind a chain of "
+        "20 divisions, times jumps a cycle; 0: nearly all hides, so nothing bounds them"
     )
-    value = (0.0, 0.0) if share > _ALL_HIDES else (branches, spread)
+    value = (0.0, 0.0) if share > _ALL_HIDES else (hidden * rate, spread * rate)
     yield "branches_in_flight", Finding(*value, text, "branches")
 
 
@@ -234,7 +232,7 @@ def longest_predicted(
     A core may run short loops faster than others, so a loop's own cycles are those at either rate.
     """
     fewest = min(ends)
-    rates = (endless, (ends[fewest] - once) / (fewest - 1))
+    rates = (endless, min(endless, (ends[fewest] - once) / (fewest - 1)))
     predicted = [
         turns
         for turns, cycles in ends.items()
