@@ -18,7 +18,8 @@
  *                      the stores to one line, those of stores_lines to eight in turn
  *   branch_steady, branch_random    the same branch, on a bit that is never or at random set
  *   jumps, calls       eight jumps, each to the next; eight calls of a function that does nothing
- *   branches           a loop of `inner` turns of nothing: as many branches, taken but for the last
+ *   branches           a loop of `inner` turns of three dependent additions: as many branches, all
+ *                      taken but for the last
  *   jumps_many         200 jumps; divisions: a chain of 20; divisions_jumps: the jumps behind it
  *   cas_apart          eight CAS on eight lines, of which none needs another's result
  *   width              96 no-ops
@@ -268,12 +269,23 @@ static void run_branch(lock_thread_t *self, uint32_t iterations) {
 #define DO_DIVISIONS                                                                               \
     TWELVE(DIVIDE);                                                                                \
     EIGHT(DIVIDE)
+/* The branch needs what every turn before has counted, and so does the next loop: its end is known
+ * late, and nothing but a prediction shortens that. */
 #define DO_BRANCHES                                                                                \
-    for (uint64_t left = inner; left != 0; left--)                                                 \
-    OPAQUE(left)
+    left += inner;                                                                                 \
+    do {                                                                                           \
+        ADD_TO(left);                                                                              \
+        left -= one;                                                                               \
+        OPAQUE(left);                                                                              \
+        left -= one;                                                                               \
+        OPAQUE(left);                                                                              \
+    } while (left != 0)
 
-static void run_inner(lock_thread_t *self, uint32_t iterations) {
-    uint64_t inner = KEY(inner), x = prime, dividend = product;
+/* Not in line: `run` would be longer than a branch of POWER reaches. */
+__attribute__((noinline)) static void run_inner(lock_thread_t *self, uint32_t iterations) {
+    uint64_t inner = KEY(inner), left = 0, one = 1, x = prime, dividend = product;
+    OPAQUE(left);
+    OPAQUE(one);
     OPAQUE(dividend);
     switch (KEY(op)) {
     case WORD_branches:
