@@ -161,18 +161,22 @@ PREDICTED = {  # cycles of loops by their turns -> the longest that is predicted
     "all": ({n: n for n in (8, 16, 32, 64, 128, 256)}, 256),
     "none": ({n: n + 20 * (n > 1) for n in (8, 16, 32)}, 0),
     "up to 64": ({8: 8, 16: 16, 32: 32, 64: 64, 128: 148, 256: 276}, 64),
-    # Recorded on Zen 5: two turns a cycle, or one; a long loop may run fast and miss its end.
-    "two rates": ({8: 5, 16: 9, 32: 17, 64: 34.7, 128: 81.6, 256: 281.4}, 64),
-    "another run": ({8: 5, 16: 9, 32: 17, 64: 63.0, 128: 81.6, 256: 281.4}, 64),
-    "too far apart": ({8: 8, 16: 16, 32: 32 + 6.1, 64: 64 + 5.9}, 64),
+    "a quarter": ({8: 8, 16: 16, 32: 32 + 6.1, 64: 64 + 5.9}, 64),
+    "none of the longer": ({8: 8, 16: 16 + 5.9, 32: 32 + 6.1}, 16),
 }
 
 
 @pytest.mark.parametrize("core", PREDICTED)
 def test_the_longest_loop_whose_end_is_predicted(core: str) -> None:
     ends, longest = PREDICTED[core]
-    once = 1.3 if core in ("two rates", "another run") else 1.0
-    assert parts.longest_predicted(ends, once, 1.0, mispredict=24.0) == longest
+    assert parts.longest_predicted(ends, once=1.0, endless=1.0, mispredict=24.0) == longest
+
+
+def test_a_recorded_core_predicts_loops_of_128() -> None:
+    """Zen 5, three cycles a turn: those of 112 turns and of 256 are missed, those of 128 are not."""
+    cycles = {1: 4.0, 8: 25.0, 16: 48.9, 32: 97.1, 64: 193.0, 112: 358.2, 128: 384.7, 256: 796.1}
+    once = cycles.pop(1)
+    assert parts.longest_predicted(cycles, once, endless=3.027, mispredict=23.9) == 128
 
 
 def test_every_loop_is_one_of_the_kernel_s() -> None:

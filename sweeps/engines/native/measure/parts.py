@@ -226,19 +226,17 @@ _MISSED = 0.25  # of a misprediction: a loop's end that costs as much more is no
 def longest_predicted(
     ends: Mapping[int, float], once: float, endless: float, mispredict: float
 ) -> int:
-    """The longest of these loops whose end is predicted; 0: of none. `ends`: cycles of a loop of so
-    many turns; `once`: of one turn; `endless`: of a turn of a loop without end.
-
-    A core may run short loops faster than others, so a loop's own cycles are those at either rate.
+    """The longest of these loops whose end is predicted; 0: of none. `ends`: cycles of a loop of
+    so many turns; `once`: of one turn; `endless`: of a turn of a loop without end.
     """
-    fewest = min(ends)
-    rates = (endless, min(endless, (ends[fewest] - once) / (fewest - 1)))
-    predicted = [
-        turns
-        for turns, cycles in ends.items()
-        if any(abs(cycles - once - (turns - 1) * rate) < _MISSED * mispredict for rate in rates)
-    ]
-    return max(predicted, default=0)
+    return max(
+        (
+            turns
+            for turns, cycles in ends.items()
+            if cycles - once - (turns - 1) * endless < _MISSED * mispredict
+        ),
+        default=0,
+    )
 
 
 def history(times: Times) -> Found:
