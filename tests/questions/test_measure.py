@@ -173,7 +173,7 @@ def test_the_longest_loop_whose_end_is_predicted(core: str) -> None:
 
 
 def test_a_recorded_core_predicts_loops_of_128() -> None:
-    """Zen 5, three cycles a turn: those of 112 turns and of 256 are missed, those of 128 are not."""
+    """Zen 5, three cycles a turn: loops of 112 turns and of 256 are missed, not those of 128."""
     cycles = {1: 4.0, 8: 25.0, 16: 48.9, 32: 97.1, 64: 193.0, 112: 358.2, 128: 384.7, 256: 796.1}
     once = cycles.pop(1)
     assert parts.longest_predicted(cycles, once, endless=3.027, mispredict=23.9) == 128
@@ -643,6 +643,9 @@ def test_mechanisms_follow_from_their_loops(core: str, monkeypatch: pytest.Monke
     found.left_out["call"] = "too noisy"
     figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
     assert {name: figures[name].value for name in expected} == expected
+    for name in expected:
+        if figures[name].source:
+            assert "spread 0." in figures[name].source, name
     if "call" not in values:
         assert (figures["taken_return"].why or "").startswith("too noisy; as machine generic")
 

@@ -166,7 +166,8 @@ class _Figures:
             bounds.high, max(bounds.low, round(how(*(finding.value for finding in findings))))
         )
         said = ", ".join(
-            f"{name} {finding.value:.3g}" for name, finding in zip(names, findings, strict=True)
+            f"{name} {finding.value:.3g} (spread {finding.spread:.3g})"
+            for name, finding in zip(names, findings, strict=True)
         )
         return Figure(value=number, source=f"measured: {self.measured_by}; {said}")
 
