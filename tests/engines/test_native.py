@@ -27,6 +27,8 @@ from sweeps.engines.native.sample import (
     Round,
     cycles_of,
     estimate,
+    handover,
+    near_each_other,
     steady,
 )
 from sweeps.model.cell import Cell, arguments, unsupported_reason
@@ -73,6 +75,32 @@ def test_an_estimate_is_the_median_of_the_least_quartile() -> None:
     found = estimate(values)
     assert found == Estimate(value=10.5, least=10.0, median=16.5, iqr=30.0 - 11.0)
     assert estimate([7.0]) == Estimate(7.0, 7.0, 7.0, 0.0)
+
+
+def test_threads_that_meet_are_judged_by_the_median() -> None:
+    values = [30.0, 10.0, 11.0, 12.0, 13.0, 20.0, 21.0, 900.0]
+    assert estimate(values, alone=False).value == 16.5
+    met = Round([[line(thread(100 * n), thread(100 * n))] for n in range(1, 12)])
+    assert met.cycles_per_pair().value == 12.0
+
+
+def apart(before: int, after: int) -> dict[str, Any]:
+    """A line of two threads that handed a line over 400 times before and after."""
+    document = line(thread(100), thread(100))
+    document["host"] |= {"handovers": 400, "handover_ticks": [before, after]}
+    return document
+
+
+def test_cpus_that_a_hypervisor_moves_are_noticed() -> None:
+    assert handover(apart(40_000, 80_000)) == 150.0
+    assert handover(line(thread(100))) == 0.0
+    assert steady(apart(40_000, 50_000))
+    assert not steady(apart(40_000, 320_000))
+    near, far = [apart(40_000, 44_000)], [apart(320_000, 330_000)]
+    assert near_each_other([near, far, near, near]) == [near] * 3
+    assert near_each_other([]) == []
+    alone = [line(thread(100))]
+    assert near_each_other([alone, alone]) == [alone] * 2
 
 
 def test_one_disturbed_repeat_changes_nothing() -> None:

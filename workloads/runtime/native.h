@@ -138,10 +138,11 @@ static uint64_t native_chain(void) {
     return read_ticks() - start;
 }
 
-static turn_t native_turn;
 static uint64_t native_round_ticks[2]; /* of NATIVE_ROUNDS, before and after */
 
 #ifndef LOCKCROSS_SCHEDULER
+static turn_t native_turn;
+
 /* Every thread takes part. */
 static void native_hand_round(unsigned index, bool after) {
     enum { ALL = NATIVE_WARM_ROUNDS + NATIVE_ROUNDS };

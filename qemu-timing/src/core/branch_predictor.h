@@ -6,9 +6,7 @@
 
 #include "isa/insn.h"
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -82,11 +80,9 @@ class BranchPredictor {
         return right;
     }
 
-    // A short history is the index's part itself. A longer one is folded to it (Michaud, Seznec,
-    // Uhlig, Trading Conflict and Capacity Aliasing in Conditional Branch Predictors, 1997), in two
-    // widths, so that a branch shows in another pair of bits for each distance (as the index and
-    // the tag of Seznec and Michaud, A Case for (Partially) Tagged Geometric History Length Branch
-    // Prediction, 2006).
+    // A short history is the index's part itself. Of a longer one it is a number that rolls on with
+    // each branch (Karp, Rabin, Efficient Randomized Pattern-Matching Algorithms, 1987): folded by
+    // exclusive or, as in hardware, the ends of regular loops would cancel each other.
     void remember(bool taken) {
         size_t length = outcomes_.size();
         if (length <= kUnfolded) {
@@ -95,13 +91,8 @@ class BranchPredictor {
         }
         bool oldest = outcomes_[branches_ % length];
         outcomes_[branches_++ % length] = taken;
-        fold(folded_[0], width_, taken, oldest);
-        fold(folded_[1], width_ - 1, taken, oldest);
-        history_ = folded_[0] ^ folded_[1] << 1;
-    }
-    void fold(uint64_t &folded, uint32_t width, bool taken, bool oldest) const {
-        folded = (folded << 1 | uint64_t(taken)) ^ uint64_t(oldest) << outcomes_.size() % width;
-        folded = (folded ^ folded >> width) & ((uint64_t(1) << width) - 1);
+        rolling_ = rolling_ * kBase + uint64_t(taken) - uint64_t(oldest) * leaves_;
+        history_ = rolling_ >> 32;
     }
 
     bool last_target(size_t i, uint64_t target) {
@@ -114,10 +105,11 @@ class BranchPredictor {
     uint64_t pop() { return depth_ ? returns_[--depth_ % returns_.size()] : 0; }
 
     static constexpr size_t kUnfolded = 32;
+    static constexpr uint64_t kBase = 0x9e3779b97f4a7c15;
     uint64_t mask_;
-    uint32_t width_;       // bits of an index
-    uint64_t history_ = 0; // the last branches, a bit each: taken; or folded
-    std::array<uint64_t, 2> folded_{};
+    uint64_t history_ = 0; // the last branches, a bit each: taken; or a hash of them
+    uint64_t rolling_ = 0;
+    uint64_t leaves_ = 1; // what a branch counts in `rolling_` that leaves it
     std::vector<uint8_t> counters_;
     std::vector<uint64_t> targets_;
     std::vector<uint8_t> shared_, choice_; // with a history

@@ -72,7 +72,10 @@ TEST_CASE("predictor: the end of a loop is predicted when the history reaches be
         }
         return late;
     };
-    CHECK(mispredicted(128, 100) == 0);
+    for (int turns : {4, 6, 8, 10, 12, 16, 24, 32, 48, 64, 100, 120}) {
+        CAPTURE(turns);
+        CHECK(mispredicted(128, turns) == 0);
+    }
     CHECK(mispredicted(128, 200) >= 20);
     CHECK(mispredicted(16, 100) >= 20);
 }

@@ -142,9 +142,8 @@ def metrics_of(measured: Round, tick_mhz: float) -> Metrics:
         "repeats_left_out": (measured.left_out, "repeats"),
         "clock": (median(scale * tick_mhz for scale in scales), "MHz"),
     }
-    apart = [cycles for line in lines if (cycles := handover(line))]
-    if apart:
-        metrics["handover"] = (median(apart), "cycles")
+    if cycles_apart := median(handover(line) for line in lines):
+        metrics["handover"] = (cycles_apart, "cycles")
     # What the workload itself reports, the median of the repeats. Its clock is the host's counter,
     # so what it calls cycles are ticks.
     for name, unit in WORKLOADS[lines[0]["workload"]].metrics.items():

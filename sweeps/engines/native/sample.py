@@ -96,12 +96,12 @@ def steady(line: Line) -> bool:
     )
 
 
-def handover(line: Line) -> float | None:
-    """Cycles in which a line went from one thread to the next right before and after the run; none
-    of one thread."""
+def handover(line: Line) -> float:
+    """Cycles in which a line went from one thread to the next right before and after the run; 0 of
+    one thread."""
     host = line["host"]
     if "handover_ticks" not in host:
-        return None
+        return 0.0
     ticks = sum(host["handover_ticks"]) / (2 * host["handovers"])
     return float(ticks * cycles_per_tick(line, host["threads"][0]))
 
@@ -109,10 +109,7 @@ def handover(line: Line) -> float | None:
 def near_each_other(repeats: Sequence[list[Line]]) -> list[list[Line]]:
     """Those of the placement of CPUs that most of the repeats had: a hypervisor may change it
     between two."""
-    apart = [handover(lines[-1]) for lines in repeats]
-    if not apart or apart[0] is None:
-        return list(repeats)
-    middle = median(apart)
+    middle = median([handover(lines[-1]) for lines in repeats] or [0.0])
     return [
         lines
         for lines in repeats
