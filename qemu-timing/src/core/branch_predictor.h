@@ -17,9 +17,11 @@ class BranchPredictor {
   public:
     // entries: of each table, a power of two. history: branches; 0: none.
     explicit BranchPredictor(uint32_t entries, uint32_t history = 0)
-        : mask_(entries - 1), width_(std::max(2u, uint32_t(std::bit_width(entries - 1)))),
-          counters_(entries, 1), targets_(entries), shared_(history ? entries : 0, 1),
-          choice_(history ? entries : 0, 1), outcomes_(history) {}
+        : mask_(entries - 1), counters_(entries, 1), targets_(entries),
+          shared_(history ? entries : 0, 1), choice_(history ? entries : 0, 1), outcomes_(history) {
+        for (uint32_t i = 0; i < history; i++)
+            leaves_ *= kBase;
+    }
 
     // Whether the branch at pc was predicted to go to target; learns that it does. fallthrough: the
     // address after the branch.
