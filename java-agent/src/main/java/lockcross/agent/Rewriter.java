@@ -1,0 +1,111 @@
+package lockcross.agent;
+
+import java.lang.instrument.ClassFileTransformer;
+import java.security.ProtectionDomain;
+import java.util.concurrent.atomic.AtomicInteger;
+import lockcross.record.Recorder;
+import lockcross.record.Writer;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
+import org.objectweb.asm.tree.MethodNode;
+
+/** Rewrites every class that has to do with monitors, as it is loaded or, if it was before, again. */
+final class Rewriter implements ClassFileTransformer {
+    private static final int MOST_TOLD = 20; // classes that are named where they are left out
+    private final AtomicInteger leftOut = new AtomicInteger();
+
+    @Override
+    public byte[] transform(
+            ClassLoader loader, String name, Class<?> known, ProtectionDomain domain, byte[] bytes) {
+        if (name == null || isOurs(name)) {
+            return null;
+        }
+        Recorder.pause(); // what the agent itself locks is not the program's
+        try {
+            return rewritten(loader, name, known != null, bytes);
+        } catch (Throwable error) { // a method grown too long, or a class file of a newer version
+            tell(name, error.toString());
+            return null;
+        } finally {
+            Recorder.resume();
+        }
+    }
+
+    /** Not to be rewritten: what recording itself goes through. */
+    static boolean isOurs(String name) {
+        return name.startsWith("lockcross/agent/") || name.startsWith("lockcross/record/")
+                || name.equals("java/lang/Object");
+    }
+
+    private byte[] rewritten(ClassLoader loader, String name, boolean loaded, byte[] bytes) {
+        ClassReader reader = new ClassReader(bytes);
+        Scan scan = Scan.of(reader);
+        if (scan.nativeOnes > 0) {
+            tell(name, scan.nativeOnes + " native synchronized methods");
+        }
+        if (scan.methods.isEmpty()) {
+            return null;
+        }
+        // A synchronized method that takes its monitor by itself is another to Java's serialization.
+        boolean strip = !loaded && scan.synchronizedOnes
+                && (scan.ownSerialVersion || !Serial.maybe(reader, loader));
+        ClassWriter writer = new ClassWriter(reader, 0);
+        Methods methods = new Methods(writer, scan, name, strip, loader == null);
+        reader.accept(methods, 0);
+        return writer.toByteArray();
+    }
+
+    private void tell(String name, String why) {
+        if (leftOut.getAndIncrement() < MOST_TOLD) {
+            Writer.tell("{\"left_out\":\"" + lockcross.record.Json.escaped(name.replace('/', '.'))
+                    + "\",\"why\":\"" + lockcross.record.Json.escaped(why) + "\"}");
+        }
+    }
+
+    private final class Methods extends ClassVisitor {
+        private final Scan scan;
+        private final String type;
+        private final boolean strip;
+        private final boolean jdk;
+        private int version;
+
+        Methods(ClassVisitor next, Scan scan, String type, boolean strip, boolean jdk) {
+            super(Opcodes.ASM9, next);
+            this.scan = scan;
+            this.type = type;
+            this.strip = strip;
+            this.jdk = jdk;
+        }
+
+        @Override
+        public void visit(
+                int version, int access, String name, String signature, String above,
+                String[] interfaces) {
+            this.version = version;
+            super.visit(version, access, name, signature, above, interfaces);
+        }
+
+        @Override
+        public MethodVisitor visitMethod(
+                int access, String name, String descriptor, String signature, String[] exceptions) {
+            if (!scan.methods.contains(name + descriptor)) {
+                return super.visitMethod(access, name, descriptor, signature, exceptions);
+            }
+            return new MethodNode(
+                    Opcodes.ASM9, access, name, descriptor, signature, exceptions) {
+                @Override
+                public void visitEnd() {
+                    boolean whole = new MethodRewriter(this, type, scan.file, version, jdk)
+                            .rewrite(strip);
+                    if (!whole) {
+                        tell(type, "method " + name + ": its object cannot be named at its end");
+                    }
+                    accept(cv);
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,141 @@
+package lockcross.record;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * The buffer of each platform thread, by the thread's id. No thread-local variables: the JDK erases
+ * those of some of its own threads.
+ */
+final class Threads {
+    /** Thread.tid: getId() may be overridden. */
+    private static final VarHandle TID;
+
+    /** Thread.currentCarrierThread(), or null in a JDK without virtual threads. */
+    private static final MethodHandle CARRIER;
+
+    static {
+        VarHandle tid = null;
+        MethodHandle carrier = null;
+        try {
+            MethodHandles.Lookup inside =
+                    MethodHandles.privateLookupIn(Thread.class, MethodHandles.lookup());
+            tid = inside.findVarHandle(Thread.class, "tid", long.class);
+            MethodType type = MethodType.methodType(Thread.class);
+            carrier = inside.findStatic(Thread.class, "currentCarrierThread", type);
+        } catch (ReflectiveOperationException error) {
+            // A JDK without them: getId(), and no virtual threads.
+        }
+        TID = tid;
+        CARRIER = carrier;
+    }
+
+    private static volatile Buffer[] byTid = new Buffer[256]; // open addressing
+    private static int used;
+    private static int made;
+    private static final AtomicBoolean changing = new AtomicBoolean();
+
+    private Threads() {}
+
+    /** Where the running thread records; null if it does not. */
+    static Buffer buffer() {
+        if (CARRIER == null) {
+            Buffer buffer = of(Thread.currentThread());
+            return buffer.busy == 0 ? buffer : null;
+        }
+        Thread carrier = carrier();
+        Buffer buffer = of(carrier);
+        if (buffer.busy != 0) {
+            return null;
+        }
+        Thread thread = Thread.currentThread();
+        buffer.runs(thread == carrier ? null : thread);
+        return buffer;
+    }
+
+    /** The buffer of the running thread, whether it records or not. */
+    static Buffer anyBuffer() {
+        return of(CARRIER == null ? Thread.currentThread() : carrier());
+    }
+
+    @SuppressWarnings("deprecation") // getId(), in JDKs that have another name for it
+    static long tid(Thread thread) {
+        return TID == null ? thread.getId() : (long) TID.get(thread);
+    }
+
+    private static Thread carrier() {
+        try {
+            return (Thread) CARRIER.invokeExact();
+        } catch (Throwable error) {
+            return Thread.currentThread();
+        }
+    }
+
+    private static Buffer of(Thread thread) {
+        long tid = tid(thread);
+        Buffer[] table = byTid;
+        int mask = table.length - 1;
+        for (int place = (int) tid & mask; ; place = (place + 1) & mask) {
+            Buffer buffer = table[place];
+            if (buffer == null) {
+                return make(thread, tid);
+            }
+            if (buffer.tid == tid) {
+                return buffer;
+            }
+        }
+    }
+
+    private static Buffer make(Thread thread, long tid) {
+        lock();
+        try {
+            if (4 * (used + 1) > 3 * byTid.length) {
+                rebuild();
+            }
+            Buffer buffer = new Buffer(++made, tid, thread);
+            insert(byTid, buffer);
+            byTid = byTid; // what was stored is visible to other threads
+            used++;
+            Writer.made(buffer);
+            return buffer;
+        } finally {
+            changing.set(false);
+        }
+    }
+
+    /** Leaves out those of ended threads; twice the size where many are left. */
+    private static void rebuild() {
+        List<Buffer> living = new ArrayList<>();
+        for (Buffer buffer : byTid) {
+            if (buffer != null && buffer.thread != null) {
+                living.add(buffer);
+            }
+        }
+        Buffer[] table = new Buffer[Math.max(byTid.length, Integer.highestOneBit(living.size()) * 4)];
+        for (Buffer buffer : living) {
+            insert(table, buffer);
+        }
+        used = living.size();
+        byTid = table;
+    }
+
+    private static void insert(Buffer[] table, Buffer buffer) {
+        int mask = table.length - 1;
+        int place = (int) buffer.tid & mask;
+        while (table[place] != null) {
+            place = (place + 1) & mask;
+        }
+        table[place] = buffer;
+    }
+
+    private static void lock() {
+        while (!changing.compareAndSet(false, true)) {
+            Thread.onSpinWait();
+        }
+    }
+}

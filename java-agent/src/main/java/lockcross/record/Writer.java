@@ -1,0 +1,295 @@
+package lockcross.record;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** The one thread that writes the log: slabs as they fill up, and now and then what all have. */
+public final class Writer implements Runnable {
+    private static final int MOST_SLABS = 256; // of 128 KB, that wait to be written
+    private static final long PATIENCE = 10_000_000_000L; // ns that a thread waits for room
+    private static final long MARK_EVERY = 500_000_000L; // ns
+    private static final int TICK = 2; // ms
+    private static final int MOST_LEFT = 4096; // bytes behind the limit, for the end
+
+    private static final ConcurrentLinkedQueue<Slab> FULL = new ConcurrentLinkedQueue<>();
+    private static final AtomicInteger PENDING = new AtomicInteger();
+    private static final ConcurrentLinkedQueue<Buffer> MADE = new ConcurrentLinkedQueue<>();
+    private static final ConcurrentLinkedQueue<String> LINES = new ConcurrentLinkedQueue<>();
+
+    private static volatile boolean finishing;
+    private static volatile boolean finished;
+    private static volatile boolean failed;
+
+    private final LogFile file;
+    private final long most;
+    private final Objects objects = new Objects();
+    private final List<Buffer> buffers = new ArrayList<>();
+    private long acquisitions;
+    private long leftOut;
+    private long lost;
+    private long cpuAtStart;
+    private String reason = "exit";
+    private long stopped; // when recording ended
+    private long cpuAtEnd;
+
+    private Writer(LogFile file, long most) {
+        this.file = file;
+        this.most = most;
+    }
+
+    /**
+     * Opens the log and begins to write.
+     *
+     * @param head what is known now, a JSON object
+     * @param most bytes of the log; recording ends there
+     * @param sample of so many objects one is recorded, a power of two
+     * @return where the log is
+     */
+    public static Path begin(Path path, String head, long most, int sample, int stackInterval)
+            throws IOException {
+        LogFile file = new LogFile(path);
+        file.text(LogFile.TEXT, head + "\n");
+        Recorder.sampleMask = sample - 1;
+        Recorder.stackInterval = stackInterval;
+        Writer writer = new Writer(file, most);
+        Thread thread = new Thread(null, writer, "lockcross-writer", 0, false);
+        thread.setDaemon(true);
+        thread.start();
+        Thread end = new Thread(null, Writer::finish, "lockcross-end", 0, false);
+        Runtime.getRuntime().addShutdownHook(end);
+        return file.path;
+    }
+
+    /** From now on events are recorded. What is called for each has run once before. */
+    public static void go() {
+        warmUp();
+        Recorder.start = System.nanoTime();
+        Recorder.on = true;
+    }
+
+    /** Adds a line to the log: a JSON object. */
+    public static void tell(String line) {
+        LINES.add(line);
+    }
+
+    /** Says something to the user, whatever the program has done to System.err. */
+    @SuppressWarnings("resource") // standard error stays open
+    public static void say(String message) {
+        try {
+            FileOutputStream out = new FileOutputStream(FileDescriptor.err);
+            out.write(("lockcross: " + message + "\n").getBytes(StandardCharsets.UTF_8));
+        } catch (IOException error) {
+            // Nobody listens.
+        }
+    }
+
+    static void made(Buffer buffer) {
+        MADE.add(buffer);
+    }
+
+    static void hand(Slab slab) {
+        PENDING.incrementAndGet();
+        FULL.add(slab);
+    }
+
+    /** Whether another slab may wait. Waits for that itself, unless the writer does not move. */
+    static boolean hasRoom() {
+        if (PENDING.get() < MOST_SLABS) {
+            return true;
+        }
+        long begun = System.nanoTime();
+        while (PENDING.get() >= MOST_SLABS) {
+            if (failed || finished || System.nanoTime() - begun > PATIENCE) {
+                return false;
+            }
+            Thread.yield(); // parking would take a permit that is the program's
+        }
+        return true;
+    }
+
+    @Override
+    public void run() {
+        Recorder.pause();
+        long marked = System.nanoTime();
+        while (!finishing) {
+            try {
+                Thread.sleep(TICK);
+            } catch (InterruptedException error) {
+                continue; // nobody's wish: the thread is known to nobody
+            }
+            if (Recorder.on && cpuAtStart == 0) {
+                cpuAtStart = cpu();
+            }
+            long now = System.nanoTime();
+            boolean mark = now - marked >= MARK_EVERY;
+            step(mark);
+            marked = mark ? now : marked;
+        }
+        stop("exit");
+        step(true);
+        end();
+        finished = true;
+    }
+
+    private void step(boolean mark) {
+        if (failed) {
+            FULL.clear();
+            PENDING.set(0);
+            return;
+        }
+        try {
+            lines();
+            full();
+            if (mark) {
+                everything();
+            }
+        } catch (IOException | OutOfMemoryError error) {
+            failed = true;
+            stop(error instanceof IOException ? "disk" : "memory");
+            say("recording ended: " + file.path + ": " + error.getMessage()
+                    + "; what was recorded until then can be read. The program goes on");
+        }
+    }
+
+    private void lines() throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (Buffer buffer; (buffer = MADE.poll()) != null; ) {
+            buffers.add(buffer);
+            Thread thread = buffer.thread;
+            String name = thread == null ? "" : Json.escaped(thread.getName());
+            text.append("{\"thread\":").append(buffer.id).append(",\"tid\":").append(buffer.tid);
+            text.append(",\"name\":\"").append(name).append("\"}\n");
+        }
+        for (String line; (line = LINES.poll()) != null; ) {
+            text.append(line).append('\n');
+        }
+        if (text.length() > 0) {
+            file.text(LogFile.TEXT, text.toString());
+        }
+    }
+
+    private void full() throws IOException {
+        for (Slab slab; (slab = FULL.poll()) != null; ) {
+            PENDING.decrementAndGet();
+            take(slab);
+        }
+    }
+
+    /** What is in no full slab yet, of all buffers: what came before is in the log then. */
+    private void everything() throws IOException {
+        long time = System.nanoTime() - Recorder.start;
+        for (Iterator<Buffer> left = buffers.iterator(); left.hasNext(); ) {
+            Buffer buffer = left.next();
+            Thread thread = buffer.thread;
+            boolean ended = thread != null && !thread.isAlive();
+            Slab slab = buffer.slab;
+            full(); // the one before it may have been handed over just now
+            take(slab);
+            if (ended) {
+                leftOut += buffer.leftOut;
+                lost += buffer.lost;
+                buffer.thread = null;
+                left.remove();
+            }
+        }
+        if (Recorder.on) {
+            file.mark(time);
+        }
+    }
+
+    private void take(Slab slab) throws IOException {
+        int to = slab.published();
+        int from = slab.taken;
+        if (from == to || failed) {
+            return;
+        }
+        if (file.size() + (long) (to - from) * Long.BYTES > most - MOST_LEFT) {
+            if (Recorder.on) {
+                stop("limit");
+                say("recording ended: the log has its " + Text.bytes(most)
+                        + " (--most). The program goes on");
+            }
+            return;
+        }
+        file.events(slab.owner.id, slab.words, from, to);
+        slab.taken = to;
+        for (int place = from; place < to; place += 2) {
+            if ((slab.words[place] & 15) == Log.ACQUIRED) {
+                acquisitions++;
+                objects.add((int) slab.words[place + 1]);
+            }
+        }
+    }
+
+    private void stop(String why) {
+        if (Recorder.on) {
+            Recorder.on = false;
+            reason = why;
+            stopped = System.nanoTime() - Recorder.start;
+            cpuAtEnd = cpu();
+        }
+    }
+
+    private void end() {
+        for (Buffer buffer : buffers) {
+            leftOut += buffer.leftOut;
+            lost += buffer.lost;
+        }
+        double different = objects.count();
+        double collisions = different * Math.max(different - 1, 0) / 2 / (1L << 31);
+        long cpu = cpuAtEnd - cpuAtStart;
+        String end = String.format(Locale.ROOT,
+                "{\"end\":\"%s\",\"time\":%d,\"cpu\":%d,\"acquisitions\":%d,\"left_out\":%d,"
+                        + "\"lost\":%d,\"objects\":%.0f,\"collisions\":%.3g}",
+                reason, stopped, cpu, acquisitions, leftOut, lost, different, collisions);
+        try {
+            if (failed) {
+                file.repair();
+            }
+            file.text(LogFile.END, end + "\n");
+            file.close();
+        } catch (IOException error) {
+            // It was said when recording ended.
+        }
+        Text.summary(file, reason, stopped, cpu, acquisitions, leftOut, lost, different, collisions);
+    }
+
+    /** Nanoseconds of the process, those of the system for it too; 0 where that is not known. */
+    private static long cpu() {
+        return ProcessHandle.current().info().totalCpuDuration().map(Duration::toNanos).orElse(0L);
+    }
+
+    private static void finish() {
+        Recorder.pause();
+        finishing = true;
+        while (!finished) {
+            try {
+                Thread.sleep(1);
+            } catch (InterruptedException error) {
+                return;
+            }
+        }
+    }
+
+    private static void warmUp() {
+        Recorder.start = System.nanoTime();
+        Buffer buffer = new Buffer(0, 0, null);
+        Stacks.warmUp();
+        Threads.buffer();
+        buffer.enter(buffer, 1);
+        buffer.add(Log.ACQUIRED, Recorder.start, Log.waitCode(1), 1, 1);
+        buffer.leave(buffer);
+        buffer.drawInterval();
+        cpu();
+    }
+}
