@@ -12,99 +12,19 @@ The definitions are those of Kawachiya 2005, sections 4.4 and 5.2. Where they ar
 - A lock sequence (5.2) has nested acquisitions; what a wait acquires again is no acquisition of it.
 """
 
-import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from results.errors import LockcrossError
-
-MAGIC = b"LCEVENTS"
-VERSION = 1
-HEADER = struct.Struct("<8sIIQQQ")  # magic, version, clock, image, objects made, records
-RECORD = np.dtype(
-    [("cycle", "<u8"), ("object", "<u4"), ("thread", "<u2"), ("kind", "u1"), ("state", "u1")]
-)
-FAT = 1  # bit of the state: the lock is inflated
-
-
-class Kind(IntEnum):
-    """What a record tells. A lock is held from ACQUIRED or WAITED to RELEASE or WAIT."""
-
-    ACQUIRE = 1
-    ACQUIRED = 2
-    RELEASE = 3
-    WAIT = 4
-    WAITED = 5
-    NOTIFY = 6
-    NOTIFY_ALL = 7
-    NOTHING_DONE = 8  # ILLEGAL_STATE: what the thread began last was no operation
-
-
-@dataclass(frozen=True)
-class EventLog:
-    """The lock events of one run, in the order of simulated time.
-
-    `events` has the columns cycle, object, thread, kind and fat; operations that did nothing are
-    left out. `objects_made` counts the objects with a lock, used or not.
-    """
-
-    name: str
-    clock_mhz: int
-    objects_made: int
-    events: pd.DataFrame
-
-
-def read_events(path: Path) -> EventLog:
-    """Reads a log; its name is the file's. Raises LockcrossError for a file that is none."""
-    content = path.read_bytes()
-    if len(content) < HEADER.size or not content.startswith(MAGIC):
-        raise LockcrossError(
-            f"{path}: not a log of lock events; `./lockcross run ... --events FILE` writes one"
-        )
-    _, version, clock, _, made, count = HEADER.unpack_from(content)
-    if version != VERSION:
-        raise LockcrossError(f"{path}: version {version} of the log; this program reads {VERSION}")
-    if len(content) != HEADER.size + count * RECORD.itemsize:
-        raise LockcrossError(
-            f"{path}: the log is truncated, its header announces {count} events; record it again"
-        )
-    records = np.frombuffer(content, RECORD, offset=HEADER.size)
-    if clock == 0 or (
-        count
-        and (
-            records["kind"].min() < Kind.ACQUIRE
-            or records["kind"].max() > Kind.NOTHING_DONE
-            or bool((np.diff(records["cycle"].astype(np.int64)) < 0).any())
-        )
-    ):
-        raise LockcrossError(f"{path}: the log is damaged; record it again")
-    events = pd.DataFrame(
-        {name: records[name].astype(np.int64) for name in ("cycle", "object", "thread", "kind")}
-    )
-    events["fat"] = records["state"] & FAT != 0
-    return EventLog(path.stem, clock, made, without_idle_operations(events))
-
-
-def without_idle_operations(events: pd.DataFrame) -> pd.DataFrame:
-    """Leaves out every NOTHING_DONE and the record of its thread before it, which it undoes."""
-    thread = events["thread"].to_numpy()
-    order = np.argsort(thread, kind="stable")
-    idle = np.flatnonzero(events["kind"].to_numpy()[order] == Kind.NOTHING_DONE)
-    keep = np.ones(len(events), bool)
-    keep[order[idle]] = False
-    idle = idle[idle > 0]
-    undone = order[idle - 1]  # another thread's where the log has nothing earlier of this one
-    keep[undone[thread[undone] == thread[order[idle]]]] = False
-    return events[keep].reset_index(drop=True)
-
+from sweeps.search.lock_log import EventLog, Kind, Site
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+_THREAD_BITS = 24  # behind those of an object, where both are one number
 _OPERATIONS = (Kind.ACQUIRED, Kind.RELEASE, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
 _NOTIFICATION = (Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
 
@@ -193,7 +113,8 @@ def pattern(log: EventLog) -> Pattern:
 class Sections:
     """The flat, fat and locked sections of every object of a log.
 
-    Raises LockcrossError for a log by which two threads hold one object at once.
+    Raises LockcrossError for a log by which two threads hold one object at once, unless it tells
+    objects apart by a hash: then two have one hash, and `shared_hashes` counts how often that shows.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -203,14 +124,16 @@ class Sections:
         self._kind: Integers = self.events["kind"].to_numpy()
         self._object: Integers = self.events["object"].to_numpy()
         # Of one thread at one object, in order.
-        self._by_thread: Integers = self._object << 16 | self.events["thread"].to_numpy()
+        thread = self.events["thread"].to_numpy().astype(np.int64)
+        self._by_thread: Integers = self._object << _THREAD_BITS | thread
         outermost = self._outermost()
         self._gains = self._is(Kind.WAITED) | (self._is(Kind.ACQUIRED) & outermost)
         self._losses = self._is(Kind.WAIT) | (self._is(Kind.RELEASE) & outermost)
         places = np.flatnonzero(self._gains | self._losses)
         again = self._gains[places[:-1]] & self._gains[places[1:]]
         again &= self._object[places[:-1]] == self._object[places[1:]]
-        if again.any():
+        self.shared_hashes = int(again.sum())
+        if self.shared_hashes and not log.identity_bits:
             cycle = self.events["cycle"].iloc[places[1:][again][0]]
             raise LockcrossError(
                 f"{log.name}: at cycle {cycle} a thread acquires a lock that another holds: the "

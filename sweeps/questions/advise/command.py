@@ -160,7 +160,8 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         locks_per_second,
     )
     if log is not None:
-        from sweeps.search.locality import pattern, read_events
+        from sweeps.search.locality import pattern
+        from sweeps.search.lock_log import read_events
 
         use = use.with_log(pattern(read_events(log)), log.name)
     latencies = {

@@ -12,7 +12,7 @@ import typer
 from results.text.rows import Form, Format, Rows, print_parts
 
 if TYPE_CHECKING:
-    from sweeps.search.locality import EventLog
+    from sweeps.search.lock_log import EventLog
 
 _STATISTICS = "Table 4.2: Overall synchronization statistics"
 _SHARE = ", share"  # of a number in another, behind the name of its column
@@ -47,7 +47,7 @@ def locality(
     Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition, a release, a
     wait or a notification.
     """
-    from sweeps.search.locality import read_events
+    from sweeps.search.lock_log import read_events
 
     every = _tables([read_events(file) for file in files], long_ms)
     print_parts(form, *(part for rows in every for part in (rows, "")))

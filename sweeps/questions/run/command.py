@@ -1,7 +1,6 @@
 """Commands that run single cells: run, calibrate."""
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -219,9 +218,11 @@ def _ran(
     from sweeps.run.runner import Runner
 
     def save(folder: Path) -> None:
-        log = folder / load_engine(cells[0].engine).capabilities().event_log
+        from sweeps.search.lock_log import convert
+
+        assert events is not None
         try:
-            shutil.copyfile(log, str(events))
+            convert(folder / load_engine(cells[0].engine).capabilities().event_log, events)
         except OSError as error:
             why = f"cannot be written ({error.strerror}); name another file with --events"
             raise LockcrossError(f"{events}: {why}", exit_code=1) from None

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -39,24 +40,27 @@ public final class Agent {
             Writer.say("another process records into " + options.output + "; this one into " + path);
         }
         Rewriter rewriter = new Rewriter();
+        Set<Class<?>> known = new HashSet<>();
+        Class<?>[] loaded = loadedOnes(instrumentation, known);
+        rewriter.warmUp(); // what rewriting needs must be loaded before it is asked to rewrite that
         instrumentation.addTransformer(rewriter, true);
-        Class<?>[] loaded = loadedOnes(instrumentation);
-        try {
-            if (loaded.length > 0) {
+        while (loaded.length > 0) {
+            try {
                 instrumentation.retransformClasses(loaded); // all at once: one safepoint
+            } catch (java.lang.instrument.UnmodifiableClassException | LinkageError error) {
+                Writer.say("classes loaded before the program are not recorded: " + error);
             }
-        } catch (java.lang.instrument.UnmodifiableClassException | LinkageError error) {
-            Writer.say("classes that were loaded before the program are not recorded: " + error);
+            loaded = loadedOnes(instrumentation, known); // in the meantime
         }
         Writer.go();
     }
 
-    /** The classes that are there already and have to do with monitors. */
-    private static Class<?>[] loadedOnes(Instrumentation instrumentation) {
+    /** The classes that are loaded, have to do with monitors and were not known; now they are. */
+    private static Class<?>[] loadedOnes(Instrumentation instrumentation, Set<Class<?>> known) {
         List<Class<?>> found = new ArrayList<>();
         for (Class<?> one : instrumentation.getAllLoadedClasses()) {
             String name = one.getName().replace('.', '/');
-            if (one.isArray() || Rewriter.isOurs(name)
+            if (one.isArray() || !known.add(one) || Rewriter.isOurs(name)
                     || !instrumentation.isModifiableClass(one)) {
                 continue;
             }

@@ -34,6 +34,19 @@ final class Rewriter implements ClassFileTransformer {
         }
     }
 
+    /** Rewrites a class for nothing, so that all that this takes is loaded. */
+    void warmUp() throws java.io.IOException {
+        String name = "java/io/PrintStream";
+        try (java.io.InputStream bytes = ClassLoader.getSystemResourceAsStream(name + ".class")) {
+            if (bytes != null) {
+                byte[] content = bytes.readAllBytes();
+                for (boolean loaded : new boolean[] {false, true}) {
+                    rewritten(ClassLoader.getSystemClassLoader(), name, loaded, content);
+                }
+            }
+        }
+    }
+
     /** Not to be rewritten: what recording itself goes through. */
     static boolean isOurs(String name) {
         return name.startsWith("lockcross/agent/") || name.startsWith("lockcross/record/")

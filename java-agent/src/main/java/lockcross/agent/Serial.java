@@ -9,8 +9,19 @@ import org.objectweb.asm.ClassReader;
 final class Serial {
     private Serial() {}
 
-    /** True also where a class above it cannot be found. */
+    /**
+     * True also where a class above it cannot be found. Of the JDK's own classes, those with another
+     * one above them: looking for that may take the very class that is being loaded.
+     */
     static boolean maybe(ClassReader reader, ClassLoader loader) {
+        if (loader == null || loader == ClassLoader.getPlatformClassLoader()) {
+            return !"java/lang/Object".equals(reader.getSuperName())
+                    || Arrays.asList(reader.getInterfaces()).contains("java/io/Serializable");
+        }
+        return above(reader, loader);
+    }
+
+    private static boolean above(ClassReader reader, ClassLoader loader) {
         if (Arrays.asList(reader.getInterfaces()).contains("java/io/Serializable")) {
             return true;
         }
@@ -27,9 +38,8 @@ final class Serial {
             return false;
         }
         String file = name + ".class";
-        try (InputStream stream = loader == null
-                ? ClassLoader.getSystemResourceAsStream(file) : loader.getResourceAsStream(file)) {
-            return stream == null || maybe(new ClassReader(stream), loader);
+        try (InputStream stream = loader.getResourceAsStream(file)) {
+            return stream == null || above(new ClassReader(stream), loader);
         } catch (IOException | RuntimeException error) {
             return true;
         }

@@ -45,7 +45,7 @@ final class Buffer {
     }
 
     /** Adds a record. Records of one buffer have ever later times. */
-    void add(int kind, long now, int wait, int site, int identity) {
+    void add(int kind, long now, int site, int identity) {
         long time = now - Recorder.start;
         if (time <= last) {
             time = last + 1;
@@ -59,7 +59,7 @@ final class Buffer {
             }
             place = 0;
         }
-        words[place] = Log.word(time, wait, kind);
+        words[place] = Log.word(time, kind);
         words[place + 1] = (long) site << 32 | identity & 0xFFFFFFFFL;
         at = place + 2;
         slab.publish(place + 2);
@@ -91,7 +91,7 @@ final class Buffer {
         if (virtual != running) {
             running = virtual;
             long tid = virtual == null ? 0 : Threads.tid(virtual);
-            add(Log.THREAD, System.nanoTime(), 0, (int) (tid >>> 32), (int) tid);
+            add(Log.THREAD, System.nanoTime(), (int) (tid >>> 32), (int) tid);
         }
     }
 

@@ -14,27 +14,18 @@ public final class Log {
     /** What follows in this buffer is of another thread: of its id, or of the buffer's own (0). */
     static final int THREAD = 10;
 
-    static final int KIND_BITS = 4;
-    static final int WAIT_BITS = 11;
-    static final int TIME_SHIFT = 16;
+    /**
+     * With a kind: the time is that at which the thread began to acquire. When it had the lock
+     * follows from when another thread gave it back, so it takes no look at the clock.
+     */
+    static final int BEGUN = 1 << 4;
 
-    private static final int MANTISSA_BITS = 6;
-    private static final int MOST = (1 << WAIT_BITS) - 1;
+    static final int KINDS = 15;
+    private static final int TIME_SHIFT = 16;
 
     private Log() {}
 
-    /**
-     * A time in nanoseconds, in eleven bits: up to 127 as it is, longer ones rounded down to seven
-     * significant bits. 0 says that nothing is known, so none is 0.
-     */
-    static int waitCode(long nanos) {
-        long value = Math.max(nanos, 1);
-        int exponent = Math.max(63 - Long.numberOfLeadingZeros(value) - MANTISSA_BITS, 0);
-        long code = ((long) exponent << MANTISSA_BITS) + (value >>> exponent);
-        return (int) Math.min(code, MOST);
-    }
-
-    static long word(long time, int wait, int kind) {
-        return time << TIME_SHIFT | (long) wait << KIND_BITS | kind;
+    static long word(long time, int kind) {
+        return time << TIME_SHIFT | kind;
     }
 }

@@ -49,11 +49,14 @@ public final class Recorder {
             buffer.leftOut++;
             return;
         }
-        long now = System.nanoTime();
         buffer.enter(object, identity);
-        buffer.add(Log.ACQUIRED, now, begun == 0 ? 0 : Log.waitCode(now - begun), site, identity);
+        if (begun == 0) {
+            buffer.add(Log.ACQUIRED, System.nanoTime(), site, identity);
+        } else {
+            buffer.add(Log.ACQUIRED | Log.BEGUN, begun, site, identity);
+        }
         if (--buffer.untilStack <= 0) {
-            Stacks.take(buffer, now, identity);
+            Stacks.take(buffer, identity);
         }
     }
 
@@ -73,7 +76,7 @@ public final class Recorder {
         }
         int identity = buffer.leave(object);
         if (identity != 0) {
-            buffer.add(Log.RELEASE, System.nanoTime(), 0, 0, identity);
+            buffer.add(Log.RELEASE, System.nanoTime(), 0, identity);
         }
     }
 
@@ -177,7 +180,7 @@ public final class Recorder {
         }
         int identity = buffer.identityOf(object);
         if (identity != 0) {
-            buffer.add(kind, System.nanoTime(), 0, site, identity);
+            buffer.add(kind, System.nanoTime(), site, identity);
         }
         return identity;
     }
@@ -196,7 +199,7 @@ public final class Recorder {
         }
         Buffer buffer = Threads.buffer();
         if (buffer != null) {
-            buffer.add(kind, System.nanoTime(), 0, 0, identity);
+            buffer.add(kind, System.nanoTime(), 0, identity);
         }
     }
 }

@@ -18,7 +18,7 @@ final class Stacks implements Function<Stream<StackWalker.StackFrame>, String> {
     private Stacks() {}
 
     /** Takes the stack of the acquisition that was recorded last, unless too many are known. */
-    static void take(Buffer buffer, long now, int identity) {
+    static void take(Buffer buffer, int identity) {
         buffer.busy++;
         int number = 0;
         try {
@@ -30,7 +30,7 @@ final class Stacks implements Function<Stream<StackWalker.StackFrame>, String> {
             buffer.busy--;
         }
         if (number != 0) {
-            buffer.add(Log.STACK, now, 0, number, identity);
+            buffer.add(Log.STACK, Recorder.start, number, identity);
         }
     }
 

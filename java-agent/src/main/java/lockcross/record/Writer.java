@@ -57,6 +57,7 @@ public final class Writer implements Runnable {
      */
     public static Path begin(Path path, String head, long most, int sample, int stackInterval)
             throws IOException {
+        warmUp(); // before anybody else is at work: a class that is loaded half-way cannot be used
         LogFile file = new LogFile(path);
         file.text(LogFile.TEXT, head + "\n");
         Recorder.sampleMask = sample - 1;
@@ -70,9 +71,8 @@ public final class Writer implements Runnable {
         return file.path;
     }
 
-    /** From now on events are recorded. What is called for each has run once before. */
+    /** From now on events are recorded. */
     public static void go() {
-        warmUp();
         Recorder.start = System.nanoTime();
         Recorder.on = true;
     }
@@ -224,7 +224,7 @@ public final class Writer implements Runnable {
         file.events(slab.owner.id, slab.words, from, to);
         slab.taken = to;
         for (int place = from; place < to; place += 2) {
-            if ((slab.words[place] & 15) == Log.ACQUIRED) {
+            if ((slab.words[place] & Log.KINDS) == Log.ACQUIRED) {
                 acquisitions++;
                 objects.add((int) slab.words[place + 1]);
             }
@@ -287,9 +287,12 @@ public final class Writer implements Runnable {
         Stacks.warmUp();
         Threads.buffer();
         buffer.enter(buffer, 1);
-        buffer.add(Log.ACQUIRED, Recorder.start, Log.waitCode(1), 1, 1);
+        for (int count = 0; count < 200; count++) { // more than its first slab has room for
+            buffer.add(Log.ACQUIRED, Recorder.start, 1, 1);
+        }
         buffer.leave(buffer);
-        buffer.drawInterval();
+        FULL.clear();
+        PENDING.set(0);
         cpu();
     }
 }

@@ -1,0 +1,402 @@
+"""The log of a program's lock events: docs/interfaces.md, section 6. Java programs write it as they
+run (`java-agent/`), `run --events` from the events that an engine recorded."""
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from results.errors import LockcrossError
+
+MAGIC = b"LCEVENTS"
+VERSION = 2
+HEADER = struct.Struct("<8sII")  # magic, version, 0
+BLOCK = struct.Struct("<4sIQ")  # tag, buffer, bytes that follow
+TEXT, EVENTS, MARK, DONE = b"TEXT", b"EVTS", b"MARK", b"DONE"
+RECORD = np.dtype([("word", "<u8"), ("identity", "<u4"), ("site", "<u4")])
+# Where the parts of a record's word begin: the kind has its first four bits.
+_BEGUN, _FAT, _TIME = 4, 5, 16
+_ONE = np.uint64(1)
+_FOR_RECORDING = "`./lockcross record` and `./lockcross run ... --events FILE` write one"
+
+# What an engine leaves of a run (section 6, too).
+ENGINE_VERSION = 1
+ENGINE_HEADER = struct.Struct("<8sIIQQQ")  # magic, version, clock, image, objects made, records
+ENGINE_RECORD = np.dtype(
+    [("cycle", "<u8"), ("object", "<u4"), ("thread", "<u2"), ("kind", "u1"), ("state", "u1")]
+)
+
+
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Kind(IntEnum):
+    """What a record tells. A lock is held from ACQUIRED or WAITED to RELEASE or WAIT."""
+
+    ACQUIRE = 1
+    ACQUIRED = 2
+    RELEASE = 3
+    WAIT = 4
+    WAITED = 5
+    NOTIFY = 6
+    NOTIFY_ALL = 7
+    NOTHING_DONE = 8  # ILLEGAL_STATE: what the thread began last was no operation
+    STACK = 9  # in a file alone: the stack of the acquisition before
+    THREAD = 10  # in a file alone: what follows is of this thread
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in a program that takes a lock, waits or notifies. `what`: block, method, wait,
+    notify or notifyAll; `jdk`: in a class of the JDK itself."""
+
+    type: str
+    method: str
+    file: str
+    line: int
+    what: str
+    jdk: bool
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a recording says of the whole program. `seconds` and `cpu_seconds` of what was recorded
+    (None where nobody knows); `acquisitions`, nested ones too; `left_out`: those of objects outside
+    the sample; `lost`: records; `end`: exit, limit, disk or memory, and "cut" where the log says
+    nothing; `cpu_plain`: seconds of the same program without recording, where it was run."""
+
+    seconds: float | None = None
+    cpu_seconds: float | None = None
+    acquisitions: int = 0
+    left_out: int = 0
+    lost: int = 0
+    end: str = "exit"
+    cpu_plain: float | None = None
+
+
+@dataclass(frozen=True)
+class EventLog:
+    """The lock events of one program, in the order of time.
+
+    `events` has the columns cycle (of a clock of `clock_mhz`), object, thread, kind, fat and site
+    (0: unknown); operations that did nothing are left out. `objects_made` counts the objects with a
+    lock, used or not; None where nobody knows. `identity_bits`: objects are told apart by a hash of
+    so many bits; 0: exactly. `sample`: of so many objects one is in the log. `stacks`: of some
+    acquisitions, the site and the number of the stack in `frames`, innermost first.
+    """
+
+    name: str
+    clock_mhz: int
+    objects_made: int | None
+    events: pd.DataFrame
+    identity_bits: int = 0
+    sample: int = 1
+    totals: Totals | None = None
+    sites: Mapping[int, Site] = field(default_factory=dict)
+    stacks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"site": [], "stack": []}))
+    frames: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def expected_collisions(self) -> float:
+        """Pairs of objects that are expected to have one hash."""
+        if not self.identity_bits:
+            return 0.0
+        objects = self.events["object"].nunique() * self.sample
+        return float(objects * (objects - 1) / 2 ** (self.identity_bits + 1)) / self.sample
+
+
+def read_events(path: Path) -> EventLog:
+    """Reads a log; its name is the file's. A log without an end (the program was killed) is read as
+    far as all threads had told what they did. Raises LockcrossError for a file that is none."""
+    with path.open("rb") as file:
+        start = file.read(HEADER.size)
+    if len(start) < HEADER.size or not start.startswith(MAGIC):
+        raise LockcrossError(f"{path}: not a log of lock events; {_FOR_RECORDING}")
+    _, version, _ = HEADER.unpack(start)
+    if version != VERSION:
+        raise LockcrossError(
+            f"{path}: version {version} of the log; this program reads {VERSION}; record it again"
+        )
+    content = np.memmap(path, np.uint8, "r")
+    facts = _Facts()
+    buffers: dict[int, list[npt.NDArray[np.void]]] = {}
+    marked = None
+    for tag, buffer, first, last in _blocks(content):
+        if tag == EVENTS:
+            buffers.setdefault(buffer, []).append(content[first:last].view(RECORD))
+        elif tag == MARK:
+            marked = int.from_bytes(content[first:last].tobytes(), "little")
+        else:
+            facts.add(content[first:last].tobytes())
+    try:
+        return facts.log(path.stem, *_events(buffers, None if facts.ended else marked, facts.exact))
+    except (KeyError, TypeError, ValueError):
+        raise LockcrossError(f"{path}: the log is damaged; record it again") from None
+
+
+def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, int]]:
+    """The blocks of a log that are whole: tag, buffer, and where they begin and end."""
+    place = HEADER.size
+    while place + BLOCK.size <= len(content):
+        tag, buffer, size = BLOCK.unpack(content[place : place + BLOCK.size].tobytes())
+        first, place = place + BLOCK.size, place + BLOCK.size + size
+        if place > len(content) or tag not in (TEXT, EVENTS, MARK, DONE):
+            return
+        yield tag, buffer, first, place
+
+
+class _Facts:
+    """What the lines of a log say."""
+
+    def __init__(self) -> None:
+        self._about: dict[str, Any] = {}
+        self._totals: dict[str, Any] = {}
+        self._sites: dict[int, Site] = {}
+        self._frames: dict[int, tuple[str, ...]] = {}
+
+    def add(self, text: bytes) -> None:
+        for line in text.splitlines():
+            try:
+                one = json.loads(line)
+            except ValueError:
+                continue  # of a program that put what it should not into a name
+            if "site" in one:
+                self._sites[one["site"]] = Site(
+                    one["class"], one["method"], one["file"], one["line"], one["what"], one["jdk"]
+                )
+            elif "stack" in one:
+                self._frames[one["stack"]] = tuple(one["frames"])
+            elif "end" in one or "cpu_plain" in one:
+                self._totals |= one
+            elif "log" in one:
+                self._about = one
+
+    @property
+    def ended(self) -> bool:
+        return "end" in self._totals
+
+    @property
+    def exact(self) -> bool:
+        """Objects are told apart exactly, and records are in their order."""
+        return not self._about.get("identity_bits")
+
+    def log(self, name: str, events: pd.DataFrame, stacks: pd.DataFrame) -> EventLog:
+        about, said = self._about, self._totals
+        clock = int(about["clock_mhz"])
+        if clock <= 0:
+            raise ValueError
+        acquired = int((events["kind"] == Kind.ACQUIRED).sum())
+        end = events["cycle"].max() / clock / 1e6 if len(events) else 0.0
+        of_java = "time" in said or not self.ended
+        totals = Totals(
+            said.get("time", 0) / 1e9 or float(end), (said.get("cpu", 0) / 1e9) or None, acquired,
+            said.get("left_out", 0), said.get("lost", 0), said.get("end", "cut"),
+            said.get("cpu_plain"),
+        )  # fmt: skip
+        return EventLog(
+            name, clock, about.get("objects_made"), events, about.get("identity_bits", 0),
+            about.get("sample", 1), totals if of_java else None, self._sites, stacks, self._frames,
+            about,
+        )  # fmt: skip
+
+
+def _events(
+    buffers: Mapping[int, list[npt.NDArray[np.void]]], marked: int | None, exact: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The events of all threads in order, up to a time, and the stacks. Raises ValueError."""
+    parts, stacks = [], []
+    for buffer, blocks in sorted(buffers.items()):
+        records = np.concatenate(blocks)
+        kind = (records["word"] & 15).astype(np.int8)
+        if not np.isin(kind, list(Kind)).all():
+            raise ValueError
+        threads = _threads(records, kind, buffer)
+        at = np.flatnonzero(kind == Kind.STACK)
+        at = at[at > 0]
+        stacks.append(
+            pd.DataFrame({"site": records["site"][at - 1], "stack": records["site"][at]})
+        )
+        kept = kind < Kind.STACK
+        parts.append((records[kept], kind[kept], threads[kept]))
+    records = np.concatenate([part[0] for part in parts] or [np.empty(0, RECORD)])
+    kind = np.concatenate([part[1] for part in parts] or [np.empty(0, np.int8)])
+    threads = np.concatenate([part[2] for part in parts] or [np.empty(0, np.int64)])
+    time = (records["word"] >> np.uint64(_TIME)).astype(np.int64)
+    if marked is not None:
+        kept = time <= marked
+        records, kind, threads, time = records[kept], kind[kept], threads[kept], time[kept]
+    events = _table(records, kind, threads, time)
+    if exact:
+        if (np.diff(events["cycle"].to_numpy()) < 0).any():
+            raise ValueError
+    else:
+        events = _with_acquisitions(events, (records["word"] >> np.uint64(_BEGUN) & _ONE) != 0)
+    every = pd.concat(stacks) if stacks else pd.DataFrame({"site": [], "stack": []})
+    return without_idle_operations(events), every
+
+
+def _table(
+    records: npt.NDArray[np.void],
+    kind: npt.NDArray[np.int8],
+    threads: Integers,
+    time: Integers,
+) -> pd.DataFrame:
+    numbers = np.unique(threads, return_inverse=True)[1]
+    return pd.DataFrame(
+        {
+            "cycle": time, "object": records["identity"].astype(np.int64),
+            "thread": numbers.astype(np.int32), "kind": kind,
+            "fat": (records["word"] >> np.uint64(_FAT) & _ONE).astype(bool),
+            "site": records["site"].astype(np.int32),
+        }
+    )  # fmt: skip
+
+
+def _threads(
+    records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: int
+) -> Integers:
+    """Of each record of a buffer: its thread. A buffer's own has its number, another one its id
+    with a minus sign, so that no two threads are one."""
+    at = np.flatnonzero(kind == Kind.THREAD)
+    if not len(at):
+        return np.full(len(records), buffer, np.int64)
+    named = records["site"][at].astype(np.int64) << 32 | records["identity"][at].astype(np.int64)
+    lengths = np.diff(np.concatenate(([0], at, [len(records)])))
+    own = np.concatenate(([buffer], np.where(named == 0, buffer, -named)))
+    found: Integers = np.repeat(own, lengths)
+    return found
+
+
+def _with_acquisitions(events: pd.DataFrame, begun: Flags) -> pd.DataFrame:
+    """Events in the order of time. Where a record says when its thread began to acquire (`begun`),
+    the lock was had when the last one gave it back, if that was later: then both are there."""
+    object_, thread = events["object"].to_numpy(), events["thread"].to_numpy()
+    kind, cycle = events["kind"].to_numpy(), events["cycle"].to_numpy()
+    several = _taken_by_several(events)
+    # Of one thread at one object in the order of time, which for a thread is that of its records.
+    order = np.lexsort((cycle[several], thread[several], object_[several]))
+    places = several[order]
+    group = np.concatenate(([True], _differ(object_[places]) | _differ(thread[places])))[
+        : len(places)
+    ]
+    gains, losses = _held(kind[places], np.cumsum(group))
+    section = places[gains]
+    last = np.full(len(events), np.iinfo(np.int64).max)  # where each section ends, if it does
+    ends = np.append(places[losses], -1)
+    behind = np.searchsorted(np.flatnonzero(losses), np.flatnonzero(gains))
+    end = ends[np.minimum(behind, len(ends) - 1)]
+    same = (end >= 0) & (object_[end] == object_[section]) & (thread[end] == thread[section])
+    last[section[same]] = cycle[end[same]]
+    # Sections of one object exclude each other, so they are in the order in which they end.
+    section = section[np.lexsort((last[section], object_[section]))]
+    given = np.where(np.append(True, _differ(object_[section]))[: len(section)], 0, 1)
+    given *= np.append(0, last[section][:-1])[: len(section)]
+    waited = begun[section] & (given > cycle[section]) & (given < np.iinfo(np.int64).max)
+    late, had = section[waited], given[waited]
+    begins = events.iloc[late].assign(kind=np.int8(Kind.ACQUIRE))
+    events.loc[late, "cycle"] = had
+    whole = pd.concat([events, begins], ignore_index=True)
+    # What is given back at the same time as another takes it was given back first.
+    gives = whole["kind"].isin((Kind.RELEASE, Kind.WAIT)).to_numpy()
+    sorted_ = np.argsort((whole["cycle"].to_numpy() << 1) | ~gives, kind="stable")
+    return whole.iloc[sorted_].reset_index(drop=True)
+
+
+def _taken_by_several(events: pd.DataFrame) -> Integers:
+    """The places of all records of objects that several threads take: others nobody waits for."""
+    acquired = events.loc[events["kind"] == Kind.ACQUIRED, ["object", "thread"]]
+    first = acquired.groupby("object")["thread"].transform("first")
+    shared = acquired.loc[acquired["thread"] != first, "object"].unique()
+    return np.flatnonzero(events["object"].isin(shared).to_numpy())
+
+
+def _held(kind: npt.NDArray[np.int8], group: Integers) -> tuple[Flags, Flags]:
+    """Of records in groups of one thread at one object: where it has the lock from, and up to
+    where, nested acquisitions apart."""
+    taken, given = kind == Kind.ACQUIRED, kind == Kind.RELEASE
+    level = pd.Series(taken.astype(np.int64) - given).groupby(group).cumsum()
+    # What a thread held when recording began it gives back without having taken it.
+    level -= level.groupby(group).transform("min").clip(upper=0)
+    depth = level.to_numpy()
+    gains = (taken & (depth == 1)) | (kind == Kind.WAITED)
+    losses = (given & (depth == 0)) | (kind == Kind.WAIT)
+    return gains, losses
+
+
+def _differ(values: npt.NDArray[Any]) -> Flags:
+    """Whether each but the first is another than the one before."""
+    found: Flags = values[1:] != values[:-1]
+    return found
+
+
+def without_idle_operations(events: pd.DataFrame) -> pd.DataFrame:
+    """Leaves out every NOTHING_DONE and the record of its thread before it, which it undoes."""
+    if not (events["kind"] == Kind.NOTHING_DONE).any():
+        return events
+    thread = events["thread"].to_numpy()
+    order = np.argsort(thread, kind="stable")
+    idle = np.flatnonzero(events["kind"].to_numpy()[order] == Kind.NOTHING_DONE)
+    keep = np.ones(len(events), bool)
+    keep[order[idle]] = False
+    idle = idle[idle > 0]
+    undone = order[idle - 1]  # another thread's where the log has nothing earlier of this one
+    keep[undone[thread[undone] == thread[order[idle]]]] = False
+    return events[keep].reset_index(drop=True)
+
+
+def convert(engine_log: Path, log: Path) -> None:
+    """Writes the log of what an engine recorded. Raises LockcrossError for a file that is none."""
+    content = engine_log.read_bytes()
+    if len(content) < ENGINE_HEADER.size or not content.startswith(MAGIC):
+        raise LockcrossError(f"{engine_log}: no engine's lock events", exit_code=1)
+    _, version, clock, _, made, count = ENGINE_HEADER.unpack_from(content)
+    if version != ENGINE_VERSION or len(content) != (
+        ENGINE_HEADER.size + count * ENGINE_RECORD.itemsize
+    ):
+        raise LockcrossError(f"{engine_log}: the lock events are not whole", exit_code=1)
+    records = np.frombuffer(content, ENGINE_RECORD, offset=ENGINE_HEADER.size)
+    about = {"log": "engine", "clock_mhz": clock, "objects_made": made, "identity_bits": 0}
+    with log.open("wb") as file:
+        file.write(HEADER.pack(MAGIC, VERSION, 0))
+        for tag, body in (
+            (TEXT, _line(about)), (EVENTS, _in_one_buffer(records).tobytes()),
+            (DONE, _line({"end": "exit"})),
+        ):  # fmt: skip
+            file.write(BLOCK.pack(tag, 0, len(body)) + body)
+
+
+def add_line(log: Path, line: Mapping[str, Any]) -> None:
+    """Adds to a log what is known only behind its end. Raises OSError."""
+    body = _line(line)
+    with log.open("ab") as file:
+        file.write(BLOCK.pack(TEXT, 0, len(body)) + body)
+
+
+def _line(line: Mapping[str, Any]) -> bytes:
+    return json.dumps(line).encode() + b"\n"
+
+
+def _in_one_buffer(records: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """An engine's records in their order, with one before each that is of another thread than the
+    last."""
+    thread = records["thread"].astype(np.int64)
+    new = np.diff(thread, prepend=-1) != 0
+    places = np.arange(len(records)) + np.cumsum(new)
+    made = np.zeros(len(records) + int(new.sum()), RECORD)
+    time = records["cycle"].astype(np.uint64) << np.uint64(_TIME)
+    fat = (records["state"] & 1).astype(np.uint64) << np.uint64(_FAT)
+    made["word"][places] = time | fat | records["kind"].astype(np.uint64)
+    made["identity"][places] = records["object"]
+    switches = places[new] - 1
+    made["word"][switches] = time[new] | np.uint64(Kind.THREAD)
+    made["identity"][switches] = thread[new] + 1  # 0 is the buffer's own
+    return made
