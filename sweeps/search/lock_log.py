@@ -132,13 +132,14 @@ def read_events(path: Path) -> EventLog:
     marked = None
     for tag, buffer, first, last in _blocks(content):
         if tag == EVENTS:
-            buffers.setdefault(buffer, []).append(content[first:last].view(RECORD))
+            whole = last - (last - first) % RECORD.itemsize
+            buffers.setdefault(buffer, []).append(content[first:whole].view(RECORD))
         elif tag == MARK:
             marked = int.from_bytes(content[first:last].tobytes(), "little")
         else:
             facts.add(content[first:last].tobytes())
     try:
-        return facts.log(path.stem, *_events(buffers, None if facts.ended else marked, facts.exact))
+        return facts.log(path.stem, *_events(buffers, None if facts.whole else marked, facts.exact))
     except (KeyError, TypeError, ValueError):
         raise LockcrossError(f"{path}: the log is damaged; record it again") from None
 
@@ -181,8 +182,9 @@ class _Facts:
                 self._about = one
 
     @property
-    def ended(self) -> bool:
-        return "end" in self._totals
+    def whole(self) -> bool:
+        """All that was recorded is in the log: neither was the program killed nor the disk full."""
+        return self._totals.get("end") in ("exit", "limit")
 
     @property
     def exact(self) -> bool:
@@ -196,7 +198,7 @@ class _Facts:
             raise ValueError
         acquired = int((events["kind"] == Kind.ACQUIRED).sum())
         end = events["cycle"].max() / clock / 1e6 if len(events) else 0.0
-        of_java = "time" in said or not self.ended
+        of_java = "time" in said or "end" not in said
         totals = Totals(
             said.get("time", 0) / 1e9 or float(end), (said.get("cpu", 0) / 1e9) or None, acquired,
             said.get("left_out", 0), said.get("lost", 0), said.get("end", "cut"),

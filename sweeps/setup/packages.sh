@@ -87,9 +87,9 @@ undisturbed() (
     "$@"
 )
 
-# What some tests need and nothing else does is installed only where it is asked for, as .ci/run does:
-# a browser for the report's map (LOCKCROSS_BROWSER), Slurm for clusters (LOCKCROSS_SLURM), debootstrap
-# for another Debian's root (LOCKCROSS_BARE). Without it these tests are skipped. Prints a line of
+# What some tests need and not every command does is installed only where it is asked for, as .ci/run
+# does: a browser for the report's map (LOCKCROSS_BROWSER), Slurm for clusters (LOCKCROSS_SLURM),
+# debootstrap for another Debian's root (LOCKCROSS_BARE), Java for `record` (LOCKCROSS_JAVA). Without it these tests are skipped. Prints a line of
 # packages for each that is asked for and missing.
 system_programs=/usr/sbin # which an ordinary user's PATH may lack
 wanted_for_tests() {
@@ -98,6 +98,7 @@ wanted_for_tests() {
         echo slurm-wlm munge
     [[ -z ${LOCKCROSS_BARE:-} ]] || have debootstrap || [[ -x $system_programs/debootstrap ]] ||
         echo debootstrap
+    [[ -z ${LOCKCROSS_JAVA:-} ]] || missing_for_java
 }
 
 # Never ends the set-up: not every distribution has them as packages.

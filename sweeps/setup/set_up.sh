@@ -4,15 +4,20 @@
 #
 # Nothing here reads /proc or /dev/fd (no process substitution): a container may lack them.
 
-for part in work last_look steps announce packages qemu_choice qemu_build python engine; do
+for part in work last_look steps announce packages qemu_choice qemu_build python engine java; do
     # shellcheck source=/dev/null
     source "$root/sweeps/setup/$part.sh"
 done
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-set_up() { # first word of the command
+set_up() { # the command and its arguments
     choose_work
+    set_up_for_all "${1:-}"
+    ! wants_java "${1:-}" "${2:-}" || java_ready || alone set_up_java
+}
+
+set_up_for_all() { # command
     if nothing_changed; then return; fi
     if only_prints "$1"; then
         qemu="${LOCKCROSS_QEMU:-}" qemu_why="${LOCKCROSS_QEMU_WHY:-}"

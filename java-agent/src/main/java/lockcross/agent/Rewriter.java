@@ -2,7 +2,6 @@ package lockcross.agent;
 
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
-import java.util.concurrent.atomic.AtomicInteger;
 import lockcross.record.Recorder;
 import lockcross.record.Writer;
 import org.objectweb.asm.ClassReader;
@@ -14,9 +13,6 @@ import org.objectweb.asm.tree.MethodNode;
 
 /** Rewrites every class that has to do with monitors, as it is loaded or, if it was before, again. */
 final class Rewriter implements ClassFileTransformer {
-    private static final int MOST_TOLD = 20; // classes that are named where they are left out
-    private final AtomicInteger leftOut = new AtomicInteger();
-
     @Override
     public byte[] transform(
             ClassLoader loader, String name, Class<?> known, ProtectionDomain domain, byte[] bytes) {
@@ -56,9 +52,6 @@ final class Rewriter implements ClassFileTransformer {
     private byte[] rewritten(ClassLoader loader, String name, boolean loaded, byte[] bytes) {
         ClassReader reader = new ClassReader(bytes);
         Scan scan = Scan.of(reader);
-        if (scan.nativeOnes > 0) {
-            tell(name, scan.nativeOnes + " native synchronized methods");
-        }
         if (scan.methods.isEmpty()) {
             return null;
         }
@@ -71,11 +64,8 @@ final class Rewriter implements ClassFileTransformer {
         return writer.toByteArray();
     }
 
-    private void tell(String name, String why) {
-        if (leftOut.getAndIncrement() < MOST_TOLD) {
-            Writer.tell("{\"left_out\":\"" + lockcross.record.Json.escaped(name.replace('/', '.'))
-                    + "\",\"why\":\"" + lockcross.record.Json.escaped(why) + "\"}");
-        }
+    private static void tell(String name, String why) {
+        Writer.leftOut(name.replace('/', '.'), why);
     }
 
     private final class Methods extends ClassVisitor {

@@ -10,7 +10,6 @@ import org.objectweb.asm.Opcodes;
 /** Which methods of a class have to do with monitors. Most classes have none. */
 final class Scan extends ClassVisitor {
     final Set<String> methods = new HashSet<>(); // name and type
-    int nativeOnes; // synchronized native methods
     boolean synchronizedOnes;
     boolean ownSerialVersion; // what is computed from the methods otherwise
     String file;
@@ -42,12 +41,10 @@ final class Scan extends ClassVisitor {
             int access, String name, String descriptor, String signature, String[] exceptions) {
         String method = name + descriptor;
         if ((access & Opcodes.ACC_SYNCHRONIZED) != 0) {
-            if ((access & Opcodes.ACC_NATIVE) != 0) {
-                nativeOnes++;
-                return null;
+            if ((access & Opcodes.ACC_NATIVE) == 0) {
+                synchronizedOnes = true;
+                methods.add(method);
             }
-            synchronizedOnes = true;
-            methods.add(method);
             return null;
         }
         return new MethodVisitor(Opcodes.ASM9) {

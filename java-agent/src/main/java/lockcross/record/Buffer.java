@@ -6,7 +6,6 @@ package lockcross.record;
  */
 final class Buffer {
     private static final int FIRST_WORDS = 128;
-    private static final int MOST_WORDS = 1 << 14;
 
     final int id;
     final long tid;
@@ -74,7 +73,7 @@ final class Buffer {
             }
             Slab full = slab;
             Writer.hand(full);
-            Slab fresh = new Slab(this, Math.min(2 * words.length, MOST_WORDS));
+            Slab fresh = new Slab(this, Math.min(2 * words.length, Slab.MOST_WORDS));
             words = fresh.words;
             at = 0;
             slab = fresh; // behind the hand-over: the writer takes them in this order

@@ -15,6 +15,9 @@ final class Slab {
         }
     }
 
+    static final int MOST_WORDS = 1 << 14;
+    static final int MOST_BYTES = MOST_WORDS * Long.BYTES;
+
     final Buffer owner;
     final long[] words;
     /** Of the writer alone: words that are in the log. */

@@ -1,5 +1,6 @@
 package lockcross.record;
 
+import java.util.Collection;
 import java.util.Locale;
 
 /** What is said at the end of a recording. */
@@ -34,6 +35,13 @@ final class Text {
         if (Runtime.version().feature() < 21) {
             Writer.say("this JDK may inflate a lock to give its object a hash: recorded on JDK 21 or"
                     + " later the program is disturbed less");
+        }
+    }
+
+    static void notRewritten(Collection<String> classes) {
+        if (!classes.isEmpty()) {
+            Writer.say(classes.size() + " classes could not be rewritten in whole, e.g. "
+                    + classes.iterator().next());
         }
     }
 

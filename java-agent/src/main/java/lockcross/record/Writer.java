@@ -15,20 +15,23 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** The one thread that writes the log: slabs as they fill up, and now and then what all have. */
 public final class Writer implements Runnable {
-    private static final int MOST_SLABS = 256; // of 128 KB, that wait to be written
+    private static final int MOST_WAITING = 1 << 25; // bytes that wait to be written
     private static final long PATIENCE = 10_000_000_000L; // ns that a thread waits for room
     private static final long MARK_EVERY = 500_000_000L; // ns
     private static final int TICK = 2; // ms
-    private static final int MOST_LEFT = 4096; // bytes behind the limit, for the end
+    private static final int END_ROOM = 1 << 14; // bytes of the log for its end
 
     private static final ConcurrentLinkedQueue<Slab> FULL = new ConcurrentLinkedQueue<>();
     private static final AtomicInteger PENDING = new AtomicInteger();
     private static final ConcurrentLinkedQueue<Buffer> MADE = new ConcurrentLinkedQueue<>();
     private static final ConcurrentLinkedQueue<String> LINES = new ConcurrentLinkedQueue<>();
 
+    private static int mostSlabs = MOST_WAITING / Slab.MOST_BYTES;
     private static volatile boolean finishing;
     private static volatile boolean finished;
     private static volatile boolean failed;
+
+    private static final ConcurrentLinkedQueue<String> notRewritten = new ConcurrentLinkedQueue<>();
 
     private final LogFile file;
     private final long most;
@@ -60,6 +63,7 @@ public final class Writer implements Runnable {
         warmUp(); // before anybody else is at work: a class that is loaded half-way cannot be used
         LogFile file = new LogFile(path);
         file.text(LogFile.TEXT, head + "\n");
+        mostSlabs = (int) Math.max(Math.min(MOST_WAITING, most / 4) / Slab.MOST_BYTES, 2);
         Recorder.sampleMask = sample - 1;
         Recorder.stackInterval = stackInterval;
         Writer writer = new Writer(file, most);
@@ -93,6 +97,12 @@ public final class Writer implements Runnable {
         }
     }
 
+    /** A class was left as it was, which `why` says. */
+    public static void leftOut(String name, String why) {
+        tell("{\"left_out\":\"" + Json.escaped(name) + "\",\"why\":\"" + Json.escaped(why) + "\"}");
+        notRewritten.add(name + ": " + why);
+    }
+
     static void made(Buffer buffer) {
         MADE.add(buffer);
     }
@@ -104,12 +114,16 @@ public final class Writer implements Runnable {
 
     /** Whether another slab may wait. Waits for that itself, unless the writer does not move. */
     static boolean hasRoom() {
-        if (PENDING.get() < MOST_SLABS) {
+        if (PENDING.get() < mostSlabs) {
             return true;
         }
         long begun = System.nanoTime();
-        while (PENDING.get() >= MOST_SLABS) {
-            if (failed || finished || System.nanoTime() - begun > PATIENCE) {
+        while (PENDING.get() >= mostSlabs) {
+            if (failed || finished) {
+                return false;
+            }
+            if (System.nanoTime() - begun > PATIENCE) {
+                failed = true; // the disk stands still, or the writer has died
                 return false;
             }
             Thread.yield(); // parking would take a permit that is the program's
@@ -120,6 +134,15 @@ public final class Writer implements Runnable {
     @Override
     public void run() {
         Recorder.pause();
+        try {
+            write();
+        } finally {
+            Recorder.on = false;
+            finished = true; // whatever has happened: the program must be able to end
+        }
+    }
+
+    private void write() {
         long marked = System.nanoTime();
         while (!finishing) {
             try {
@@ -138,11 +161,11 @@ public final class Writer implements Runnable {
         stop("exit");
         step(true);
         end();
-        finished = true;
     }
 
     private void step(boolean mark) {
         if (failed) {
+            stop("disk");
             FULL.clear();
             PENDING.set(0);
             return;
@@ -213,13 +236,12 @@ public final class Writer implements Runnable {
         if (from == to || failed) {
             return;
         }
-        if (file.size() + (long) (to - from) * Long.BYTES > most - MOST_LEFT) {
-            if (Recorder.on) {
-                stop("limit");
-                say("recording ended: the log has its " + Text.bytes(most)
-                        + " (--most). The program goes on");
-            }
-            return;
+        // What all threads may still have must have room behind it.
+        long coming = (buffers.size() + PENDING.get() + 1L) * Slab.MOST_BYTES;
+        if (Recorder.on && file.size() + coming > most - END_ROOM) {
+            stop("limit");
+            say("recording ended: the log has its " + Text.bytes(most)
+                    + " (--most). The program goes on");
         }
         file.events(slab.owner.id, slab.words, from, to);
         slab.taken = to;
@@ -261,6 +283,7 @@ public final class Writer implements Runnable {
         } catch (IOException error) {
             // It was said when recording ended.
         }
+        Text.notRewritten(notRewritten);
         Text.summary(file, reason, stopped, cpu, acquisitions, leftOut, lost, different, collisions);
     }
 

@@ -1,0 +1,150 @@
+"""`lockcross record`: runs a Java program and records its locks."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from results.errors import LockcrossError
+from sweeps.questions.record.jvm import Program, recorded
+
+_SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_LEAST = 10**6  # bytes of a log
+_MOST_SAMPLE = 2**20
+_SIGNALLED = 128  # exit codes of programs that a signal has ended begin behind it
+
+
+def record(
+    command: Annotated[
+        list[str], typer.Argument(help="The program, behind --: java -jar app.jar ARGUMENTS")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Write the log to this file.")
+    ] = Path("program.locks"),
+    most: Annotated[
+        str,
+        typer.Option(
+            help="Recording ends when the log has so many bytes: 500M, 2G; a lock and unlock "
+            "takes 32. The program goes on."
+        ),
+    ] = "2G",
+    sample: Annotated[
+        int,
+        typer.Option(help="Record one of so many objects, whole: 1, 2, 4, ... (powers of two)."),
+    ] = 1,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare", help="Run the program without recording first, to know the slow-down."
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the log if it exists.")] = False,
+) -> None:
+    """Run a Java program and record every operation on its monitors.
+
+    Any JVM from Java 11 on. The log is for `locality` and `advise --log`. Ends with the program's
+    own exit code.
+    """
+    if not 1 <= sample <= _MOST_SAMPLE or sample.bit_count() != 1:
+        raise LockcrossError(f"--sample {sample}: a power of two is expected, e.g. 16")
+    log = output.absolute()
+    options = f"most={_bytes(most)};sample={sample};output={log}"
+    program = recorded(command, options)
+    _make_room(log, force)
+    plain = _run(Program(_without_agent(program), {}))[1] if compare else None
+    code, seconds = _run(program)
+    if not log.exists():
+        raise LockcrossError(
+            f"{output}: no JVM has recorded: the program ended with code {code} before one began, "
+            "or it starts none, or clears JAVA_TOOL_OPTIONS",
+            exit_code=1,
+        )
+    if plain is not None:
+        from sweeps.search.lock_log import add_line
+
+        add_line(log, {"cpu_plain": plain, "cpu_recorded": seconds})
+        _say(
+            f"{seconds:.1f} s of CPU time with recording, {plain:.1f} s without: "
+            f"{seconds / plain:.2f} times" if plain else "too short to compare"
+        )
+    if others := sorted(log.parent.glob(f"{log.name}.*[0-9]")):
+        _say(f"further JVMs of the program have logs: {', '.join(one.name for one in others)}")
+    raise typer.Exit(code)
+
+
+def _bytes(text: str) -> int:
+    """A size as people write it."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip().upper())
+    size = int(float(found[1]) * _SUFFIXES[found[2]]) if found else 0
+    if size < _LEAST:
+        raise LockcrossError(f"--most {text}: a size of 1M or more is expected, e.g. 500M or 2G")
+    return size
+
+
+def _make_room(log: Path, force: bool) -> None:
+    """Raises LockcrossError where the log cannot be."""
+    if not log.parent.is_dir():
+        raise LockcrossError(f"--output {log}: the folder does not exist")
+    if log.exists() and not (force and log.is_file()):
+        raise LockcrossError(f"--output {log}: exists; --force replaces it, or name another file")
+    try:
+        log.open("wb").close()
+        log.unlink()
+    except OSError as error:
+        raise LockcrossError(
+            f"--output {log}: cannot be written ({error.strerror}); name another file"
+        ) from None
+
+
+def _without_agent(program: Program) -> Sequence[str]:
+    return tuple(word for word in program.command if not word.startswith("-javaagent:"))
+
+
+def _run(program: Program) -> tuple[int, float]:
+    """Runs it to its end: its exit code, and the seconds of CPU time that it took. Ctrl-C is for
+    the program alone, which the log survives."""
+    before = _cpu()
+    kept = {one: signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        process = subprocess.Popen(
+            program.command, env=_environment(program.environment),
+            preexec_fn=_usual_signals,  # noqa: PLW1509 no thread is here
+        )  # fmt: skip
+        kept[signal.SIGTERM] = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        code = process.wait()
+    except OSError as error:
+        raise LockcrossError(f"{program.command[0]}: {error.strerror}") from None
+    finally:
+        for one, handler in kept.items():
+            signal.signal(one, handler)
+    return (code if code >= 0 else _SIGNALLED - code), _cpu() - before
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    """What this process has, but for what its launcher has set for Python, and more: behind what
+    is in a variable already."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for name, value in more.items():
+        environment[name] = f"{environment.get(name, '')} {value}".strip()
+    return environment
+
+
+def _usual_signals() -> None:
+    for one in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(one, signal.SIG_DFL)
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _say(message: str) -> None:
+    print(f"lockcross: {message}", file=sys.stderr)

@@ -1,0 +1,65 @@
+"""Which JVM a command starts, and how it is told to record."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from results.errors import LockcrossError
+from results.paths import WORK
+
+AGENT = WORK / "build" / "java-agent" / "lockcross-agent-1.jar"
+OLDEST = 11  # whose class files the agent has
+_VARIABLE = "JAVA_TOOL_OPTIONS"  # which every JVM reads
+_SECONDS = 60  # that a JVM takes at most to say its version
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is run: its command, and what is set in its environment beside what is there."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def recorded(command: Sequence[str], options: str) -> Program:
+    """The program with the agent, whose options are given. A command that is no `java` itself, as a
+    script that calls one, hands them on in a variable. Raises LockcrossError where there is no such
+    program, or its JVM is too old."""
+    if not AGENT.exists():
+        raise LockcrossError(f"{AGENT}: is not built; ./lockcross record builds it", exit_code=1)
+    program = shutil.which(command[0])
+    if program is None:
+        raise LockcrossError(
+            f"{command[0]}: no such program; behind -- comes what runs yours, e.g. java -jar "
+            "app.jar (Debian's default-jre-headless has a java)"
+        )
+    agent = f"-javaagent:{AGENT}={options}"
+    if not re.fullmatch(r"java(\.exe)?", Path(program).name):
+        return Program((program, *command[1:]), {_VARIABLE: f"'{agent}'"})
+    version = _version(program)
+    if version < OLDEST:
+        raise LockcrossError(
+            f"{program}: is Java {version}; {OLDEST} or later can record. Another one may be named "
+            "by its path: -- /path/to/java -jar app.jar"
+        )
+    return Program((program, agent, *command[1:]), {})
+
+
+def _version(program: str) -> int:
+    """The feature release of a JVM: 8, 11, 17. Raises LockcrossError if it does not say."""
+    try:
+        done = subprocess.run(
+            [program, "-version"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            errors="replace", check=False, timeout=_SECONDS,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LockcrossError(f"{program} -version: {error}; name another JVM") from None
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    if done.returncode or found is None:
+        raise LockcrossError(
+            f"{program} -version: says no version of a JVM; name another one by its path"
+        )
+    return int(found[1])
