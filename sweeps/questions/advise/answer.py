@@ -132,14 +132,38 @@ class Contended:
 
 
 @dataclass(frozen=True)
+class Share:
+    """Cycles a second of a program's CPU time that a lock takes, the interval in which they lie as
+    far as the engine's error is known, and the same as shares of the processor's."""
+
+    cycles: float
+    low: float | None
+    high: float | None
+    share: float
+    share_low: float | None
+    share_high: float | None
+
+
+@dataclass(frozen=True)
+class OfProgram:
+    """What the locks cost the program that was recorded: `per_second` acquisitions of its CPU time
+    that find the lock free. `plain`: that time is known without recording."""
+
+    per_second: float
+    plain: bool
+    costs: Mapping[LockLabel, Share]
+
+
+@dataclass(frozen=True)
 class Advice:
     """The whole answer. `tie`: the share of a lead below which it is a tie; `error`: how far costs
     of this kind were off on a reference, None where nothing like them was compared.
     `inputs`: what it rests on; `parts`: shares of the acquisitions by what they do, in words;
     `work`: cycles a pair that the program itself takes, which are in no cost. `limits`: of locks
     that cannot replace all others, what they cannot do; `notes`: what else bears on the answer;
-    `flips`: the assumptions that decide; `contended`: what was asked of contention. Leads are of
-    the whole pair, the work too, since the error is known for whole pairs alone."""
+    `flips`: the assumptions that decide; `contended`: what was asked of contention; `program`: what
+    the locks cost the program, where it was recorded. Leads are of the whole pair, the work too,
+    since the error is known for whole pairs alone."""
 
     setting: Mapping[str, object]
     locks: tuple[LockCost, ...]
@@ -153,6 +177,7 @@ class Advice:
     notes: tuple[str, ...]
     flips: tuple[Flip, ...]
     contended: Contended | None
+    program: OfProgram | None = None
 
     @property
     def without_limits(self) -> Win | None:
@@ -220,9 +245,10 @@ class Advisor:
             str, None
         ] = {}  # axes that cannot be run as far as they were to be searched
 
-    def answer(self, check: str = "") -> Advice:
-        """Runs what is missing and answers; with the same runs on the host's engine `check`. Raises
-        LockcrossError when a run fails."""
+    def answer(self, check: str = "", ranking: bool = False) -> Advice:
+        """Runs what is missing and answers; with the same runs on the host's engine `check`;
+        `ranking`: without a search for what would change the answer. Raises LockcrossError when a
+        run fails."""
         self._calibrate()
         if not self._keys["on_map"]:  # the costs of the main job's map are whole
             (floor,) = self._points([self._floor()])
@@ -235,9 +261,9 @@ class Advisor:
         error = self._error(locks[0].label, locks[1].label)
         if error is not None:  # where no lead is known to be decisive, all are ties
             tie = max(error.decisive if error.decisive is not None else 1.0, tie)
-        lines = self._lines()
+        lines = [] if ranking else self._lines()
         # Where two locks are close to each other, one seed is not enough to tell where they cross.
-        axes = self._search(lines, locks, _SEEDS if locks[0].seeds > 1 else ())
+        axes = self._search(lines, locks, _SEEDS if locks[0].seeds > 1 else ()) if lines else ()
         shares: dict[str, float] = {}
         for part in strata(self._base):
             shares[part.words] = shares.get(part.words, 0.0) + float(part.weight)
@@ -252,21 +278,14 @@ class Advisor:
             for given in self._question.inputs
         )
         cut = "; ".join(USE_AXES.get(axis, axis) for axis in self._cut)
-        note = f"Searched only as far as it can be run (see the table): {cut}"
+        notes = [f"Searched only as far as it can be run (see the table): {cut}"] * bool(cut)
+        if ranking:
+            notes.append("What would change the answer was not searched for (--ranking)")
         advice = Advice(
-            self._setting(),
-            tuple(locks),
-            tie,
-            axes,
-            tuple(inputs),
-            shares,
-            self._frame,
-            error,
-            self._question.limits,
-            (note,) if cut else (),
-            (),
-            self._contended(),
-        )
+            self._setting(), tuple(locks), tie, axes, tuple(inputs), shares, self._frame, error,
+            self._question.limits, tuple(notes), (), self._contended(),
+            self._of_program(locks, error),
+        )  # fmt: skip
         advice = replace(advice, flips=tuple(self._flips(advice, lines)))
         if not check:
             return advice
@@ -528,6 +547,26 @@ class Advisor:
         return Contended(
             self._question.contended, {label: fmean(each) for label, each in costs.items()}
         )
+
+    def _of_program(
+        self, locks: Sequence[LockCost], error: EngineError | None
+    ) -> OfProgram | None:
+        """What the locks cost the program, if one was recorded."""
+        program = self._question.program
+        if program is None:
+            return None
+        rate = program.per_second * (1 - self._question.contended)
+        clock = load_machine(self._base.machine).clock_mhz.number * 1e6
+
+        def share(lock: LockCost) -> Share:
+            # The program's own work is measured, so the error is of the lock's cycles alone.
+            ends = (None, None) if error is None else (error.low, error.high)
+            cycles = rate * lock.cost
+            low, high = (one if one is None else one * cycles for one in ends)
+            shares = (one if one is None else one / clock for one in (low, high))
+            return Share(cycles, low, high, cycles / clock, *shares)
+
+        return OfProgram(rate, program.plain, {one.label: share(one) for one in locks})
 
     def _natively(self, engine: str) -> dict[LockLabel, float]:
         """What the locks cost in the same use on this host, in its cycles; those that it cannot

@@ -16,7 +16,7 @@ from sweeps.engines import load_engine
 from sweeps.model.engines import ENGINES
 from sweeps.model.machine import HOST, machine_named
 from sweeps.questions.advise.answer import Advisor, check_engine
-from sweeps.questions.advise.question import Use, ask
+from sweeps.questions.advise.question import Use, ask, program_of
 from sweeps.questions.advise.text import print_answers, print_json
 from sweeps.run.runner import Runner
 
@@ -107,7 +107,8 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
             exists=True,
             dir_okay=False,
             rich_help_panel=_USE,
-            help="Lock events of the program: what is not given here is taken from there.",
+            help="Lock events of the program, from `record` or `run --events`: what is not given "
+            "here is taken from there.",
         ),
     ] = None,
     locks: Annotated[
@@ -130,6 +131,12 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
             help="Run the same on this host, too: native.", autocompletion=complete.engines
         ),
     ] = "",
+    ranking: Annotated[
+        bool,
+        typer.Option(
+            "--ranking", help="Rank the locks alone: do not search for what would change it."
+        ),
+    ] = False,
     form: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
     figure: Annotated[
         Path | None, typer.Option(help="Draw the answer into this file: .png, .svg or .pdf.")
@@ -163,12 +170,9 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         from sweeps.search.locality import pattern
         from sweeps.search.lock_log import read_events
 
-        use = use.with_log(pattern(read_events(log)), log.name)
-    latencies = {
-        "cas_latency": cas_latency,
-        "fence_latency": fence_latency,
-        "cancel_latency": cancel_latency,
-    }
+        events = read_events(log)
+        use = use.with_log(pattern(events), log.name, program_of(events))
+    latencies = dict(zip(LATENCIES, (cas_latency, fence_latency, cancel_latency), strict=True))
     machines = list(dict.fromkeys(map(_machine, _names(",".join(machine or ["generic"])))))
     if not machines:
         raise LockcrossError("--machine: a name, a file or host is expected (see `machines`)")
@@ -180,13 +184,15 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
 
         if len(machines) > 1:
             raise LockcrossError("--figure: one machine at a time")
+        if ranking:
+            raise LockcrossError("--figure: draws what --ranking leaves out; give one of them")
         check_format(figure)  # before anything is run
     if check:
         check_engine(check, [question.base for question in questions])
     bounds, total = served(no_server), _USUAL * len(questions)
     with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
-        answers = [Advisor(question, store, runner).answer(check) for question in questions]
+        answers = [Advisor(question, store, runner).answer(check, ranking) for question in questions]
     (print_json if form == "json" else print_answers)(answers)
     if figure is not None:
         draw_advice(answers[0], figure)

@@ -18,6 +18,7 @@ from sweeps.search.lines import check_cell, check_label, own_latency, with_lock
 
 if TYPE_CHECKING:
     from sweeps.search.locality import Pattern
+    from sweeps.search.lock_log import EventLog
 
 STUDY = "crossover"  # whose locks are compared, and whose ties are ties
 # How an input of an answer is known.
@@ -28,6 +29,8 @@ _PRODUCTION = "rmw"  # how runtimes order a store before a load where a locked o
 _TWICE = 2  # an assumed latency may be half of it, or twice
 _SIGNAL = "stop_by_signal"  # a figure of measured machines
 _MOST_WORK = 100_000  # cycles between two sections
+_LOGGED_WORK = 300  # cycles, of those that a log has: further ones change no cost of a lock
+_LOGGED_THREADS = 8  # of those that a log has: locks cost the same with more, but for waiting
 _MAP = ": as on the winner map"
 _USUAL = {
     "owner_share": (0.9, _MAP), "run_length": (20, _MAP), "threads": (2, _MAP),
@@ -42,6 +45,26 @@ _LEAST = 1e-6  # of a share that is not zero
 
 
 @dataclass(frozen=True)
+class Program:
+    """A recorded program: acquisitions (nested ones too) a second of its CPU time. `plain`: that is
+    known from a run without recording."""
+
+    per_second: float
+    plain: bool
+
+
+def program_of(log: "EventLog") -> Program | None:
+    """What a log says of its program's CPU time; None where it says nothing."""
+    totals = log.totals
+    if totals is None or not totals.cpu_seconds:
+        return None
+    acquisitions = totals.acquisitions + totals.left_out
+    # Both runs have the same work, but where the log ends before the program.
+    plain = totals.cpu_plain if totals.end == "exit" else None
+    return Program(acquisitions / (plain or totals.cpu_seconds), plain is not None)
+
+
+@dataclass(frozen=True)
 class Use:
     """What is asked of the program; None where nobody said.
 
@@ -52,7 +75,8 @@ class Use:
     owner before anybody else's. run_length: others' acquisitions in a row. nested: share of all
     acquisitions. contended: share of them that find the lock held, or others waiting. critical,
     think: cycles inside and between sections; locks_per_second: acquisitions a second of CPU time,
-    from which think follows with a clock. `log`: the file that says so.
+    from which think follows with a clock. `log`: the file that says so, `program`: what it says of
+    the program's CPU time, `log_threads`: of its threads.
     """
 
     threads: int | None = None
@@ -69,12 +93,17 @@ class Use:
     think: int | None = None
     locks_per_second: float | None = None
     log: str = ""
+    log_threads: int = 0
+    program: Program | None = None
 
     def at_clock(self, mhz: float) -> "Use":
         """The use on a processor of a clock: how long the program works between sections. Raises
         LockcrossError for what cannot be run."""
         if self.locks_per_second is None:
-            return self
+            if self.program is None or self.think is not None:
+                return self
+            left = round(mhz * 1e6 / self.program.per_second) - (self.critical or 0)
+            return replace(self, think=min(max(left, 0), _LOGGED_WORK))
         whole = mhz * 1e6 / self.locks_per_second
         left = round(whole - (self.critical or 0))
         if not 0 <= left <= _MOST_WORK:
@@ -85,18 +114,24 @@ class Use:
             )
         return replace(self, think=left)
 
-    def with_log(self, pattern: "Pattern", name: str) -> "Use":
+    def with_log(
+        self, pattern: "Pattern", name: str, program: Program | None = None
+    ) -> "Use":
         """What a program's log says, but for what was given beside it."""
         said = dict(vars(pattern))
         if pattern.shared_objects:
-            said["threads"] = max(pattern.threads, 2)
+            said["threads"] = min(max(pattern.threads, 2), _LOGGED_THREADS)
         else:
             del said["shared_acquisitions"], said["first_share"], said["run_length"]
-        return Use(**said | self.given(), log=name)
+            said["threads"] = min(pattern.threads, _LOGGED_THREADS)
+        return Use(
+            **said | self.given(), log=name, log_threads=pattern.threads, program=program
+        )
 
     def given(self) -> dict[str, float]:
         """What was said, by name."""
-        names = (field.name for field in fields(self) if field.name != "log")
+        about = ("log", "log_threads", "program")
+        names = (one.name for one in fields(self) if one.name not in about)
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -330,7 +365,8 @@ class Question:
     but for a cancellation's; `measured`: the latencies, in cycles by their axes, that are to be set
     so that they measure this. `inputs`: what the answer rests on; `limits`: of locks that cannot
     replace all others, what they cannot do. `contended`: the share of acquisitions that find the
-    lock held; what they cost is answered beside the rest."""
+    lock held; what they cost is answered beside the rest. `program`: whose use it is, where it was
+    recorded."""
 
     base: Cell
     labels: tuple[LockLabel, ...]
@@ -338,6 +374,7 @@ class Question:
     inputs: tuple[Input, ...]
     limits: Mapping[LockLabel, str]
     contended: float = 0.0
+    program: Program | None = None
 
     @property
     def latencies(self) -> list[str]:
@@ -367,6 +404,7 @@ def ask(
         raise LockcrossError(f"--flavour: {flavour!r}: {isa} has {', '.join(flavours)} only")
     study = load_study(STUDY)
     labels = _labels(locks or [*study.locks, *study.table_locks], fences, isa)
+    asked = use.given()
     use = use.at_clock(described.clock_mhz.number)
     settled, said = Settled(use), use.given()
     base = Cell(
@@ -384,6 +422,11 @@ def ask(
             check_cell(with_lock(stratum.cell, label))
     measured = {axis: cycles for axis, cycles in latencies.items() if cycles is not None}
     source = dict.fromkeys(said, use.log)
+    if use.log_threads > _LOGGED_THREADS and "threads" in source:
+        source["threads"] += f", which has {use.log_threads}"
+    if use.program is not None and "think" not in asked:
+        whole = described.clock_mhz.number * 1e6 / use.program.per_second
+        source["think"] = f"{use.log}: {whole:,.0f} cycles of CPU time for each"
     if use.locks_per_second is not None:
         source["think"] = "from locks a second"
     inputs = (
@@ -396,7 +439,7 @@ def ask(
         for label in labels
         if label.fence == STORE_FORWARD or label.lock in study.limits
     }
-    return Question(base, labels, measured, inputs, limits, use.contended or 0)
+    return Question(base, labels, measured, inputs, limits, use.contended or 0, use.program)
 
 
 def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[LockLabel, ...]:

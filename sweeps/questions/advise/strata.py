@@ -35,6 +35,7 @@ _FEWEST_PAIRS = 3_200  # as on the winner map
 _MOST_OBJECTS = 512
 _LONGER = 1.05  # times what can be run: what is run where it cannot be taken apart
 _MOST_TURNS = 100  # of an object, behind which each costs what the last did
+_PARTS_OF_TURN = 4  # of what can be run: others' acquisitions of a turn, and the owner's
 _ROUNDED = 1e-2  # of all acquisitions: what whole numbers of turns and returns may leave
 _MOST_DELAY = 20_000_000  # cycles of work in a run
 _FEWEST_LONG = 200  # acquisitions by one thread that are run, however much work lies between them
@@ -162,10 +163,8 @@ class _Lives:
             yield self._run(life), each * life.pairs
             return
         if few < 1:
-            raise LockcrossError(
-                f"between two changes of hands lie {float(turn):,.0f} acquisitions: too many to "
-                f"run; {most:,} are the most (--run-length, --acquisitions, --owner-share, --think)"
-            )
+            yield from self._long_turns(life, each)
+            return
         short, long = (
             replace(life, turns=turns, after=round(life.after * Fraction(turns, life.turns)))
             for turns in (few, 2 * few)
@@ -173,6 +172,26 @@ class _Lives:
         more = Fraction(life.turns - few, few)
         yield self._run(long), each * long.pairs * more
         yield self._run(short), each * short.pairs * (1 - more)
+
+    def _long_turns(self, life: _Life, each: Fraction) -> _Weighted:
+        """A life with more acquisitions between two changes of hands than can be run: fewer of
+        them, and what each further one adds, by others and by the owner behind them."""
+        most = max(self._long // _PARTS_OF_TURN, 1)
+        turn = replace(
+            life, first=min(life.first, most), turns=1, run_length=min(life.run_length, most),
+            after=min(life.after // life.turns, most),
+        )  # fmt: skip
+        after = min(life.after, most * life.turns)
+        for less, cut in (
+            (life.turns * (life.run_length - turn.run_length), {"run_length": most}),
+            (life.after - after, {"after": most}),
+        ):
+            if less:
+                long = replace(turn, **{name: 2 * length for name, length in cut.items()})
+                short = replace(turn, **cut)
+                yield self._run(long), each * less * Fraction(long.pairs, most)
+                yield self._run(short), -each * less * Fraction(short.pairs, most)
+        yield from self._beginning(replace(life, run_length=turn.run_length, after=after), each)
 
     def _steady(self, weight: Fraction) -> _Weighted:
         """Acquisitions by an owner who has made many."""

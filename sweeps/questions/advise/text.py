@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from results.text.terminal import console
-from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer, Contended, Flip
+from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
 from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
 from sweeps.search.errors import EngineError
 
@@ -62,13 +62,11 @@ def print_answers(answers: Sequence[Advice]) -> None:
         if _works(advice):
             out.print("Causes count the program's own work, too: the core does both at once.")
         out.print("\n" + reason(advice), end="\n\n")
-        out.print("How far one parameter would have to move for another lock to be as cheap:")
-        table = Table("parameter", "now", "downwards", "upwards", box=None)
-        for axis in advice.axes:
-            name = "measured " * (axis.axis in _MEASURED) + _name(axis.axis)
-            down, up = _change(axis, upwards=False), _change(axis, upwards=True)
-            table.add_row(name, _value(axis, axis.now), down, up)
-        out.print(table)
+        if advice.program is not None:
+            out.print(_of_program(advice.program), end="\n\n")
+        if advice.axes:
+            out.print("How far one parameter would have to move for another lock to be as cheap:")
+            out.print(_axes(advice))
         out.print("\nWhat this rests on:")
         table = Table("input", "value", "known", "source", box=None)
         # Those that were given come last, without a source.
@@ -77,9 +75,44 @@ def print_answers(answers: Sequence[Advice]) -> None:
         out.print(table, end="\n\n")
 
 
+def _axes(advice: Advice) -> Table:
+    table = Table("parameter", "now", "downwards", "upwards", box=None)
+    for axis in advice.axes:
+        name = "measured " * (axis.axis in _MEASURED) + _name(axis.axis)
+        down, up = _change(axis, upwards=False), _change(axis, upwards=True)
+        table.add_row(name, _value(axis, axis.now), down, up)
+    return table
+
+
+def _of_program(program: OfProgram) -> Table:
+    """What the locks cost the program, in the order of their costs."""
+    time = "" if program.plain else ", that of recording too (`record --compare` leaves it out)"
+    table = Table(
+        box=None, title_justify="left",
+        title=f"What the locks cost the program, with {program.per_second:,.0f} acquisitions a "
+        f"second of its CPU time{time}:",
+    )  # fmt: skip
+    table.add_column("lock")
+    for name in ("million cycles a second", "interval", "of its CPU time", "interval"):
+        table.add_column(name, justify="right")
+    for label, one in program.costs.items():
+        table.add_row(
+            label.words(), f"{one.cycles / 1e6:,.2f}", _between(one.low, one.high, 1e-6, ""),
+            f"{100 * one.share:.2f} %", _between(one.share_low, one.share_high, 100, " %"),
+        )  # fmt: skip
+    return table
+
+
+def _between(low: float | None, high: float | None, scale: float, unit: str) -> str:
+    if low is None or high is None:
+        return "unknown"
+    return f"{low * scale:,.2f} to {high * scale:,.2f}{unit}"
+
+
 def _overview(answers: Sequence[Advice]) -> Table:
     table = Table("machine", "cheapest", box=None)
-    for name in ("cycles a pair", "lead"):
+    programs = [one.program for one in answers if one.program is not None]
+    for name in ("cycles a pair", *["of the CPU time"] * bool(programs), "lead"):
         table.add_column(name, justify="right")
     table.add_column("over")
     table.add_column("depends on")
@@ -87,14 +120,12 @@ def _overview(answers: Sequence[Advice]) -> Table:
         win = advice.win
         best = " = ".join(lock.words() for lock in (win.lock, *win.tied))
         decides = dict.fromkeys(_name(flip.given.name) for flip in advice.flips)
+        of_program = advice.program
+        share = [f"{100 * of_program.costs[win.lock].share:.2f} %"] if of_program else []
         table.add_row(
-            str(advice.setting["machine"]),
-            best,
-            f"{advice.beside_work(win.lock):.1f}",
-            f"{100 * win.lead:.1f} %",
-            win.runner_up.words(),
-            ", ".join(decides) or "-",
-        )
+            str(advice.setting["machine"]), best, f"{advice.beside_work(win.lock):.1f}", *share,
+            f"{100 * win.lead:.1f} %", win.runner_up.words(), ", ".join(decides) or "-",
+        )  # fmt: skip
     return table
 
 

@@ -1,6 +1,7 @@
 """`lockcross locality`: how local and how contended the locks of logged programs are, in the tables
 of Kawachiya 2005: 4.2 to 4.4, 5.2 and 5.3."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, print_parts
 
 if TYPE_CHECKING:
     from sweeps.search.lock_log import EventLog
 
 _STATISTICS = "Table 4.2: Overall synchronization statistics"
+_LINES = 25  # of source that a table for people has
 _SHARE = ", share"  # of a number in another, behind the name of its column
 _FIRST = "Ratio of acquisitions in the first repetitions"
 _LONGEST = "in the longest repetitions"
@@ -34,12 +37,20 @@ _FORMATS = {  # of numbers that are not plain counts
 def locality(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Logs that `run --events FILE` wrote.", exists=True, dir_okay=False),
+        typer.Argument(
+            help="Logs that `record` or `run --events FILE` wrote.", exists=True, dir_okay=False
+        ),
     ],
     long_ms: Annotated[
         float,
         typer.Option("--long", min=0, help="Sections of so many milliseconds or more are long."),
     ] = 10.0,
+    sites: Annotated[
+        bool,
+        typer.Option(
+            "--sites", help="Show the lines of source instead, those first that gain most."
+        ),
+    ] = False,
     form: Format = Form.TABLE,
 ) -> None:
     """Measure contention and thread locality in logs of lock events.
@@ -49,8 +60,71 @@ def locality(
     """
     from sweeps.search.lock_log import read_events
 
-    every = _tables([read_events(file) for file in files], long_ms)
-    print_parts(form, *(part for rows in every for part in (rows, "")))
+    logs = [read_events(file) for file in files]
+    for log in logs:
+        for remark in _remarks(log):
+            print(f"{log.name}: {remark}", file=sys.stderr)
+    if sites:
+        most = _LINES if form == Form.TABLE else None
+        print_parts(form, *(part for log in logs for part in (*_sites(log, most), "")), fold=False)
+        return
+    print_parts(form, *(part for rows in _tables(logs, long_ms) for part in (rows, "")))
+
+
+def _remarks(log: "EventLog") -> Iterator[str]:
+    """What a log does not have."""
+    if log.totals is None:
+        return
+    if log.totals.end == "cut":
+        yield "has no end: the program was killed, or still runs"
+    elif log.totals.end != "exit":
+        yield f"recording ended before the program, after {log.totals.seconds:.1f} s"
+    if log.totals.left_out:
+        whole = log.totals.acquisitions + log.totals.left_out
+        yield (
+            f"a sample of one object in {log.sample}, which makes "
+            f"{log.totals.acquisitions / whole:.2%} of the acquisitions: objects that are taken "
+            "much more often than others may all be in it, or none"
+        )
+    if log.expected_collisions >= 0.5:  # noqa: PLR2004 less than one is expected
+        yield (
+            f"about {log.expected_collisions:,.0f} pairs of objects have one hash, and count as one "
+            "object each"
+        )
+
+
+def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
+    """The lines of source that take locks, so many at most. Raises LockcrossError for a log without
+    them."""
+    from sweeps.search.sites import sites
+
+    if not log.sites:
+        raise LockcrossError(f"{log.name}: has no lines of source; `record` writes logs with them")
+    table = sites(log)
+    every = table["acquisitions"].sum()
+    names = {"first": "before others", "others": "by others", "waited": "waited", "nested": "nested"}
+    records = [
+        {
+            "line": row["line"], "through": row["through"],
+            "acquisitions": round(row["acquisitions"]), "of all": row["acquisitions"] / every,
+            **{words: row[name] / row["acquisitions"] for name, words in names.items()},
+            "objects": round(row["objects"]), "taken by several": round(row["changed"]),
+        }
+        for row in table.to_dict("records")
+        if round(row["acquisitions"])
+    ]  # fmt: skip
+    shares = ["of all", *names.values()]
+    formats: dict[str, Any] = {name: f"{{{name}:.1%}}" for name in shares}
+    formats |= {"line": "{line}", "through": "{through}"}
+    formats |= {name: f"{{{name}:,}}" for name in ("acquisitions", "objects", "taken by several")}
+    title = f"{log.name}: where locks are taken, the most before any other thread's first at the top"
+    order = ("line", "through", "acquisitions", *shares, "objects", "taken by several")
+    heads: dict[str, dict[str, Any]] = {name: {"justify": "right"} for name in order[2:]}
+    heads |= {name: {"overflow": "fold"} for name in order[:2]}
+    shown = {name: formats[name] for name in order}
+    yield Rows(records[:most], shown, title, {"padding": (0, 2, 0, 0)}, heads)
+    if most is not None and len(records) > most:
+        yield f"... and {len(records) - most} more lines; --format csv has all"
 
 
 def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:

@@ -1,0 +1,97 @@
+"""Where in a program its locks are taken, and what each place could save.
+
+A place is a line of source. One in the JDK's own classes, a Vector's or a PrintStream's, says little
+by itself: its acquisitions are given to the lines that call it, in the shares that the stacks of a
+sample of them have.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from sweeps.search.lock_log import EventLog, Kind, Site
+
+_OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
+
+
+def sites(log: EventLog) -> pd.DataFrame:
+    """By place, the one with most acquisitions by the object's first thread before any other's
+    first: these a lock that is biased makes free.
+
+    Columns: `line` and, where that is in the JDK and was called from elsewhere, `through` it;
+    `acquisitions`, nested ones too; `nested`, `first` (before any other thread's first) and
+    `others` (not by the object's first thread) of them, `waited` for another thread; `objects` of
+    the place, `changed`: those of them that another thread takes as well.
+    """
+    counts = _by_site(log)
+    rows = []
+    callers = _callers(log)
+    for site, row in counts.iterrows():
+        named = log.sites.get(int(str(site)))
+        parts = callers.get(int(str(site))) if named is None or named.jdk else None
+        for line, share in parts.items() if parts else [(_line(named), 1.0)]:
+            through = f"{named.type}.{named.method}" if named and parts and share else ""
+            rows.append({"line": line, "through": through, **(row * share).to_dict()})
+    table = pd.DataFrame(rows, columns=["line", "through", *counts.columns])
+    table = table.groupby(["line", "through"], as_index=False).sum()
+    return table.sort_values(["first", "acquisitions", "line"], ascending=[False, False, True])
+
+
+def _by_site(log: EventLog) -> pd.DataFrame:
+    events = log.events
+    acquired = events[events["kind"] == Kind.ACQUIRED]
+    owner = acquired.groupby("object")["thread"].transform("first")
+    other = acquired["thread"] != owner
+    changed = other.groupby(acquired["object"]).transform("any")
+    before = ~other.groupby(acquired["object"]).cummax()
+    begun = events["kind"] == Kind.ACQUIRE
+    marked = acquired.assign(
+        first=before, others=other, changed=changed, nested=_nested(acquired, events)
+    )
+    by_site = marked.groupby("site")
+    each = marked.drop_duplicates(["site", "object"]).groupby("site")
+    return pd.DataFrame(
+        {
+            "acquisitions": by_site.size(), "nested": by_site["nested"].sum(),
+            "first": by_site["first"].sum(), "others": by_site["others"].sum(),
+            "waited": events[begun].groupby("site").size(),
+            "objects": each.size(), "changed": each["changed"].sum(),
+        }
+    ).fillna(0).astype(float).loc[lambda table: table["acquisitions"] > 0]  # fmt: skip
+
+
+def _nested(acquired: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
+    """Whether each acquisition is by a thread that has the object already."""
+    kinds = events["kind"].to_numpy()
+    taken = (kinds == Kind.ACQUIRED).astype(np.int64)
+    level = pd.Series(taken - (kinds == Kind.RELEASE), events.index)
+    groups = [events["object"], events["thread"]]
+    depth = level.groupby(groups).cumsum()
+    lowest = depth.groupby(groups).transform("min").clip(upper=0)
+    nested: pd.Series = (depth - lowest).loc[acquired.index] > 1
+    return nested
+
+
+def _callers(log: EventLog) -> dict[int, dict[str, float]]:
+    """Of each site: the shares of the lines of the program that it is called from."""
+    found: dict[int, dict[str, float]] = {}
+    for (site, stack), count in log.stacks.groupby(["site", "stack"]).size().items():
+        line = _outside(log.frames.get(int(stack), ()))
+        if line:
+            of_site = found.setdefault(int(site), {})
+            of_site[line] = of_site.get(line, 0.0) + count
+    for of_site in found.values():
+        whole = sum(of_site.values())
+        for line in of_site:
+            of_site[line] /= whole
+    return found
+
+
+def _outside(frames: Iterable[str]) -> str:
+    """The innermost frame that is not the JDK's."""
+    return next((one for one in frames if not one.startswith(_OF_THE_JDK)), "")
+
+
+def _line(site: Site | None) -> str:
+    return "unknown" if site is None else f"{site.type}.{site.method}:{site.line}"
