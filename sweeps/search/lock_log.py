@@ -24,6 +24,7 @@ RECORD = np.dtype([("word", "<u8"), ("identity", "<u4"), ("site", "<u4")])
 # Where the parts of a record's word begin: the kind has its first four bits.
 _BEGUN, _FAT, _TIME = 4, 5, 16
 _ONE = np.uint64(1)
+_BUFFERS = 1 << 32  # more than there are buffers
 _FOR_RECORDING = "`./lockcross record` and `./lockcross run ... --events FILE` write one"
 
 # What an engine leaves of a run (section 6, too).
@@ -267,13 +268,13 @@ def _threads(
     records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: int
 ) -> Integers:
     """Of each record of a buffer: its thread. A buffer's own has its number, another one its id
-    with a minus sign, so that no two threads are one."""
+    behind all of those."""
     at = np.flatnonzero(kind == Kind.THREAD)
     if not len(at):
         return np.full(len(records), buffer, np.int64)
     named = records["site"][at].astype(np.int64) << 32 | records["identity"][at].astype(np.int64)
     lengths = np.diff(np.concatenate(([0], at, [len(records)])))
-    own = np.concatenate(([buffer], np.where(named == 0, buffer, -named)))
+    own = np.concatenate(([buffer], np.where(named == 0, buffer, named + _BUFFERS)))
     found: Integers = np.repeat(own, lengths)
     return found
 

@@ -16,7 +16,8 @@ from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.questions.advise.answer import Advice, Advisor, AxisAnswer, Change, nearest
 from sweeps.questions.advise.figure import check_format, draw_advice
-from sweeps.questions.advise.question import ASSUMED, Use, ask
+from sweeps.questions.advise.question import ASSUMED, Program, Use, ask
+from sweeps.questions.advise.strata import LIVES
 from sweeps.questions.advise.text import headline, reason, remarks
 from sweeps.questions.crossovers.command import (
     base_cell,
@@ -174,20 +175,44 @@ def test_store_forwarding_is_shown_and_never_recommended(store: Store) -> None:
     assert {label.fence for label in named} == {"rmw"}
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        Use(owner_share=0.999, run_length=19, threads=2),
-        Use(owner_share=0.999, run_length=200, threads=16),
-        Use(owner_share=0.99, run_length=19, acquisitions=50_000, think=500),
-    ],
-)
-def test_what_cannot_be_run_is_left_out_of_what_may_be_moved(store: Store, use: Use) -> None:
-    """The owner's acquisitions between two changes of hands may be too many to run elsewhere."""
+def test_what_cannot_be_run_is_left_out_of_what_may_be_moved(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use = Use(owner_share=0.9, run_length=20, acquisitions=2_000)
+    assert not advice(store, "tasuki,reservation", use=use).notes
+    monkeypatch.setattr(
+        "sweeps.questions.advise.answer._can_be_run",
+        lambda line, x: line.axis != "run_length" or x <= 30 * LIVES,
+    )
     found = advice(store, "tasuki,reservation", use=use)
     (note,) = found.notes
     assert note in remarks(found) and "only as far as it can be run" in note
-    assert not advice(store, "tasuki,reservation", use=Use(owner_share=0.99, run_length=19)).notes
+    (high,) = (one.high for one in found.axes if one.axis == "run_length")
+    assert 29.5 <= high <= 30  # to the tolerance of the search
+
+
+def test_a_ranking_has_the_same_costs_and_no_search(store: Store) -> None:
+    names = ["tasuki/full", "reservation/full"]
+    question = ask("generic", "", "", names, [], latencies(23, 32, 5000), Use())
+    found = Advisor(question, store, ModelRunner(store)).answer(ranking=True)
+    whole = advice(store, "tasuki,reservation")
+    assert [one.cost for one in found.locks] == [one.cost for one in whole.locks]
+    assert not found.axes and not found.flips and any("--ranking" in one for one in found.notes)
+
+
+def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
+    """A million acquisitions a second, a tenth of them contended and in no cost."""
+    use = Use(contended=0.1, threads=2, program=Program(1e6, plain=False), think=0)
+    found = advice(store, "thin,tasuki", use=use)
+    assert found.program is not None and found.program.per_second == pytest.approx(9e5)
+    clock = load_machine("generic").clock_mhz.number * 1e6
+    for one in found.locks:
+        share = found.program.costs[one.label]
+        assert share.cycles == pytest.approx(9e5 * one.cost)
+        assert share.share == pytest.approx(share.cycles / clock)
+        if found.error is not None:
+            assert share.low == pytest.approx(share.cycles * found.error.low)
+    assert advice(store, "thin,tasuki", use=Use(threads=2)).program is None
 
 
 def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
@@ -292,10 +317,7 @@ TWO = ["crossovers", "--locks", "thin,tasuki"]
         ([*MINE, "--isa", "mips"], "'mips'"),
         ([*MINE, "--flavour", "lse"], "x86_64 has lock only"),
         ([*MINE, "--threads", "1", "--owner-share", "0.9"], "nothing is shared"),
-        (
-            [*MINE, "--owner-share", "0.999", "--run-length", "19", "--acquisitions", "76000"],
-            "too many to run",
-        ),
+        ([*MINE, "--ranking", "--figure", "x.png"], "leaves out"),
         ([*MINE, "--check", "gem5"], "allowed is native"),
         (["advise", "--locks", "tasuki/full,tasuki/full"], "two locks or more"),
         ([*MINE, "--fences", "mfence"], "'mfence' is unknown"),

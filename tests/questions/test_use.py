@@ -11,11 +11,12 @@ from results.errors import LockcrossError
 from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL
 from sweeps.plans.study import isa_of, load_study
-from sweeps.questions.advise.question import Settled, Use, ask
+from sweeps.questions.advise.question import Settled, Use, ask, program_of
 from sweeps.questions.advise.strata import Stratum, strata
 from sweeps.questions.crossover.study import StudyCells, table_machines
 from sweeps.search.lines import with_lock
-from sweeps.search.locality import EventLog, Kind, pattern
+from sweeps.search.locality import pattern
+from sweeps.search.lock_log import EventLog, Kind, Totals, read_events
 from tests.commands import lockcross
 
 
@@ -69,6 +70,10 @@ def test_without_a_word_it_is_the_main_jobs_tables() -> None:
         (Use(owner_share=0.9, acquisitions=25, run_length=2.4), 0.1),
         (Use(owner_share=0.9, acquisitions=11.5, run_length=1), 0.1),
         (Use(owner_share=0.5, run_length=44.4, acquisitions=1000), 0.5),
+        (Use(owner_share=0.999, run_length=19, acquisitions=76_000), 0.001),
+        (Use(owner_share=0.5, run_length=30_000, acquisitions=200_000), 0.5),
+        (Use(owner_share=0.7, run_length=100_000, acquisitions=1e6, first_share=0.01), 0.3),
+        (Use(owner_share=0.99, run_length=1, acquisitions=3e6, first_share=0.01, think=900), 0.01),
         (Use(owner_share=1.0), 0),
         (Use(shared_objects=0, acquisitions=3.25), 0),
     ],
@@ -77,6 +82,26 @@ def test_what_is_asked_is_what_is_run(use: Use, others: float) -> None:
     found = parts(use)
     assert sum(one.weight for one in found) == pytest.approx(1, rel=1e-3)
     assert others_share(found) == pytest.approx(others, rel=1e-3, abs=1e-12)
+
+
+def test_turns_longer_than_can_be_run_cost_what_each_part_adds() -> None:
+    """In a model where each acquisition by the owner before others costs 3, by others 5, behind
+    them 7, and a turn 1,000."""
+    life, turns, length, first = 400_000, 4, 30_000, 0.2
+    use = Use(
+        owner_share=1 - turns * length / life, run_length=length, acquisitions=life,
+        first_share=first, threads=2,
+    )  # fmt: skip
+    whole = 0.0
+    for one in parts(use):
+        keys = {name: int(value) for name, value in one.cell.parameters.items()}
+        cost = 3 * keys["first"] + keys["turns"] * (1_000 + 5 * keys["run_length"])
+        cost += 7 * keys["after"]
+        assert acquisitions(one.cell)[0] <= 40_000
+        whole += float(one.weight) * cost / acquisitions(one.cell)[0]
+    after = life * (1 - first) - turns * length
+    expected = 3 * life * first + turns * (1_000 + 5 * length) + 7 * after
+    assert whole == pytest.approx(expected / life, rel=1e-6)
 
 
 def test_a_share_near_one_keeps_its_long_lives() -> None:
@@ -183,6 +208,33 @@ def test_nested_acquisitions_are_counted_apart() -> None:
     assert (found.acquisitions, found.nested) == (1, 0.5)
 
 
+def test_a_recorded_program_says_how_often_it_locks() -> None:
+    """200 acquisitions in two seconds of CPU time, or in one without recording: at 1 GHz that is
+    more work between them than can change a cost."""
+    log = events(*[(2, 0)] * 10)
+    assert program_of(log) is None
+    totals = Totals(3.0, 2.0, 150, left_out=50)
+    found = program_of(replace(log, totals=totals))
+    assert found is not None and (found.per_second, found.plain) == (100, False)
+    assert Use().with_log(pattern(log), "log", found).at_clock(1000).think == 300
+    plain = program_of(replace(log, totals=replace(totals, cpu_plain=1.0)))
+    assert plain is not None and (plain.per_second, plain.plain) == (200, True)
+    fast = replace(plain, per_second=1e7)
+    assert Use(critical=30).with_log(pattern(log), "log", fast).at_clock(1000).think == 70
+    assert Use(think=5).with_log(pattern(log), "log", fast).at_clock(1000).think == 5
+    cut = program_of(replace(log, totals=replace(totals, cpu_plain=1.0, end="limit")))
+    assert cut is not None and cut.per_second == 100
+
+
+def test_a_log_of_many_threads_is_run_with_eight() -> None:
+    found = pattern(events(*[(1, one) for one in range(20)], *[(1, 0)] * 5))
+    use = Use().with_log(found, "log")
+    assert (use.threads, use.log_threads) == (8, 20)
+    question = ask("generic", "", "", [], [], {}, use)
+    (threads,) = (one for one in question.inputs if one.name == "threads")
+    assert (threads.value, threads.source) == ("8", "log, which has 20")
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_numbers_and_a_log_of_the_same_use_ask_the_same(seed: int) -> None:
     draw = random.Random(seed)
@@ -250,8 +302,6 @@ def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no
         str(log),
     )
     assert done.returncode == 0, done.stderr
-    from sweeps.search.locality import read_events
-
     found = pattern(read_events(log))
     assert (found.threads, found.shared_objects, found.acquisitions) == (3, 1, 93)
     assert found.owner_share == pytest.approx(81 / 93) and found.run_length == 4

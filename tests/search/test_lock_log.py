@@ -1,0 +1,214 @@
+"""The log of lock events: what a Java program writes as it runs, and what an engine leaves."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from results.errors import LockcrossError
+from sweeps.search.locality import Sections, pattern
+from sweeps.search.lock_log import (
+    BLOCK,
+    DONE,
+    ENGINE_HEADER,
+    EVENTS,
+    HEADER,
+    MAGIC,
+    MARK,
+    RECORD,
+    TEXT,
+    VERSION,
+    EventLog,
+    Kind,
+    add_line,
+    convert,
+    read_events,
+)
+from sweeps.search.sites import sites
+
+BEGUN = 1 << 4
+HEAD = {"log": "test", "clock_mhz": 1000, "identity_bits": 31, "sample": 1}
+END = {"end": "exit", "time": 5_000, "cpu": 4_000, "left_out": 0, "lost": 0}
+A, B = 1, 2  # buffers
+Event = tuple[int, int, int]  # nanoseconds, kind (with BEGUN), object
+
+
+def block(tag: bytes, body: bytes, buffer: int = 0) -> bytes:
+    return BLOCK.pack(tag, buffer, len(body)) + body
+
+
+def lines(tag: bytes, *each: object) -> bytes:
+    return block(tag, b"".join(json.dumps(one).encode() + b"\n" for one in each))
+
+
+def records(buffer: int, events: Sequence[Event], site: int = 0) -> bytes:
+    rows = [(time << 16 | kind, identity, site) for time, kind, identity in events]
+    return block(EVENTS, np.array(rows, RECORD).tobytes(), buffer)
+
+
+def log(folder: Path, *blocks: bytes, head: object = HEAD) -> Path:
+    path = folder / "some.locks"
+    path.write_bytes(HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, head) + b"".join(blocks))
+    return path
+
+
+def told(found: EventLog) -> list[tuple[int, int, str]]:
+    """Time, thread and kind of every event."""
+    rows = found.events[["cycle", "thread", "kind"]].to_numpy().tolist()
+    return [(cycle, thread, Kind(kind).name) for cycle, thread, kind in rows]
+
+
+def test_who_waits_has_the_lock_when_the_other_gives_it_back(tmp_path: Path) -> None:
+    """B begins while A has it, and has it from A's release on; A's next one finds it free."""
+    begun = Kind.ACQUIRED | BEGUN
+    mine = [(10, begun, 7), (50, Kind.RELEASE, 7), (90, begun, 7), (95, Kind.RELEASE, 7)]
+    others = [(30, begun, 7), (70, Kind.RELEASE, 7)]
+    found = read_events(log(tmp_path, records(A, mine), records(B, others), lines(DONE, END)))
+    assert told(found) == [
+        (10, 0, "ACQUIRED"), (30, 1, "ACQUIRE"), (50, 0, "RELEASE"), (50, 1, "ACQUIRED"),
+        (70, 1, "RELEASE"), (90, 0, "ACQUIRED"), (95, 0, "RELEASE"),
+    ]  # fmt: skip
+    sections = Sections(found)
+    assert sections.objects()["fat"].tolist() == [1]
+    assert sorted(sections.locked()["end"] - sections.locked()["begin"]) == [5, 20, 40]
+
+
+def test_who_came_first_need_not_be_first(tmp_path: Path) -> None:
+    """Of two that wait the one that came later has the lock first: sections exclude each other."""
+    begun = Kind.ACQUIRED | BEGUN
+    first = [(10, begun, 7), (50, Kind.RELEASE, 7)]
+    early, late = [(20, begun, 7), (80, Kind.RELEASE, 7)], [(30, begun, 7), (60, Kind.RELEASE, 7)]
+    blocks = [records(buffer, one) for buffer, one in enumerate((first, early, late), 1)]
+    found = read_events(log(tmp_path, *blocks, lines(DONE, END)))
+    had = [(cycle, thread) for cycle, thread, kind in told(found) if kind == "ACQUIRED"]
+    assert had == [(10, 0), (50, 2), (60, 1)]
+
+
+def test_nested_ones_and_waits_are_in_the_section_of_their_thread(tmp_path: Path) -> None:
+    begun = Kind.ACQUIRED | BEGUN
+    mine = [
+        (10, begun, 7), (20, begun, 7), (30, Kind.WAIT, 7), (70, Kind.WAITED, 7),
+        (80, Kind.RELEASE, 7), (90, Kind.RELEASE, 7),
+    ]  # fmt: skip
+    others = [(25, begun, 7), (40, Kind.NOTIFY_ALL, 7), (60, Kind.RELEASE, 7)]
+    found = read_events(log(tmp_path, records(A, mine), records(B, others), lines(DONE, END)))
+    held = Sections(found).locked()[["begin", "end"]].to_numpy().tolist()
+    assert held == [[10, 30], [30, 60], [70, 90]]
+    assert pattern(found).nested == pytest.approx(1 / 3)
+
+
+def test_virtual_threads_are_told_apart_in_the_buffer_of_their_carrier(tmp_path: Path) -> None:
+    high = 3 << 32 | 5  # an id of more than 32 bits
+    rows = [
+        (10, Kind.THREAD, 40, 0), (11, Kind.ACQUIRED, 7, 0), (12, Kind.RELEASE, 7, 0),
+        (13, Kind.THREAD, high & 0xFFFFFFFF, high >> 32), (14, Kind.ACQUIRED, 7, 0),
+        (15, Kind.RELEASE, 7, 0), (16, Kind.THREAD, 0, 0), (17, Kind.ACQUIRED, 7, 0),
+    ]  # fmt: skip
+    packed = np.array([(time << 16 | kind, one, site) for time, kind, one, site in rows], RECORD)
+    found = read_events(log(tmp_path, block(EVENTS, packed.tobytes(), A), lines(DONE, END)))
+    assert found.events["thread"].nunique() == 3 and len(found.events) == 5
+
+
+def test_a_log_without_an_end_is_read_as_far_as_all_have_told(tmp_path: Path) -> None:
+    begun = Kind.ACQUIRED | BEGUN
+    blocks = [
+        records(A, [(10, begun, 7), (20, Kind.RELEASE, 7)]),
+        block(MARK, (25).to_bytes(8, "little")),
+        records(A, [(30, begun, 7), (40, Kind.RELEASE, 7)]),
+    ]
+    path = log(tmp_path, *blocks)
+    whole = path.read_bytes()
+    for cut in (0, 1, 40):  # the last block, or a part of it
+        path.write_bytes(whole[: len(whole) - cut])
+        found = read_events(path)
+        assert len(found.events) == 2 and found.totals is not None and found.totals.end == "cut"
+    path.write_bytes(whole + lines(DONE, END | {"end": "limit"}))
+    found = read_events(path)
+    assert len(found.events) == 4 and found.totals is not None and found.totals.end == "limit"
+    assert (found.totals.seconds, found.totals.cpu_seconds) == (5e-6, 4e-6)
+    add_line(path, {"cpu_plain": 2.5})
+    kept = read_events(path).totals
+    assert kept is not None and kept.cpu_plain == 2.5
+
+
+def test_two_objects_of_one_hash_are_counted_and_no_mistake(tmp_path: Path) -> None:
+    """Two threads hold what looks like one object: without times of beginning that shows."""
+    mine = [(10, Kind.ACQUIRED, 7), (50, Kind.RELEASE, 7)]
+    others = [(30, Kind.ACQUIRED, 7), (40, Kind.RELEASE, 7)]
+    blocks = records(A, mine), records(B, others), lines(DONE, END)
+    assert Sections(read_events(log(tmp_path, *blocks))).shared_hashes == 1
+    exact = log(tmp_path, *blocks[:1], lines(DONE, END), head=HEAD | {"identity_bits": 0})
+    assert Sections(read_events(exact)).shared_hashes == 0
+
+
+def test_expected_collisions_are_those_of_chance(tmp_path: Path) -> None:
+    many = [(time, Kind.ACQUIRED, time) for time in range(1, 65_537)]
+    found = read_events(log(tmp_path, records(A, many), lines(DONE, END)))
+    assert found.expected_collisions == pytest.approx(65_536 * 65_535 / 2 / 2**31)
+
+
+def site(number: int, type_: str, line: int, jdk: bool) -> dict[str, object]:
+    return {
+        "site": number, "class": type_, "method": "m", "file": "F.java", "line": line,
+        "what": "block", "jdk": jdk,
+    }  # fmt: skip
+
+
+def test_a_place_in_the_jdk_is_given_to_the_lines_that_call_it(tmp_path: Path) -> None:
+    """Three of four stacks come from line 5: so do three of four acquisitions."""
+    pairs = [(time, kind, 7) for time in range(0, 800, 2) for kind in (2, 3)]
+    taken = records(A, [(time + kind - 1, kind, one) for time, kind, one in pairs], site=1)
+    own = records(B, [(9_000, Kind.ACQUIRED, 8), (9_001, Kind.RELEASE, 8)], site=2)
+    sampled = []
+    for count, stack in ((3, 1), (1, 2)):
+        for _ in range(count):
+            row = [(10_000 << 16 | Kind.ACQUIRED, 7, 1), (10_000 << 16 | Kind.STACK, 7, stack)]
+            sampled.append(block(EVENTS, np.array(row, RECORD).tobytes(), A))
+    texts = lines(
+        TEXT, site(1, "java.util.Vector", 99, True), site(2, "app.Main", 12, False),
+        {"stack": 1, "frames": ["java.util.Vector.m:99", "app.Main.x:5", "app.Main.main:1"]},
+        {"stack": 2, "frames": ["java.util.Vector.m:99", "app.Other.y:6"]},
+    )  # fmt: skip
+    table = sites(read_events(log(tmp_path, texts, taken, own, *sampled, lines(DONE, END))))
+    rows = table.set_index("line")
+    assert rows.loc["app.Main.x:5", "acquisitions"] == pytest.approx(404 * 3 / 4)
+    assert rows.loc["app.Other.y:6", "acquisitions"] == pytest.approx(404 / 4)
+    assert rows.loc["app.Other.y:6", "through"] == "java.util.Vector.m"
+    assert rows.loc["app.Main.m:12", "acquisitions"] == 1
+    assert table["line"].iloc[0] == "app.Main.x:5"
+
+
+GOOD = records(A, [(10, Kind.ACQUIRED, 7)])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not a log of lock events"),
+        (b"SQLite format 3\0" * 10, "not a log of lock events"),
+        (ENGINE_HEADER.pack(MAGIC, 1, 2000, 0, 7, 0), "version 1"),
+        (HEADER.pack(MAGIC, 3, 0), "version 3"),
+        (HEADER.pack(MAGIC, VERSION, 0), "damaged"),  # it does not say which clock
+        (HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, HEAD | {"clock_mhz": 0}), "damaged"),
+        (HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, HEAD)
+         + records(A, [(1, 15, 7)]) + lines(DONE, END), "damaged"),
+        (HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, HEAD | {"identity_bits": 0})
+         + records(A, [(5, 2, 7), (4, 3, 7)]) + lines(DONE, END), "damaged"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_log_is_one_message(content: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(LockcrossError, match=words) as error:
+        read_events(path)
+    assert error.value.exit_code == 2 and str(path) in error.value.message
+
+
+@pytest.mark.parametrize("content", [b"", b"LCEVENTS" * 5, ENGINE_HEADER.pack(MAGIC, 1, 9, 0, 0, 1)])
+def test_what_no_engine_has_left_whole_is_not_converted(content: bytes, tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.write_bytes(content)
+    with pytest.raises(LockcrossError, match=r"no engine's|not whole"):
+        convert(raw, tmp_path / "log")
