@@ -24,6 +24,7 @@ final class MethodRewriter implements Opcodes {
     private static final String TAKES_SITE = "(Ljava/lang/Object;I)V";
     private static final int MORE_STACK = 8; // words that a sequence below needs at most
     private static final int CLASS_CONSTANTS = 49; // the first version of class files with them
+    private static final int FRAMES = 50; // likewise
 
     private final MethodNode method;
     private final String type;
@@ -191,9 +192,11 @@ final class MethodRewriter implements Opcodes {
         method.instructions.insert(begin);
         LabelNode to = new LabelNode();
         method.instructions.add(handler);
-        Object[] locals = isStatic ? new Object[0] : new Object[] {type};
-        method.instructions.add(
-                new FrameNode(F_FULL, locals.length, locals, 1, new Object[] {"java/lang/Throwable"}));
+        if (version >= FRAMES) {
+            Object[] locals = isStatic ? new Object[0] : new Object[] {type};
+            Object[] stack = {"java/lang/Throwable"};
+            method.instructions.add(new FrameNode(F_FULL, locals.length, locals, 1, stack));
+        }
         method.instructions.add(end(isStatic, strip));
         method.instructions.add(to);
         method.instructions.add(new InsnNode(ATHROW));

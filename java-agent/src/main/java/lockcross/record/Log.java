@@ -8,7 +8,6 @@ public final class Log {
     static final int WAITED = 5;
     static final int NOTIFY = 6;
     static final int NOTIFY_ALL = 7;
-    static final int NOTHING_DONE = 8;
     /** The stack of the acquisition before it was taken; the site is the number of the stack. */
     static final int STACK = 9;
     /** What follows in this buffer is of another thread: of its id, or of the buffer's own (0). */

@@ -21,6 +21,8 @@ public final class Recorder {
     /** Of so many acquisitions of a thread one keeps its stack, on average. */
     static int stackInterval = 1024;
 
+    private static final int MOST_NANOS = 999_999; // of Object.wait
+
     private Recorder() {}
 
     /** What an object is told apart by; 0 where nothing is recorded of it. */
@@ -85,10 +87,6 @@ public final class Recorder {
         int identity = before(object, Log.WAIT, site);
         try {
             object.wait();
-        } catch (IllegalMonitorStateException error) {
-            nothingDone(identity);
-            identity = 0;
-            throw error;
         } finally {
             waited(identity);
         }
@@ -96,13 +94,9 @@ public final class Recorder {
 
     /** Waits for an object as Object.wait(long) does. */
     public static void await(Object object, long millis, int site) throws InterruptedException {
-        int identity = before(object, Log.WAIT, site);
+        int identity = millis < 0 ? 0 : before(object, Log.WAIT, site);
         try {
             object.wait(millis);
-        } catch (IllegalMonitorStateException | IllegalArgumentException error) {
-            nothingDone(identity);
-            identity = 0;
-            throw error;
         } finally {
             waited(identity);
         }
@@ -111,13 +105,10 @@ public final class Recorder {
     /** Waits for an object as Object.wait(long, int) does. */
     public static void await(Object object, long millis, int nanos, int site)
             throws InterruptedException {
-        int identity = before(object, Log.WAIT, site);
+        boolean refused = millis < 0 || nanos < 0 || nanos > MOST_NANOS;
+        int identity = refused ? 0 : before(object, Log.WAIT, site);
         try {
             object.wait(millis, nanos);
-        } catch (IllegalMonitorStateException | IllegalArgumentException error) {
-            nothingDone(identity);
-            identity = 0;
-            throw error;
         } finally {
             waited(identity);
         }
@@ -125,24 +116,14 @@ public final class Recorder {
 
     /** Wakes one that waits for an object. */
     public static void signal(Object object, int site) {
-        int identity = before(object, Log.NOTIFY, site);
-        try {
-            object.notify();
-        } catch (IllegalMonitorStateException error) {
-            nothingDone(identity);
-            throw error;
-        }
+        before(object, Log.NOTIFY, site);
+        object.notify();
     }
 
     /** Wakes all that wait for an object. */
     public static void signalAll(Object object, int site) {
-        int identity = before(object, Log.NOTIFY_ALL, site);
-        try {
-            object.notifyAll();
-        } catch (IllegalMonitorStateException error) {
-            nothingDone(identity);
-            throw error;
-        }
+        before(object, Log.NOTIFY_ALL, site);
+        object.notifyAll();
     }
 
     /**
@@ -169,9 +150,12 @@ public final class Recorder {
         return ((mixed >>> 7) & sampleMask) == 0 ? identity : 0;
     }
 
+    /**
+     * A thread is about to wait for an object or to notify others; the identity of the object. 0
+     * where nothing is recorded, also since the thread does not have it: then nothing will be done.
+     */
     private static int before(Object object, int kind, int site) {
-        object.getClass(); // fails for null as the operation itself does
-        if (!on) {
+        if (!on || object == null || !Thread.holdsLock(object)) {
             return 0;
         }
         Buffer buffer = Threads.buffer();
@@ -186,20 +170,12 @@ public final class Recorder {
     }
 
     private static void waited(int identity) {
-        after(Log.WAITED, identity);
-    }
-
-    private static void nothingDone(int identity) {
-        after(Log.NOTHING_DONE, identity);
-    }
-
-    private static void after(int kind, int identity) {
         if (identity == 0 || !on) {
             return;
         }
         Buffer buffer = Threads.buffer();
         if (buffer != null) {
-            buffer.add(kind, System.nanoTime(), 0, identity);
+            buffer.add(Log.WAITED, System.nanoTime(), 0, identity);
         }
     }
 }

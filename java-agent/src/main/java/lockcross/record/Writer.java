@@ -17,9 +17,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class Writer implements Runnable {
     private static final int MOST_WAITING = 1 << 25; // bytes that wait to be written
     private static final long PATIENCE = 10_000_000_000L; // ns that a thread waits for room
-    private static final long MARK_EVERY = 500_000_000L; // ns
+    private static final long MARK_EVERY = 100_000_000L; // ns
     private static final int TICK = 2; // ms
-    private static final int END_ROOM = 1 << 14; // bytes of the log for its end
+    private static final int END_ROOM = 1 << 17; // bytes of the log for its end and for further lines
 
     private static final ConcurrentLinkedQueue<Slab> FULL = new ConcurrentLinkedQueue<>();
     private static final AtomicInteger PENDING = new AtomicInteger();
@@ -236,9 +236,7 @@ public final class Writer implements Runnable {
         if (from == to || failed) {
             return;
         }
-        // What all threads may still have must have room behind it.
-        long coming = (buffers.size() + PENDING.get() + 1L) * Slab.MOST_BYTES;
-        if (Recorder.on && file.size() + coming > most - END_ROOM) {
+        if (Recorder.on && file.size() + coming() > most - END_ROOM) {
             stop("limit");
             say("recording ended: the log has its " + Text.bytes(most)
                     + " (--most). The program goes on");
@@ -251,6 +249,15 @@ public final class Writer implements Runnable {
                 objects.add((int) slab.words[place + 1]);
             }
         }
+    }
+
+    /** Bytes that all threads may have when recording ends now. */
+    private long coming() {
+        long words = (mostSlabs + 1L) * Slab.MOST_WORDS;
+        for (Buffer buffer : buffers) {
+            words += buffer.slab.words.length;
+        }
+        return words * Long.BYTES;
     }
 
     private void stop(String why) {

@@ -1,0 +1,274 @@
+"""record: Java programs of which every acquisition is known, on the JDK that is here."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from results.paths import ROOT, WORK
+from sweeps.questions.record.jvm import AGENT
+from sweeps.search.lock_log import EventLog, Kind, read_events
+from sweeps.search.locality import Sections, pattern
+from sweeps.search.sites import sites
+from tests.commands import lockcross, program
+
+SOURCES = ROOT / "tests" / "java"
+TIMES = 20_000
+
+
+@cache
+def java_version() -> int:
+    """The feature release of the JDK that is here; 0: none."""
+    if not all(map(shutil.which, ("java", "javac", "mvn"))):
+        return 0
+    said = subprocess.run(["javac", "-version"], capture_output=True, text=True, check=True)
+    found = re.search(r"javac (\d+)", said.stdout + said.stderr)
+    return int(found[1]) if found else 0
+
+
+needs_java = pytest.mark.skipif(
+    java_version() < 11, reason="needs a JDK from 11 on and Maven: LOCKCROSS_JAVA=1 installs them"
+)
+
+
+@pytest.fixture(scope="session")
+def agent() -> Path:
+    """The agent, as the launcher builds it; where several tests want it at once, one does."""
+    script = 'set -euo pipefail; root="$1"; work="$2"; source "$root/sweeps/setup/set_up.sh"; '
+    subprocess.run(
+        ["bash", "-c", f"{script} java_ready || alone set_up_java", "bash", str(ROOT), str(WORK)],
+        check=True, stdin=subprocess.DEVNULL, timeout=300,
+    )  # fmt: skip
+    return AGENT
+
+
+@pytest.fixture
+def classes(agent: Path, tmp_path: Path) -> Iterator[Path]:
+    """The programs of tests/java, compiled."""
+    folder = tmp_path / "some classes"
+    files = [str(path) for path in SOURCES.glob("*.java")]
+    subprocess.run(["javac", "--release", "11", "-d", str(folder), *files], check=True)
+    yield folder
+
+
+def recorded(folder: Path, *words: str, options: tuple[str, ...] = ()) -> EventLog:
+    """The log of a program, given by its class and arguments."""
+    log = folder.parent / "program.locks"
+    command = ["java", "-Xverify:all", "-cp", str(folder), *words]
+    done = lockcross("record", "--output", str(log), *options, "--", *command)
+    assert done.returncode == 0, done.stderr
+    assert "not seen: " in done.stderr
+    return read_events(log)
+
+
+def counts(log: EventLog, kind: Kind = Kind.ACQUIRED) -> Counter[tuple[str, str]]:
+    """How often each place does something: by class and method."""
+    by_site = log.events.loc[log.events["kind"] == kind].groupby("site").size()
+    found: Counter[tuple[str, str]] = Counter()
+    for site, count in by_site.items():
+        one = log.sites[int(site)]
+        found[one.type, one.method] += int(count)
+    return found
+
+
+@needs_java
+@pytest.mark.long
+def test_every_acquisition_of_a_known_program_is_there(classes: Path) -> None:
+    log = recorded(classes, "Known", str(TIMES))
+    found = counts(log)
+    expected = {
+        ("Known", "block"): 1, ("Known", "nested"): 3, ("Known", "loop"): 1, ("Known", "caught"): 1,
+        ("Known", "increment"): 2, ("Known$Counter", "returning"): 1,
+        ("Known$Counter", "throwing"): 1, ("Known$Counter", "ofClass"): 1,
+        ("Known$Kept", "method"): 1, ("java.util.Vector", "add"): 1,
+        ("java.util.Hashtable", "put"): 1,
+    }  # fmt: skip
+    assert {place: found[place] for place in expected} == {
+        place: count * TIMES for place, count in expected.items()
+    }
+    assert ("Known", "nobodysNull") not in found
+    taken = int((log.events["kind"] == Kind.ACQUIRED).sum())
+    # But for what the JVM itself holds while it ends.
+    assert 0 <= taken - int((log.events["kind"] == Kind.RELEASE).sum()) <= 8
+    # The exceptions' own methods are synchronized, too. One in three of `nested` is nested.
+    assert found["java.lang.Throwable", "fillInStackTrace"] >= 3 * TIMES
+    table = sites(log).groupby("line").sum(numeric_only=True)
+    nested = table[table.index.str.startswith("Known.nested:")]
+    assert nested["nested"].sum() == TIMES and nested["objects"].tolist() == [1, 1, 1]
+    # Every end of `Known` lies behind its beginning, and no two threads are in one section.
+    sections = Sections(log)
+    assert sections.shared_hashes <= 1
+    shared = log.events[log.events["site"] == next(
+        number for number, one in log.sites.items() if one.method == "increment"
+    )]  # fmt: skip
+    acquired = shared[shared["kind"] == Kind.ACQUIRED]
+    assert acquired["object"].nunique() == 1 and acquired["thread"].nunique() == 2
+    assert log.totals is not None and log.totals.end == "exit" and log.totals.lost == 0
+    assert log.totals.cpu_seconds is not None and log.totals.cpu_seconds > 0
+
+
+@needs_java
+def test_a_program_does_the_same_recorded(classes: Path) -> None:
+    """What it prints; the version of a class for serialization is made of its methods' flags."""
+    command = ["java", "-cp", str(classes), "Known", "100"]
+    plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    with_agent = [*command[:1], f"-javaagent:{AGENT}=output={classes.parent}/x.locks", *command[1:]]
+    done = subprocess.run(with_agent, capture_output=True, text=True, check=True)
+    assert done.stdout == plain and "version" in plain
+
+
+@needs_java
+def test_waits_and_notifications_are_there(classes: Path) -> None:
+    log = recorded(classes, "Waits", "500")
+    found = {kind: counts(log, kind) for kind in (Kind.NOTIFY, Kind.NOTIFY_ALL, Kind.WAIT)}
+    assert found[Kind.NOTIFY_ALL]["Waits", "pass"] == 1000
+    assert found[Kind.NOTIFY] == {("Waits", "times"): 1}
+    assert found[Kind.WAIT]["Waits", "times"] == 2
+    assert found[Kind.WAIT]["Waits", "interrupted"] == 1
+    # What was done without the monitor was no operation.
+    assert all(place != ("Waits", "wrong") for kinds in found.values() for place in kinds)
+    kinds = log.events["kind"].value_counts()
+    assert 0 <= kinds[Kind.WAIT] - kinds[Kind.WAITED] <= 8  # the JVM's own threads wait at its end
+    assert Sections(log).contention().loc["wait", "objects"] >= 1
+
+
+@needs_java
+@pytest.mark.skipif(java_version() < 21, reason="needs a JDK with virtual threads")
+def test_virtual_threads_keep_what_they_hold(classes: Path) -> None:
+    log = recorded(classes, "Virtual")
+    assert counts(log)["Virtual", "work"] == 4000
+    number = next(n for n, one in log.sites.items() if (one.type, one.method) == ("Virtual", "work"))
+    assert log.events.loc[log.events["site"] == number, "thread"].nunique() == 20
+    assert Sections(log).shared_hashes == 0
+
+
+@needs_java
+def test_a_killed_programs_log_can_be_read(classes: Path) -> None:
+    log = classes.parent / "killed.locks"
+    options = f"-javaagent:{AGENT}=output={log}"
+    process = subprocess.Popen(
+        ["java", options, "-cp", str(classes), "Endless", "60000", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+        size = log.stat().st_size
+        end = time.monotonic() + 60
+        while log.stat().st_size < size + 2_000_000 and time.monotonic() < end:
+            time.sleep(0.1)
+        time.sleep(1)  # until it has told that all have told
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    found = read_events(log)
+    assert found.totals is not None and found.totals.end == "cut"
+    assert counts(found)["Endless", "main"] > 10_000
+    assert pattern(found).nested < 0.01
+    shown = lockcross("locality", str(log))
+    assert shown.returncode == 0 and "was killed" in shown.stderr
+
+
+@needs_java
+def test_a_log_ends_at_its_limit_and_the_program_goes_on(classes: Path) -> None:
+    log = classes.parent / "small.locks"
+    command = ["java", "-cp", str(classes), "Endless", "3000", "0"]
+    done = lockcross("record", "--output", str(log), "--most", "5M", "--", *command)
+    assert done.returncode == 0 and "(--most). The program goes on" in done.stderr
+    assert log.stat().st_size <= 5_000_000
+    found = read_events(log)
+    assert found.totals is not None and found.totals.end == "limit"
+    assert counts(found)["Endless", "main"] > 10_000 and pattern(found).nested < 0.01
+
+
+@needs_java
+def test_a_full_disk_is_told_and_the_program_goes_on(classes: Path) -> None:
+    """A limit on the size of files does the same."""
+    log = classes.parent / "full.locks"
+    script = f'ulimit -f 20000; exec java "-javaagent:{AGENT}=output={log}" -cp "$1" Endless 3000 0'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", str(classes)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and "count" in done.stdout
+    assert f"recording ended: {log}: " in done.stderr and "The program goes on" in done.stderr
+    found = read_events(log)
+    assert found.totals is not None and found.totals.end == "disk"
+    assert counts(found)["Endless", "main"] > 10_000
+
+
+@needs_java
+def test_a_sample_has_some_objects_whole_and_counts_the_rest(classes: Path) -> None:
+    whole = recorded(classes, "Known", "2000")
+    assert whole.totals is not None
+    (classes.parent / "program.locks").unlink()
+    log = recorded(classes, "Known", "2000", options=("--sample", "4"))
+    assert log.sample == 4 and log.totals is not None
+    every = log.totals.acquisitions + log.totals.left_out
+    assert every == pytest.approx(whole.totals.acquisitions, rel=0.02)
+    objects = log.events["object"].nunique()
+    assert objects == pytest.approx(whole.events["object"].nunique() / 4, rel=0.15)
+    assert "a sample of one object in 4" in lockcross(
+        "locality", str(classes.parent / "program.locks")
+    ).stderr
+
+
+@needs_java
+def test_a_script_hands_it_on_and_the_exit_code_is_the_programs(classes: Path) -> None:
+    log = classes.parent / "with space.locks"
+    program(classes.parent, "start", f'exec java -cp "{classes}" Endless 100 7')
+    words = ("record", "--output", str(log), "--compare", "--", str(classes.parent / "start"))
+    done = lockcross(*words)
+    assert done.returncode == 7, done.stderr
+    found = read_events(log)
+    assert counts(found)["Endless", "main"] > 0
+    assert found.totals is not None and found.totals.cpu_plain is not None
+    assert re.search(r"with recording, [\d.]+ s without", done.stderr)
+    again = lockcross(*words)
+    assert again.returncode == 2 and "exists; --force replaces it" in again.stderr
+
+
+@needs_java
+def test_a_program_that_starts_no_jvm_leaves_no_log(agent: Path, tmp_path: Path) -> None:
+    done = lockcross("record", "--output", str(tmp_path / "x"), "--", "true")
+    assert done.returncode == 1 and "no JVM has recorded" in done.stderr
+    done = lockcross("record", "--output", str(tmp_path / "x"), "--", "nonesuch", "-jar")
+    assert done.returncode == 2 and "nonesuch: no such program" in done.stderr
+    for said, words in (('echo version \\"1.8.0_392\\"', "is Java 8; 11 or later"), ("", "says no")):
+        program(tmp_path, "java", said)
+        done = lockcross("record", "--output", str(tmp_path / "x"), "--", str(tmp_path / "java"))
+        assert done.returncode == 2 and words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--most", "2X"], "a size of 1M or more"),
+        (["--most", "3"], "a size of 1M or more"),
+        (["--sample", "3"], "a power of two"),
+        (["--sample", "0"], "a power of two"),
+    ],
+)
+def test_mistakes_are_named(options: list[str], words: str) -> None:
+    done = lockcross("record", *options, "--", "java")
+    assert done.returncode == 2 and words in done.stderr
+
+
+@needs_java
+@pytest.mark.long
+def test_the_agents_own_tests(tmp_path: Path) -> None:
+    project = ROOT / "java-agent" / "pom.xml"
+    command = ["mvn", "--batch-mode", "--quiet", "--file", str(project), f"-Dmade={tmp_path}"]
+    clean = {k: v for k, v in os.environ.items() if k not in ("JAVA_TOOL_OPTIONS",)}
+    done = subprocess.run(
+        [*command, "test"], capture_output=True, text=True, check=False, env=clean
+    )
+    assert done.returncode == 0, done.stdout
+    reports = list((tmp_path / "surefire-reports").glob("*.xml"))
+    assert sum(len(re.findall("<testcase ", one.read_text("utf-8"))) for one in reports) >= 13
