@@ -12,7 +12,6 @@ The definitions are those of Kawachiya 2005, sections 4.4 and 5.2. Where they ar
 - A lock sequence (5.2) has nested acquisitions; what a wait acquires again is no acquisition of it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from results.errors import LockcrossError
-from sweeps.search.lock_log import EventLog, Kind, Site
+from sweeps.search.lock_log import EventLog, Kind
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -114,7 +113,7 @@ class Sections:
     """The flat, fat and locked sections of every object of a log.
 
     Raises LockcrossError for a log by which two threads hold one object at once, unless it tells
-    objects apart by a hash: then two have one hash, and `shared_hashes` counts how often that shows.
+    objects apart by a hash: then two have one hash; `shared_hashes` counts how often that shows.
     """
 
     def __init__(self, log: EventLog) -> None:

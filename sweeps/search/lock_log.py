@@ -72,7 +72,8 @@ class Totals:
     """What a recording says of the whole program. `seconds` and `cpu_seconds` of what was recorded
     (None where nobody knows); `acquisitions`, nested ones too; `left_out`: those of objects outside
     the sample; `lost`: records; `end`: exit, limit, disk or memory, and "cut" where the log says
-    nothing; `cpu_plain`: seconds of the same program without recording, where it was run."""
+    nothing; `cpu_recorded`, `cpu_plain`: of the whole process, the same
+    without recording, where both were run."""
 
     seconds: float | None = None
     cpu_seconds: float | None = None
@@ -81,6 +82,7 @@ class Totals:
     lost: int = 0
     end: str = "exit"
     cpu_plain: float | None = None
+    cpu_recorded: float | None = None
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ class _Facts:
         totals = Totals(
             said.get("time", 0) / 1e9 or float(end), (said.get("cpu", 0) / 1e9) or None, acquired,
             said.get("left_out", 0), said.get("lost", 0), said.get("end", "cut"),
-            said.get("cpu_plain"),
+            said.get("cpu_plain"), said.get("cpu_recorded"),
         )  # fmt: skip
         return EventLog(
             name, clock, about.get("objects_made"), events, about.get("identity_bits", 0),
@@ -225,9 +227,7 @@ def _events(
         threads = _threads(records, kind, buffer)
         at = np.flatnonzero(kind == Kind.STACK)
         at = at[at > 0]
-        stacks.append(
-            pd.DataFrame({"site": records["site"][at - 1], "stack": records["site"][at]})
-        )
+        stacks.append(pd.DataFrame({"site": records["site"][at - 1], "stack": records["site"][at]}))
         kept = kind < Kind.STACK
         parts.append((records[kept], kind[kept], threads[kept]))
     records = np.concatenate([part[0] for part in parts] or [np.empty(0, RECORD)])
@@ -264,9 +264,7 @@ def _table(
     )  # fmt: skip
 
 
-def _threads(
-    records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: int
-) -> Integers:
+def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: int) -> Integers:
     """Of each record of a buffer: its thread. A buffer's own has its number, another one its id
     behind all of those."""
     at = np.flatnonzero(kind == Kind.THREAD)

@@ -1,8 +1,8 @@
 """Where in a program its locks are taken, and what each place could save.
 
-A place is a line of source. One in the JDK's own classes, a Vector's or a PrintStream's, says little
-by itself: its acquisitions are given to the lines that call it, in the shares that the stacks of a
-sample of them have.
+A place is a line of source. One in the JDK's own classes, a Vector's or a PrintStream's, says
+little by itself: its acquisitions are given to the lines that call it, in the shares that the
+stacks of a sample of them have.
 """
 
 from collections.abc import Iterable
@@ -76,10 +76,11 @@ def _nested(acquired: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
 def _callers(log: EventLog) -> dict[int, dict[str, float]]:
     """Of each site: the shares of the lines of the program that it is called from."""
     found: dict[int, dict[str, float]] = {}
-    for (site, stack), count in log.stacks.groupby(["site", "stack"]).size().items():
-        line = _outside(log.frames.get(int(stack), ()))
+    pairs = log.stacks.groupby(["site", "stack"]).size().reset_index(name="count")
+    for site, stack, count in pairs.astype(int).to_numpy().tolist():
+        line = _outside(log.frames.get(stack, ()))
         if line:
-            of_site = found.setdefault(int(site), {})
+            of_site = found.setdefault(site, {})
             of_site[line] = of_site.get(line, 0.0) + count
     for of_site in found.values():
         whole = sum(of_site.values())

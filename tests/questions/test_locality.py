@@ -50,8 +50,8 @@ def write(path: Path, script: str) -> Path:
 
 
 def content(script: str) -> bytes:
-    """What an engine leaves of events like "0a1": thread 0 begins to acquire object 1. Ten cycles each; the lock is
-    inflated where an exclamation mark follows."""
+    """What an engine leaves of events like "0a1": thread 0 begins to acquire object 1. Ten cycles
+    each; the lock is inflated where an exclamation mark follows."""
     rows = [
         (10 * place, int(word[2]), int(word[0]), SHORT[word[1]], "!" in word)
         for place, word in enumerate(script.split(), start=1)

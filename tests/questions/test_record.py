@@ -15,8 +15,8 @@ import pytest
 
 from results.paths import ROOT, WORK
 from sweeps.questions.record.jvm import AGENT
-from sweeps.search.lock_log import EventLog, Kind, read_events
 from sweeps.search.locality import Sections, pattern
+from sweeps.search.lock_log import EventLog, Kind, read_events
 from sweeps.search.sites import sites
 from tests.commands import lockcross, program
 
@@ -145,7 +145,9 @@ def test_waits_and_notifications_are_there(classes: Path) -> None:
 def test_virtual_threads_keep_what_they_hold(classes: Path) -> None:
     log = recorded(classes, "Virtual")
     assert counts(log)["Virtual", "work"] == 4000
-    number = next(n for n, one in log.sites.items() if (one.type, one.method) == ("Virtual", "work"))
+    number = next(
+        n for n, one in log.sites.items() if (one.type, one.method) == ("Virtual", "work")
+    )
     assert log.events.loc[log.events["site"] == number, "thread"].nunique() == 20
     assert Sections(log).shared_hashes == 0
 
@@ -214,9 +216,10 @@ def test_a_sample_has_some_objects_whole_and_counts_the_rest(classes: Path) -> N
     assert every == pytest.approx(whole.totals.acquisitions, rel=0.02)
     objects = log.events["object"].nunique()
     assert objects == pytest.approx(whole.events["object"].nunique() / 4, rel=0.15)
-    assert "a sample of one object in 4" in lockcross(
-        "locality", str(classes.parent / "program.locks")
-    ).stderr
+    assert (
+        "a sample of one object in 4"
+        in lockcross("locality", str(classes.parent / "program.locks")).stderr
+    )
 
 
 @needs_java
@@ -240,7 +243,10 @@ def test_a_program_that_starts_no_jvm_leaves_no_log(agent: Path, tmp_path: Path)
     assert done.returncode == 1 and "no JVM has recorded" in done.stderr
     done = lockcross("record", "--output", str(tmp_path / "x"), "--", "nonesuch", "-jar")
     assert done.returncode == 2 and "nonesuch: no such program" in done.stderr
-    for said, words in (('echo version \\"1.8.0_392\\"', "is Java 8; 11 or later"), ("", "says no")):
+    for said, words in (
+        ('echo version \\"1.8.0_392\\"', "is Java 8; 11 or later"),
+        ("", "says no"),
+    ):
         program(tmp_path, "java", said)
         done = lockcross("record", "--output", str(tmp_path / "x"), "--", str(tmp_path / "java"))
         assert done.returncode == 2 and words in done.stderr

@@ -206,7 +206,9 @@ def test_a_file_that_is_no_log_is_one_message(content: bytes, words: str, tmp_pa
     assert error.value.exit_code == 2 and str(path) in error.value.message
 
 
-@pytest.mark.parametrize("content", [b"", b"LCEVENTS" * 5, ENGINE_HEADER.pack(MAGIC, 1, 9, 0, 0, 1)])
+@pytest.mark.parametrize(
+    "content", [b"", b"LCEVENTS" * 5, ENGINE_HEADER.pack(MAGIC, 1, 9, 0, 0, 1)]
+)
 def test_what_no_engine_has_left_whole_is_not_converted(content: bytes, tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.write_bytes(content)

@@ -548,9 +548,7 @@ class Advisor:
             self._question.contended, {label: fmean(each) for label, each in costs.items()}
         )
 
-    def _of_program(
-        self, locks: Sequence[LockCost], error: EngineError | None
-    ) -> OfProgram | None:
+    def _of_program(self, locks: Sequence[LockCost], error: EngineError | None) -> OfProgram | None:
         """What the locks cost the program, if one was recorded."""
         program = self._question.program
         if program is None:

@@ -192,7 +192,9 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     bounds, total = served(no_server), _USUAL * len(questions)
     with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
-        answers = [Advisor(question, store, runner).answer(check, ranking) for question in questions]
+        answers = [
+            Advisor(question, store, runner).answer(check, ranking) for question in questions
+        ]
     (print_json if form == "json" else print_answers)(answers)
     if figure is not None:
         draw_advice(answers[0], figure)

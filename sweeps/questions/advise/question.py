@@ -114,9 +114,7 @@ class Use:
             )
         return replace(self, think=left)
 
-    def with_log(
-        self, pattern: "Pattern", name: str, program: Program | None = None
-    ) -> "Use":
+    def with_log(self, pattern: "Pattern", name: str, program: Program | None = None) -> "Use":
         """What a program's log says, but for what was given beside it."""
         said = dict(vars(pattern))
         if pattern.shared_objects:
@@ -124,9 +122,7 @@ class Use:
         else:
             del said["shared_acquisitions"], said["first_share"], said["run_length"]
             said["threads"] = min(pattern.threads, _LOGGED_THREADS)
-        return Use(
-            **said | self.given(), log=name, log_threads=pattern.threads, program=program
-        )
+        return Use(**said | self.given(), log=name, log_threads=pattern.threads, program=program)
 
     def given(self) -> dict[str, float]:
         """What was said, by name."""

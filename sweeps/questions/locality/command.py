@@ -86,10 +86,10 @@ def _remarks(log: "EventLog") -> Iterator[str]:
             f"{log.totals.acquisitions / whole:.2%} of the acquisitions: objects that are taken "
             "much more often than others may all be in it, or none"
         )
-    if log.expected_collisions >= 0.5:  # noqa: PLR2004 less than one is expected
+    if log.expected_collisions >= 0.5:
         yield (
-            f"about {log.expected_collisions:,.0f} pairs of objects have one hash, and count as one "
-            "object each"
+            f"about {log.expected_collisions:,.0f} pairs of objects have one hash, and count as "
+            "one object each"
         )
 
 
@@ -102,7 +102,12 @@ def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
         raise LockcrossError(f"{log.name}: has no lines of source; `record` writes logs with them")
     table = sites(log)
     every = table["acquisitions"].sum()
-    names = {"first": "before others", "others": "by others", "waited": "waited", "nested": "nested"}
+    names = {
+        "first": "before others",
+        "others": "by others",
+        "waited": "waited",
+        "nested": "nested",
+    }
     records = [
         {
             "line": row["line"], "through": row["through"],
@@ -117,7 +122,9 @@ def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
     formats: dict[str, Any] = {name: f"{{{name}:.1%}}" for name in shares}
     formats |= {"line": "{line}", "through": "{through}"}
     formats |= {name: f"{{{name}:,}}" for name in ("acquisitions", "objects", "taken by several")}
-    title = f"{log.name}: where locks are taken, the most before any other thread's first at the top"
+    title = (
+        f"{log.name}: where locks are taken, the most before any other thread's first at the top"
+    )
     order = ("line", "through", "acquisitions", *shares, "objects", "taken by several")
     heads: dict[str, dict[str, Any]] = {name: {"justify": "right"} for name in order[2:]}
     heads |= {name: {"overflow": "fold"} for name in order[:2]}
@@ -220,9 +227,10 @@ def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def _share(name: str, part: float, whole: float) -> dict[str, float | None]:
-    """A number and, in a column that tables for people do not have, its share in another."""
-    return {name: part, f"{name}{_SHARE}": _ratio(part, whole)}
+def _share(name: str, part: float, whole: float | None) -> dict[str, float | None]:
+    """A number and, in a column that tables for people do not have, its share in another, where
+    that is known."""
+    return {name: part, f"{name}{_SHARE}": None if whole is None else _ratio(part, whole)}
 
 
 def _cell(name: str, record: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -72,7 +72,9 @@ def record(
         add_line(log, {"cpu_plain": plain, "cpu_recorded": seconds})
         _say(
             f"{seconds:.1f} s of CPU time with recording, {plain:.1f} s without: "
-            f"{seconds / plain:.2f} times" if plain else "too short to compare"
+            f"{seconds / plain:.2f} times"
+            if plain
+            else "too short to compare"
         )
     if others := sorted(log.parent.glob(f"{log.name}.*[0-9]")):
         _say(f"further JVMs of the program have logs: {', '.join(one.name for one in others)}")
@@ -103,7 +105,7 @@ def _make_room(log: Path, force: bool) -> None:
         ) from None
 
 
-def _without_agent(program: Program) -> Sequence[str]:
+def _without_agent(program: Program) -> tuple[str, ...]:
     return tuple(word for word in program.command if not word.startswith("-javaagent:"))
 
 

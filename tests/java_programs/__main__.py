@@ -1,0 +1,213 @@
+"""Records the programs of this folder and writes what came of it to docs/java.md:
+`./lockcross python -m tests.java_programs [NAME...]`. Needs a JDK, Maven and network; their
+libraries are loaded from Maven Central into the build folder. Takes about half an hour."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from results.paths import ROOT, WORK
+from sweeps.search.locality import pattern
+from sweeps.search.lock_log import EventLog, Kind, read_events
+
+HERE = Path(__file__).parent
+FOLDER = WORK / "build" / "java-programs"
+DOCUMENT = ROOT / "docs" / "java.md"
+MACHINES = ("zen5", "neoverse_v2", "redwood_cove")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program: its name for people, and its class with arguments."""
+
+    name: str
+    words: tuple[str, ...]
+
+
+PROGRAMS = {
+    "h2": Program("H2 2.3", ("Database", "jdbc:h2:mem:a;DB_CLOSE_DELAY=-1", "15000")),
+    "hsqldb": Program("HSQLDB 2.7", ("Database", "jdbc:hsqldb:mem:a", "15000")),
+    "derby": Program("Derby 10.14", ("Database", "jdbc:derby:memory:a;create=true", "6000")),
+    "lucene": Program("Lucene 2.9", ("Search", "12000")),
+    "xalan": Program("Xalan 2.7", ("Transform", "20")),
+    "tomcat": Program("Tomcat 9", ("Server", "2000")),
+    "ecj": Program("ECJ 3.33", ("Compile", "ecj", "4")),
+    "javac": Program("javac", ("Compile", "javac", "3")),
+    "jython": Program("Jython 2.7", ("Script", "120")),
+    "fop": Program("FOP 2.9", ("Print", "30")),
+    "records": Program("records in a Vector", ("Records", "150")),
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a program: its log's numbers, and the answers of `advise` by machine."""
+
+    program: Program
+    log: Mapping[str, float]
+    answers: Mapping[str, Mapping[str, Any]]
+
+
+def main(names: Sequence[str]) -> None:
+    """Records the programs, all if none is named, and writes the document of those recorded."""
+    build()
+    for name in names or PROGRAMS:
+        (FOLDER / f"{name}.json").write_text(json.dumps(found_of(name)), "utf-8")
+    kept = {name: FOLDER / f"{name}.json" for name in PROGRAMS}
+    every = [
+        Found(PROGRAMS[name], *json.loads(path.read_text("utf-8")))
+        for name, path in kept.items()
+        if path.exists()
+    ]
+    DOCUMENT.write_text(document(every), "utf-8")
+    print(DOCUMENT)
+
+
+def build() -> None:
+    """Loads the libraries and compiles the programs."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    run(
+        "mvn", "--batch-mode", "--quiet", "--file", HERE / "pom.xml",
+        "dependency:copy-dependencies", f"-DoutputDirectory={FOLDER / 'lib'}",
+    )  # fmt: skip
+    sources = sorted((HERE / "programs").glob("*.java"))
+    run("javac", "--release", "11", "-cp", f"{FOLDER}/lib/*", "-d", FOLDER / "classes", *sources)
+
+
+def found_of(name: str) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, Any]]]:
+    print(f"== {name}", file=sys.stderr)
+    log = FOLDER / f"{name}.locks"
+    classes = f"{FOLDER}/classes:{FOLDER}/lib/*"
+    java = ("java", "-cp", classes, *PROGRAMS[name].words)
+    run(ROOT / "lockcross", "record", "--compare", "--force", "--output", log, "--", *java)
+    numbers = numbers_of(read_events(log))
+    said = run(
+        ROOT / "lockcross", "advise", "--log", log, "--machine", ",".join(MACHINES), "--ranking",
+        "--format", "json", "--db", FOLDER / "advice.db", output=True,
+    )  # fmt: skip
+    log.unlink()
+    return numbers, dict(zip(MACHINES, json.loads(said), strict=True))
+
+
+def run(*words: object, output: bool = False) -> str:
+    """Runs a program in a folder of its own. Raises CalledProcessError if it fails."""
+    done = subprocess.run(
+        [str(word) for word in words], check=True, text=True, cwd=FOLDER,
+        stdout=subprocess.PIPE if output else sys.stderr,
+    )  # fmt: skip
+    return done.stdout or ""
+
+
+def numbers_of(log: EventLog) -> dict[str, float]:
+    use, events = pattern(log), log.events
+    acquired = events[events["kind"] == Kind.ACQUIRED]
+    owner = acquired.groupby("object")["thread"].transform("first")
+    other = acquired["thread"] != owner
+    shared = other.groupby(acquired["object"]).transform("any")
+    totals = log.totals
+    assert totals is not None and totals.cpu_plain is not None and totals.cpu_recorded is not None
+    return {
+        "threads": use.threads, "acquisitions": len(acquired),
+        "objects": int(acquired["object"].nunique()), "local": float(1 - shared.mean()),
+        "before": float((~other.groupby(acquired["object"]).cummax()).mean()),
+        "owner": use.owner_share, "nested": use.nested, "contended": use.contended,
+        "changes": float(1e6 * acquired.loc[shared, "object"].nunique() / len(acquired)),
+        "plain": totals.cpu_plain, "recorded": totals.cpu_recorded,
+    }  # fmt: skip
+
+
+def document(every: Sequence[Found]) -> str:
+    """The page."""
+    return "\n".join([
+        "# What Java programs do with their locks",
+        "",
+        "Made by `./lockcross python -m tests.java_programs`, which loads the programs from Maven "
+        f"Central and records them here: {machine()}. Their drivers are in "
+        "[tests/java_programs/programs](../tests/java_programs/programs). Single runs on a machine "
+        "that did other work too; the counts do not depend on that, the times do.",
+        "",
+        "## How local their locks are",
+        "Shares of acquisitions, nested ones too, but for `by owner` (the object's first thread), "
+        "which is of outermost ones. *Changes*: objects that a second thread takes, for a million "
+        "acquisitions: so many cancellations a reservation lock has. *Contended*: operations while "
+        "somebody waits.",
+        "",
+        *table(
+            ("program", "threads", "acquisitions", "objects", "of one thread alone",
+             "before any other thread", "by owner", "changes", "nested", "contended"),
+            ([one.program.name, *local(one.log)] for one in every),
+        ),
+        "",
+        "## What recording costs",
+        "CPU time of the whole process, with the JVM's start and the agent's, about a second. *A "
+        "pair*: what recording adds, for each acquisition with its release.",
+        "",
+        *table(
+            ("program", "without, s", "with, s", "times", "a pair, ns", "acquisitions a second"),
+            ([one.program.name, *overhead(one.log)] for one in every),
+        ),
+        "",
+        "## What each lock would cost them",
+        "Share of the program's CPU time, had the processor done the rest of its work as fast as "
+        "this one; in brackets the interval that follows from the engine's known error. "
+        f"`./lockcross advise --log LOG --machine {','.join(MACHINES)} --ranking`",
+        *(line for machine_ in MACHINES for line in shares(every, machine_)),
+        "",
+    ])  # fmt: skip
+
+
+def machine() -> str:
+    said = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
+    return f"{said.splitlines()[0]}, {platform.machine()}, {os.cpu_count()} CPUs"
+
+
+def local(log: Mapping[str, float]) -> Iterator[str]:
+    yield from (f"{log[name]:,.0f}" for name in ("threads", "acquisitions", "objects"))
+    yield from (f"{log[name]:.3f}" for name in ("local", "before", "owner"))
+    yield f"{log['changes']:,.0f}"
+    yield from (f"{log[name]:.3f}" for name in ("nested", "contended"))
+
+
+def overhead(log: Mapping[str, float]) -> Iterator[str]:
+    plain, recorded = log["plain"], log["recorded"]
+    yield f"{plain:.1f}"
+    yield f"{recorded:.1f}"
+    yield f"{recorded / plain:.2f}"
+    yield f"{1e9 * (recorded - plain) / log['acquisitions']:,.0f}"
+    yield f"{log['acquisitions'] / plain:,.0f}"
+
+
+def shares(every: Sequence[Found], machine_: str) -> Iterator[str]:
+    """The lines of a machine: a row a program."""
+    costs = [(one.program.name, cost_by_lock(one.answers[machine_])) for one in every]
+    locks = sorted({lock for _, each in costs for lock in each})
+    yield from ("", f"### {machine_}", "")
+    rows = ([name, *(each.get(lock, "") for lock in locks)] for name, each in costs)
+    yield from table(("program", *locks), rows)
+
+
+def cost_by_lock(answer: Mapping[str, Any]) -> dict[str, str]:
+    found = {}
+    for lock, one in answer["program"]["costs"].items():
+        words = f"{100 * one['share']:.2f} %"
+        if one["share_low"] is not None:
+            words += f" ({100 * one['share_low']:.2f} to {100 * one['share_high']:.2f})"
+        cheapest = lock in (answer["cheapest"], *answer["tie"])
+        found[lock] = f"**{words}**" if cheapest else words
+    return found
+
+
+def table(heads: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
