@@ -58,15 +58,18 @@ def main(names: Sequence[str]) -> None:
     """Records the programs, all if none is named, and writes the document of those recorded."""
     build()
     for name in names or PROGRAMS:
-        (FOLDER / f"{name}.json").write_text(json.dumps(found_of(name)), "utf-8")
-    kept = {name: FOLDER / f"{name}.json" for name in PROGRAMS}
-    every = [
-        Found(PROGRAMS[name], *json.loads(path.read_text("utf-8")))
-        for name, path in kept.items()
-        if path.exists()
-    ]
-    DOCUMENT.write_text(document(every), "utf-8")
+        numbers = recorded(name)
+        (FOLDER / f"{name}.json").write_text(json.dumps((numbers, {})), "utf-8")
+    for name in names or PROGRAMS:
+        numbers, _ = kept(name)
+        (FOLDER / f"{name}.json").write_text(json.dumps((numbers, answers(name))), "utf-8")
+        DOCUMENT.write_text(document(), "utf-8")
     print(DOCUMENT)
+
+
+def kept(name: str) -> Any:
+    """What is known of a program: its log's numbers and the answers by machine."""
+    return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
 
 
 def build() -> None:
@@ -80,19 +83,24 @@ def build() -> None:
     run("javac", "--release", "11", "-cp", f"{FOLDER}/lib/*", "-d", FOLDER / "classes", *sources)
 
 
-def found_of(name: str) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, Any]]]:
+def recorded(name: str) -> Mapping[str, float]:
+    """Records a program: the numbers of its log, which is kept."""
     print(f"== {name}", file=sys.stderr)
     log = FOLDER / f"{name}.locks"
     classes = f"{FOLDER}/classes:{FOLDER}/lib/*"
     java = ("java", "-cp", classes, *PROGRAMS[name].words)
     run(ROOT / "lockcross", "record", "--compare", "--force", "--output", log, "--", *java)
-    numbers = numbers_of(read_events(log))
+    return numbers_of(read_events(log))
+
+
+def answers(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """What each machine's locks cost the program whose log is kept."""
+    log = FOLDER / f"{name}.locks"
     said = run(
         ROOT / "lockcross", "advise", "--log", log, "--machine", ",".join(MACHINES), "--ranking",
         "--format", "json", "--db", FOLDER / "advice.db", output=True,
     )  # fmt: skip
-    log.unlink()
-    return numbers, dict(zip(MACHINES, json.loads(said), strict=True))
+    return dict(zip(MACHINES, json.loads(said), strict=True))
 
 
 def run(*words: object, output: bool = False) -> str:
@@ -122,8 +130,10 @@ def numbers_of(log: EventLog) -> dict[str, float]:
     }  # fmt: skip
 
 
-def document(every: Sequence[Found]) -> str:
-    """The page."""
+def document() -> str:
+    """The page, of the programs that were recorded."""
+    names = [name for name in PROGRAMS if (FOLDER / f"{name}.json").exists()]
+    every = [Found(PROGRAMS[name], *kept(name)) for name in names]
     return "\n".join([
         "# What Java programs do with their locks",
         "",
@@ -185,7 +195,9 @@ def overhead(log: Mapping[str, float]) -> Iterator[str]:
 
 def shares(every: Sequence[Found], machine_: str) -> Iterator[str]:
     """The lines of a machine: a row a program."""
-    costs = [(one.program.name, cost_by_lock(one.answers[machine_])) for one in every]
+    costs = [
+        (one.program.name, cost_by_lock(one.answers[machine_])) for one in every if one.answers
+    ]
     locks = sorted({lock for _, each in costs for lock in each})
     yield from ("", f"### {machine_}", "")
     rows = ([name, *(each.get(lock, "") for lock in locks)] for name, each in costs)

@@ -84,6 +84,65 @@ def test_set_up_goes_on_where_there_is_nothing_to_install_from(tree: Path, user:
     assert done.stdout == "went on\n" and done.stderr.count("will be skipped") == 2
 
 
+def test_java_is_for_recording_alone(tree: Path) -> None:
+    def missing(command: str) -> list[str]:
+        ask = f"if wants_java {command}; then missing_for_java; else echo none; fi"
+        return shell(tree, ask).stdout.split()
+
+    assert missing("record -o") == ["default-jdk-headless", "maven"]
+    assert missing("record --help") == missing('plans ""') == ["none"]
+    program(tree / "bin", "mvn", "")
+    assert missing("record -o") == ["default-jdk-headless"]
+    wanted = shell(tree, "system_programs=/none; wanted_for_tests", LOCKCROSS_JAVA="1")
+    assert wanted.stdout == "default-jdk-headless\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "old"),
+    [
+        ("javac 1.8.0_392", True), ("javac 10.0.2", True), ("javac 11.0.2", False),
+        ("javac 26-ea", False),
+    ],
+)  # fmt: skip
+def test_the_agent_wants_a_compiler_of_java_11(tree: Path, said: str, old: bool) -> None:
+    program(tree / "bin", "javac", f"echo {said}")
+    done = shell(tree, "check_javac; echo fine")
+    assert (done.returncode, done.stdout) == ((2, "") if old else (0, "fine\n"))
+    assert (f"the javac here is {said}" in done.stderr) == old
+
+
+MVN = """for word; do case $word in -Dmade=*) made=${word#-Dmade=};; esac; done
+mkdir -p "$made"
+echo built >>"$made/lockcross-agent-1.jar"
+echo built >"$made/lockcross-agent-1-recorder.jar"
+echo mvn >>"$HOME.calls"
+"""
+
+
+def test_the_agent_is_built_again_when_a_source_has_changed(tree: Path) -> None:
+    for tool in ("find", "sort", "xargs", "mv"):
+        (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
+    source = tree / "java-agent" / "src" / "main" / "A.java"
+    source.parent.mkdir(parents=True)
+    source.write_text("one")
+    (tree / "java-agent" / "pom.xml").write_text("two")
+    program(tree / "bin", "javac", "echo javac 17")
+    program(tree / "bin", "mvn", MVN)
+    build = 'mkdir -p "$work/build"; java_ready || set_up_java; java_ready && echo ready'
+    for change, times in (("", 1), ("", 1), ("three", 2)):
+        if change:
+            source.write_text(change)
+        assert shell(tree, build).stdout == "ready\n"
+        assert len((tree / "home.calls").read_text().split()) == times
+    jar = tree / "build" / "java-agent" / "lockcross-agent-1.jar"
+    assert jar.read_text() == "built\n"  # nothing is left of the first
+    program(tree / "bin", "mvn", "echo no network >&2; exit 1")
+    source.write_text("four")
+    done = shell(tree, build)
+    assert done.returncode == 1 and "no network" in done.stderr
+    assert "the Java agent could not be built" in done.stderr
+
+
 def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
     packages = tree / ".venv" / "lib" / "python3.11" / "site-packages"
     (packages / "typer").mkdir(parents=True)

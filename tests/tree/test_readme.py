@@ -31,6 +31,10 @@ ELSEWHERE = {
     "sweep contended --cluster": "needs a cluster: tests/slurm",
     "sweep small --cluster": "installs Parsl: tests/run/test_cluster.py runs a smaller one",
     "bench cluster": "needs a cluster, and a minute",
+    "record": "needs a JDK and a program: tests/questions/test_record.py",
+    "locality app.locks": "needs that recording",
+    "locality --sites": "needs that recording",
+    "advise --machine zen5,neoverse_v2,redwood_cove --log": "needs that recording",
     "doctor": "tests/tree/test_cli.py",
     "prove\n": "minutes: the main job proves all locks (.ci/run)",
 }

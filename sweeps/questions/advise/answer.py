@@ -257,7 +257,7 @@ class Advisor:
         store_machines(self._store, [self._base.machine])
         store_isas(self._store)
         tie = load_study(STUDY).tie_percent / 100
-        locks = self._costs(tie)
+        locks = self._costs(tie, () if ranking else _SEEDS)
         error = self._error(locks[0].label, locks[1].label)
         if error is not None:  # where no lead is known to be decisive, all are ties
             tie = max(error.decisive if error.decisive is not None else 1.0, tie)
@@ -330,14 +330,14 @@ class Advisor:
             parameters=with_defaults("lock_use", keys),
         )
 
-    def _costs(self, tie: float) -> list[LockCost]:
+    def _costs(self, tie: float, more_seeds: Sequence[int]) -> list[LockCost]:
         """Every lock, cheapest first; those near the cheapest with more seeds."""
         locks = {label: self._lock(label, (FIRST_SEED,)) for label in self._question.labels}
         costs = {label: answer.cost + self._frame for label, answer in locks.items()}
         least = min(costs.values())
         close = [label for label, cost in costs.items() if cost * (1 - _NEAR * tie) <= least]
-        if len(close) > 1:
-            locks |= {label: self._lock(label, (FIRST_SEED, *_SEEDS)) for label in close}
+        if len(close) > 1 and more_seeds:
+            locks |= {label: self._lock(label, (FIRST_SEED, *more_seeds)) for label in close}
         # Store forwarding orders nothing: such a lock is shown, and never the best.
         return sorted(
             locks.values(), key=lambda lock: (lock.label not in self._sound, lock.cost, lock.label)

@@ -134,7 +134,8 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     ranking: Annotated[
         bool,
         typer.Option(
-            "--ranking", help="Rank the locks alone: do not search for what would change it."
+            "--ranking",
+            help="Rank the locks, with one seed: no search for what would change it.",
         ),
     ] = False,
     form: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
