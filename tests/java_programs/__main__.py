@@ -166,7 +166,10 @@ def document() -> str:
         "## What each lock would cost them",
         "Share of the program's CPU time, had the processor done the rest of its work as fast as "
         "this one; in brackets the interval that follows from the engine's known error. "
-        f"`./lockcross advise --log LOG --machine {','.join(MACHINES)} --ranking`",
+        f"`./lockcross advise --log LOG --machine {','.join(MACHINES)} --ranking`. In bold: the "
+        "cheapest and those that tie with it. An object's first acquisition waits for its line "
+        "from memory in these runs, where a JVM has just written the object: programs whose "
+        "objects are locked a few times each are charged too much, by every lock alike.",
         *(line for machine_ in MACHINES for line in shares(every, machine_)),
         "",
     ])  # fmt: skip
