@@ -226,6 +226,18 @@ def test_a_recorded_program_says_how_often_it_locks() -> None:
     assert cut is not None and cut.per_second == 100
 
 
+def test_what_a_log_has_less_than_once_in_a_million_is_left_out() -> None:
+    rare = replace(pattern(events((1, 0), (1, 1), (1, 0))), contended=2e-7, nested=3e-7)
+    use = Use().with_log(rare, "log")
+    assert (use.contended, use.nested, use.shared_objects) == (0, 0, 1)
+    for more in ({"owner_share": 1 - 2e-7}, {"shared_objects": 4e-7}):
+        alone = Use().with_log(replace(rare, acquisitions=1e6, **more), "log")
+        assert (alone.shared_objects, alone.owner_share) == (0, 1)
+        assert sum(one.weight for one in parts(alone)) == 1
+    first = replace(rare, acquisitions=1e8, shared_acquisitions=1e8, first_share=1e-8)
+    assert Use().with_log(replace(first, owner_share=0.5), "log").first_share == 1e-6
+
+
 def test_a_log_of_many_threads_is_run_with_eight() -> None:
     found = pattern(events(*[(1, one) for one in range(20)], *[(1, 0)] * 5))
     use = Use().with_log(found, "log")

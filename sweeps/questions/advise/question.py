@@ -117,7 +117,13 @@ class Use:
     def with_log(self, pattern: "Pattern", name: str, program: Program | None = None) -> "Use":
         """What a program's log says, but for what was given beside it."""
         said = dict(vars(pattern))
-        if pattern.shared_objects:
+        # What happens less than once in a million times is no part of what can be run.
+        for share in ("nested", "contended"):
+            said[share] *= said[share] >= _LEAST
+        if min(pattern.shared_objects, 1 - pattern.owner_share) < _LEAST:
+            said |= {"shared_objects": 0.0, "owner_share": 1.0}
+        if said["shared_objects"]:
+            said["first_share"] = min(max(pattern.first_share, _LEAST), 1 - _LEAST)
             said["threads"] = min(max(pattern.threads, 2), _LOGGED_THREADS)
         else:
             del said["shared_acquisitions"], said["first_share"], said["run_length"]
