@@ -203,15 +203,28 @@ class _Facts:
         end = events["cycle"].max() / clock / 1e6 if len(events) else 0.0
         of_java = "time" in said or "end" not in said
         totals = Totals(
-            said.get("time", 0) / 1e9 or float(end), (said.get("cpu", 0) / 1e9) or None, acquired,
-            said.get("left_out", 0), said.get("lost", 0), said.get("end", "cut"),
-            said.get("cpu_plain"), said.get("cpu_recorded"),
-        )  # fmt: skip
+            said.get("time", 0) / 1e9 or float(end),
+            (said.get("cpu", 0) / 1e9) or None,
+            acquired,
+            said.get("left_out", 0),
+            said.get("lost", 0),
+            said.get("end", "cut"),
+            said.get("cpu_plain"),
+            said.get("cpu_recorded"),
+        )
         return EventLog(
-            name, clock, about.get("objects_made"), events, about.get("identity_bits", 0),
-            about.get("sample", 1), totals if of_java else None, self._sites, stacks, self._frames,
+            name,
+            clock,
+            about.get("objects_made"),
+            events,
+            about.get("identity_bits", 0),
+            about.get("sample", 1),
+            totals if of_java else None,
+            self._sites,
+            stacks,
+            self._frames,
             about,
-        )  # fmt: skip
+        )
 
 
 def _events(
@@ -256,12 +269,14 @@ def _table(
     numbers = np.unique(threads, return_inverse=True)[1]
     return pd.DataFrame(
         {
-            "cycle": time, "object": records["identity"].astype(np.int64),
-            "thread": numbers.astype(np.int32), "kind": kind,
+            "cycle": time,
+            "object": records["identity"].astype(np.int64),
+            "thread": numbers.astype(np.int32),
+            "kind": kind,
             "fat": (records["word"] >> np.uint64(_FAT) & _ONE).astype(bool),
             "site": records["site"].astype(np.int32),
         }
-    )  # fmt: skip
+    )
 
 
 def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: int) -> Integers:

@@ -51,14 +51,22 @@ def _by_site(log: EventLog) -> pd.DataFrame:
     )
     by_site = marked.groupby("site")
     each = marked.drop_duplicates(["site", "object"]).groupby("site")
-    return pd.DataFrame(
-        {
-            "acquisitions": by_site.size(), "nested": by_site["nested"].sum(),
-            "first": by_site["first"].sum(), "others": by_site["others"].sum(),
-            "waited": events[begun].groupby("site").size(),
-            "objects": each.size(), "changed": each["changed"].sum(),
-        }
-    ).fillna(0).astype(float).loc[lambda table: table["acquisitions"] > 0]  # fmt: skip
+    return (
+        pd.DataFrame(
+            {
+                "acquisitions": by_site.size(),
+                "nested": by_site["nested"].sum(),
+                "first": by_site["first"].sum(),
+                "others": by_site["others"].sum(),
+                "waited": events[begun].groupby("site").size(),
+                "objects": each.size(),
+                "changed": each["changed"].sum(),
+            }
+        )
+        .fillna(0)
+        .astype(float)
+        .loc[lambda table: table["acquisitions"] > 0]
+    )
 
 
 def _nested(acquired: pd.DataFrame, events: pd.DataFrame) -> pd.Series:

@@ -45,8 +45,10 @@ def agent() -> Path:
     script = 'set -euo pipefail; root="$1"; work="$2"; source "$root/sweeps/setup/set_up.sh"; '
     subprocess.run(
         ["bash", "-c", f"{script} java_ready || alone set_up_java", "bash", str(ROOT), str(WORK)],
-        check=True, stdin=subprocess.DEVNULL, timeout=300,
-    )  # fmt: skip
+        check=True,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+    )
     return AGENT
 
 
@@ -85,12 +87,18 @@ def test_every_acquisition_of_a_known_program_is_there(classes: Path) -> None:
     log = recorded(classes, "Known", str(TIMES))
     found = counts(log)
     expected = {
-        ("Known", "block"): 1, ("Known", "nested"): 3, ("Known", "loop"): 1, ("Known", "caught"): 1,
-        ("Known", "increment"): 2, ("Known$Counter", "returning"): 1,
-        ("Known$Counter", "throwing"): 1, ("Known$Counter", "ofClass"): 1,
-        ("Known$Kept", "method"): 1, ("java.util.Vector", "add"): 1,
+        ("Known", "block"): 1,
+        ("Known", "nested"): 3,
+        ("Known", "loop"): 1,
+        ("Known", "caught"): 1,
+        ("Known", "increment"): 2,
+        ("Known$Counter", "returning"): 1,
+        ("Known$Counter", "throwing"): 1,
+        ("Known$Counter", "ofClass"): 1,
+        ("Known$Kept", "method"): 1,
+        ("java.util.Vector", "add"): 1,
         ("java.util.Hashtable", "put"): 1,
-    }  # fmt: skip
+    }
     assert {place: found[place] for place in expected} == {
         place: count * TIMES for place, count in expected.items()
     }
@@ -106,9 +114,10 @@ def test_every_acquisition_of_a_known_program_is_there(classes: Path) -> None:
     # Every end of `Known` lies behind its beginning, and no two threads are in one section.
     sections = Sections(log)
     assert sections.shared_hashes <= 1
-    shared = log.events[log.events["site"] == next(
-        number for number, one in log.sites.items() if one.method == "increment"
-    )]  # fmt: skip
+    shared = log.events[
+        log.events["site"]
+        == next(number for number, one in log.sites.items() if one.method == "increment")
+    ]
     acquired = shared[shared["kind"] == Kind.ACQUIRED]
     assert acquired["object"].nunique() == 1 and acquired["thread"].nunique() == 2
     assert log.totals is not None and log.totals.end == "exit" and log.totals.lost == 0
@@ -158,8 +167,9 @@ def test_a_killed_programs_log_can_be_read(classes: Path) -> None:
     options = f"-javaagent:{AGENT}=output={log}"
     process = subprocess.Popen(
         ["java", options, "-cp", str(classes), "Endless", "60000", "0"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         assert process.stdout is not None and process.stdout.readline() == b"begun\n"
         size = log.stat().st_size

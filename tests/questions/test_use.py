@@ -89,9 +89,12 @@ def test_turns_longer_than_can_be_run_cost_what_each_part_adds() -> None:
     them 7, and a turn 1,000."""
     life, turns, length, first = 400_000, 4, 30_000, 0.2
     use = Use(
-        owner_share=1 - turns * length / life, run_length=length, acquisitions=life,
-        first_share=first, threads=2,
-    )  # fmt: skip
+        owner_share=1 - turns * length / life,
+        run_length=length,
+        acquisitions=life,
+        first_share=first,
+        threads=2,
+    )
     whole = 0.0
     for one in parts(use):
         keys = {name: int(value) for name, value in one.cell.parameters.items()}

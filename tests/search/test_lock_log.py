@@ -67,9 +67,14 @@ def test_who_waits_has_the_lock_when_the_other_gives_it_back(tmp_path: Path) -> 
     others = [(30, begun, 7), (70, Kind.RELEASE, 7)]
     found = read_events(log(tmp_path, records(A, mine), records(B, others), lines(DONE, END)))
     assert told(found) == [
-        (10, 0, "ACQUIRED"), (30, 1, "ACQUIRE"), (50, 0, "RELEASE"), (50, 1, "ACQUIRED"),
-        (70, 1, "RELEASE"), (90, 0, "ACQUIRED"), (95, 0, "RELEASE"),
-    ]  # fmt: skip
+        (10, 0, "ACQUIRED"),
+        (30, 1, "ACQUIRE"),
+        (50, 0, "RELEASE"),
+        (50, 1, "ACQUIRED"),
+        (70, 1, "RELEASE"),
+        (90, 0, "ACQUIRED"),
+        (95, 0, "RELEASE"),
+    ]
     sections = Sections(found)
     assert sections.objects()["fat"].tolist() == [1]
     assert sorted(sections.locked()["end"] - sections.locked()["begin"]) == [5, 20, 40]
@@ -89,9 +94,13 @@ def test_who_came_first_need_not_be_first(tmp_path: Path) -> None:
 def test_nested_ones_and_waits_are_in_the_section_of_their_thread(tmp_path: Path) -> None:
     begun = Kind.ACQUIRED | BEGUN
     mine = [
-        (10, begun, 7), (20, begun, 7), (30, Kind.WAIT, 7), (70, Kind.WAITED, 7),
-        (80, Kind.RELEASE, 7), (90, Kind.RELEASE, 7),
-    ]  # fmt: skip
+        (10, begun, 7),
+        (20, begun, 7),
+        (30, Kind.WAIT, 7),
+        (70, Kind.WAITED, 7),
+        (80, Kind.RELEASE, 7),
+        (90, Kind.RELEASE, 7),
+    ]
     others = [(25, begun, 7), (40, Kind.NOTIFY_ALL, 7), (60, Kind.RELEASE, 7)]
     found = read_events(log(tmp_path, records(A, mine), records(B, others), lines(DONE, END)))
     held = Sections(found).locked()[["begin", "end"]].to_numpy().tolist()
@@ -102,10 +111,15 @@ def test_nested_ones_and_waits_are_in_the_section_of_their_thread(tmp_path: Path
 def test_virtual_threads_are_told_apart_in_the_buffer_of_their_carrier(tmp_path: Path) -> None:
     high = 3 << 32 | 5  # an id of more than 32 bits
     rows = [
-        (10, Kind.THREAD, 40, 0), (11, Kind.ACQUIRED, 7, 0), (12, Kind.RELEASE, 7, 0),
-        (13, Kind.THREAD, high & 0xFFFFFFFF, high >> 32), (14, Kind.ACQUIRED, 7, 0),
-        (15, Kind.RELEASE, 7, 0), (16, Kind.THREAD, 0, 0), (17, Kind.ACQUIRED, 7, 0),
-    ]  # fmt: skip
+        (10, Kind.THREAD, 40, 0),
+        (11, Kind.ACQUIRED, 7, 0),
+        (12, Kind.RELEASE, 7, 0),
+        (13, Kind.THREAD, high & 0xFFFFFFFF, high >> 32),
+        (14, Kind.ACQUIRED, 7, 0),
+        (15, Kind.RELEASE, 7, 0),
+        (16, Kind.THREAD, 0, 0),
+        (17, Kind.ACQUIRED, 7, 0),
+    ]
     packed = np.array([(time << 16 | kind, one, site) for time, kind, one, site in rows], RECORD)
     found = read_events(log(tmp_path, block(EVENTS, packed.tobytes(), A), lines(DONE, END)))
     assert found.events["thread"].nunique() == 3 and len(found.events) == 5
@@ -151,9 +165,14 @@ def test_expected_collisions_are_those_of_chance(tmp_path: Path) -> None:
 
 def site(number: int, type_: str, line: int, jdk: bool) -> dict[str, object]:
     return {
-        "site": number, "class": type_, "method": "m", "file": "F.java", "line": line,
-        "what": "block", "jdk": jdk,
-    }  # fmt: skip
+        "site": number,
+        "class": type_,
+        "method": "m",
+        "file": "F.java",
+        "line": line,
+        "what": "block",
+        "jdk": jdk,
+    }
 
 
 def test_a_place_in_the_jdk_is_given_to_the_lines_that_call_it(tmp_path: Path) -> None:
@@ -167,10 +186,12 @@ def test_a_place_in_the_jdk_is_given_to_the_lines_that_call_it(tmp_path: Path) -
             row = [(10_000 << 16 | Kind.ACQUIRED, 7, 1), (10_000 << 16 | Kind.STACK, 7, stack)]
             sampled.append(block(EVENTS, np.array(row, RECORD).tobytes(), A))
     texts = lines(
-        TEXT, site(1, "java.util.Vector", 99, True), site(2, "app.Main", 12, False),
+        TEXT,
+        site(1, "java.util.Vector", 99, True),
+        site(2, "app.Main", 12, False),
         {"stack": 1, "frames": ["java.util.Vector.m:99", "app.Main.x:5", "app.Main.main:1"]},
         {"stack": 2, "frames": ["java.util.Vector.m:99", "app.Other.y:6"]},
-    )  # fmt: skip
+    )
     table = sites(read_events(log(tmp_path, texts, taken, own, *sampled, lines(DONE, END))))
     rows = table.set_index("line")
     assert rows.loc["app.Main.x:5", "acquisitions"] == pytest.approx(404 * 3 / 4)
@@ -192,12 +213,22 @@ GOOD = records(A, [(10, Kind.ACQUIRED, 7)])
         (HEADER.pack(MAGIC, 3, 0), "version 3"),
         (HEADER.pack(MAGIC, VERSION, 0), "damaged"),  # it does not say which clock
         (HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, HEAD | {"clock_mhz": 0}), "damaged"),
-        (HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, HEAD)
-         + records(A, [(1, 15, 7)]) + lines(DONE, END), "damaged"),
-        (HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, HEAD | {"identity_bits": 0})
-         + records(A, [(5, 2, 7), (4, 3, 7)]) + lines(DONE, END), "damaged"),
+        (
+            HEADER.pack(MAGIC, VERSION, 0)
+            + lines(TEXT, HEAD)
+            + records(A, [(1, 15, 7)])
+            + lines(DONE, END),
+            "damaged",
+        ),
+        (
+            HEADER.pack(MAGIC, VERSION, 0)
+            + lines(TEXT, HEAD | {"identity_bits": 0})
+            + records(A, [(5, 2, 7), (4, 3, 7)])
+            + lines(DONE, END),
+            "damaged",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_is_no_log_is_one_message(content: bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "other"
     path.write_bytes(content)

@@ -100,10 +100,12 @@ def test_java_is_for_recording_alone(tree: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "old"),
     [
-        ("javac 1.8.0_392", True), ("javac 10.0.2", True), ("javac 11.0.2", False),
+        ("javac 1.8.0_392", True),
+        ("javac 10.0.2", True),
+        ("javac 11.0.2", False),
         ("javac 26-ea", False),
     ],
-)  # fmt: skip
+)
 def test_the_agent_wants_a_compiler_of_java_11(tree: Path, said: str, old: bool) -> None:
     program(tree / "bin", "javac", f"echo {said}")
     done = shell(tree, "check_javac; echo fine")

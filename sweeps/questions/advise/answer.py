@@ -282,10 +282,20 @@ class Advisor:
         if ranking:
             notes.append("What would change the answer was not searched for (--ranking)")
         advice = Advice(
-            self._setting(), tuple(locks), tie, axes, tuple(inputs), shares, self._frame, error,
-            self._question.limits, tuple(notes), (), self._contended(),
+            self._setting(),
+            tuple(locks),
+            tie,
+            axes,
+            tuple(inputs),
+            shares,
+            self._frame,
+            error,
+            self._question.limits,
+            tuple(notes),
+            (),
+            self._contended(),
             self._of_program(locks, error),
-        )  # fmt: skip
+        )
         advice = replace(advice, flips=tuple(self._flips(advice, lines)))
         if not check:
             return advice

@@ -173,7 +173,11 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
 
         events = read_events(log)
         use = use.with_log(pattern(events), log.name, program_of(events))
-    latencies = dict(zip(LATENCIES, (cas_latency, fence_latency, cancel_latency), strict=True))
+    latencies = {
+        "cas_latency": cas_latency,
+        "fence_latency": fence_latency,
+        "cancel_latency": cancel_latency,
+    }
     machines = list(dict.fromkeys(map(_machine, _names(",".join(machine or ["generic"])))))
     if not machines:
         raise LockcrossError("--machine: a name, a file or host is expected (see `machines`)")

@@ -33,11 +33,14 @@ _LOGGED_WORK = 300  # cycles, of those that a log has: further ones change no co
 _LOGGED_THREADS = 8  # of those that a log has: locks cost the same with more, but for waiting
 _MAP = ": as on the winner map"
 _USUAL = {
-    "owner_share": (0.9, _MAP), "run_length": (20, _MAP), "threads": (2, _MAP),
+    "owner_share": (0.9, _MAP),
+    "run_length": (20, _MAP),
+    "threads": (2, _MAP),
     "acquisitions": (
-        369, " of an object: median of the ten programs of Kawachiya 2005, Tables 5.2 and 5.3",
+        369,
+        " of an object: median of the ten programs of Kawachiya 2005, Tables 5.2 and 5.3",
     ),
-}  # fmt: skip
+}
 _FEWEST_RUNS = 20  # of an object, as on the winner map
 _MOST_RUNS = 200  # looked at for one of which the share is a whole number of runs
 _APART = 0.005  # of what is given twice: a number of three digits

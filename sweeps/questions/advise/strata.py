@@ -178,9 +178,12 @@ class _Lives:
         them, and what each further one adds, by others and by the owner behind them."""
         most = max(self._long // _PARTS_OF_TURN, 1)
         turn = replace(
-            life, first=min(life.first, most), turns=1, run_length=min(life.run_length, most),
+            life,
+            first=min(life.first, most),
+            turns=1,
+            run_length=min(life.run_length, most),
             after=min(life.after // life.turns, most),
-        )  # fmt: skip
+        )
         after = min(life.after, most * life.turns)
         for less, cut in (
             (life.turns * (life.run_length - turn.run_length), {"run_length": most}),

@@ -88,18 +88,22 @@ def _of_program(program: OfProgram) -> Table:
     """What the locks cost the program, in the order of their costs."""
     time = "" if program.plain else ", that of recording too (`record --compare` leaves it out)"
     table = Table(
-        box=None, title_justify="left",
+        box=None,
+        title_justify="left",
         title=f"What the locks cost the program, with {program.per_second:,.0f} acquisitions a "
         f"second of its CPU time{time}:",
-    )  # fmt: skip
+    )
     table.add_column("lock")
     for name in ("million cycles a second", "interval", "of its CPU time", "interval"):
         table.add_column(name, justify="right")
     for label, one in program.costs.items():
         table.add_row(
-            label.words(), f"{one.cycles / 1e6:,.2f}", _between(one.low, one.high, 1e-6, ""),
-            f"{100 * one.share:.2f} %", _between(one.share_low, one.share_high, 100, " %"),
-        )  # fmt: skip
+            label.words(),
+            f"{one.cycles / 1e6:,.2f}",
+            _between(one.low, one.high, 1e-6, ""),
+            f"{100 * one.share:.2f} %",
+            _between(one.share_low, one.share_high, 100, " %"),
+        )
     return table
 
 
@@ -123,9 +127,14 @@ def _overview(answers: Sequence[Advice]) -> Table:
         of_program = advice.program
         share = [f"{100 * of_program.costs[win.lock].share:.2f} %"] if of_program else []
         table.add_row(
-            str(advice.setting["machine"]), best, f"{advice.beside_work(win.lock):.1f}", *share,
-            f"{100 * win.lead:.1f} %", win.runner_up.words(), ", ".join(decides) or "-",
-        )  # fmt: skip
+            str(advice.setting["machine"]),
+            best,
+            f"{advice.beside_work(win.lock):.1f}",
+            *share,
+            f"{100 * win.lead:.1f} %",
+            win.runner_up.words(),
+            ", ".join(decides) or "-",
+        )
     return table
 
 

@@ -110,14 +110,17 @@ def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
     }
     records = [
         {
-            "line": row["line"], "through": row["through"],
-            "acquisitions": round(row["acquisitions"]), "of all": row["acquisitions"] / every,
+            "line": row["line"],
+            "through": row["through"],
+            "acquisitions": round(row["acquisitions"]),
+            "of all": row["acquisitions"] / every,
             **{words: row[name] / row["acquisitions"] for name, words in names.items()},
-            "objects": round(row["objects"]), "taken by several": round(row["changed"]),
+            "objects": round(row["objects"]),
+            "taken by several": round(row["changed"]),
         }
         for row in table.to_dict("records")
         if round(row["acquisitions"])
-    ]  # fmt: skip
+    ]
     shares = ["of all", *names.values()]
     formats: dict[str, Any] = {name: f"{{{name}:.1%}}" for name in shares}
     formats |= {"line": "{line}", "through": "{through}"}

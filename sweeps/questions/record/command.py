@@ -116,9 +116,10 @@ def _run(program: Program) -> tuple[int, float]:
     kept = {one: signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGQUIT)}
     try:
         process = subprocess.Popen(
-            program.command, env=_environment(program.environment),
+            program.command,
+            env=_environment(program.environment),
             preexec_fn=_usual_signals,  # noqa: PLW1509 no thread is here
-        )  # fmt: skip
+        )
         kept[signal.SIGTERM] = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         code = process.wait()
     except OSError as error:

@@ -52,9 +52,14 @@ def _version(program: str) -> int:
     """The feature release of a JVM: 8, 11, 17. Raises LockcrossError if it does not say."""
     try:
         done = subprocess.run(
-            [program, "-version"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", check=False, timeout=_SECONDS,
-        )  # fmt: skip
+            [program, "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_SECONDS,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LockcrossError(f"{program} -version: {error}; name another JVM") from None
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
