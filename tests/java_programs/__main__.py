@@ -76,14 +76,9 @@ def build() -> None:
     """Loads the libraries and compiles the programs."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     run(
-        "mvn",
-        "--batch-mode",
-        "--quiet",
-        "--file",
-        HERE / "pom.xml",
-        "dependency:copy-dependencies",
-        f"-DoutputDirectory={FOLDER / 'lib'}",
-    )
+        "mvn", "--batch-mode", "--quiet", "--file", HERE / "pom.xml",
+        "dependency:copy-dependencies", f"-DoutputDirectory={FOLDER / 'lib'}",
+    )  # fmt: skip
     sources = sorted((HERE / "programs").glob("*.java"))
     run("javac", "--release", "11", "-cp", f"{FOLDER}/lib/*", "-d", FOLDER / "classes", *sources)
 
@@ -102,31 +97,18 @@ def answers(name: str) -> Mapping[str, Mapping[str, Any]]:
     """What each machine's locks cost the program whose log is kept."""
     log = FOLDER / f"{name}.locks"
     said = run(
-        ROOT / "lockcross",
-        "advise",
-        "--log",
-        log,
-        "--machine",
-        ",".join(MACHINES),
-        "--ranking",
-        "--format",
-        "json",
-        "--db",
-        FOLDER / "advice.db",
-        output=True,
-    )
+        ROOT / "lockcross", "advise", "--log", log, "--machine", ",".join(MACHINES), "--ranking",
+        "--format", "json", "--db", FOLDER / "advice.db", output=True,
+    )  # fmt: skip
     return dict(zip(MACHINES, json.loads(said), strict=True))
 
 
 def run(*words: object, output: bool = False) -> str:
     """Runs a program in a folder of its own. Raises CalledProcessError if it fails."""
     done = subprocess.run(
-        [str(word) for word in words],
-        check=True,
-        text=True,
-        cwd=FOLDER,
+        [str(word) for word in words], check=True, text=True, cwd=FOLDER,
         stdout=subprocess.PIPE if output else sys.stderr,
-    )
+    )  # fmt: skip
     return done.stdout or ""
 
 
@@ -139,82 +121,58 @@ def numbers_of(log: EventLog) -> dict[str, float]:
     totals = log.totals
     assert totals is not None and totals.cpu_plain is not None and totals.cpu_recorded is not None
     return {
-        "threads": use.threads,
-        "acquisitions": len(acquired),
-        "objects": int(acquired["object"].nunique()),
-        "local": float(1 - shared.mean()),
+        "threads": use.threads, "acquisitions": len(acquired),
+        "objects": int(acquired["object"].nunique()), "local": float(1 - shared.mean()),
         "before": float((~other.groupby(acquired["object"]).cummax()).mean()),
-        "owner": use.owner_share,
-        "nested": use.nested,
-        "contended": use.contended,
+        "owner": use.owner_share, "nested": use.nested, "contended": use.contended,
         "changes": float(1e6 * acquired.loc[shared, "object"].nunique() / len(acquired)),
-        "plain": totals.cpu_plain,
-        "recorded": totals.cpu_recorded,
-    }
+        "plain": totals.cpu_plain, "recorded": totals.cpu_recorded,
+    }  # fmt: skip
 
 
 def document() -> str:
     """The page, of the programs that were recorded."""
     names = [name for name in PROGRAMS if (FOLDER / f"{name}.json").exists()]
     every = [Found(PROGRAMS[name], *kept(name)) for name in names]
-    return "\n".join(
-        [
-            "# What Java programs do with their locks",
-            "",
-            "Made by `./lockcross python -m tests.java_programs`, which loads the programs from Maven "
-            f"Central and records them here: {machine()}. Their drivers are in "
-            "[tests/java_programs/programs](../tests/java_programs/programs). Single runs on a machine "
-            "that did other work too; the counts do not depend on that, the times do.",
-            "",
-            "## How local their locks are",
-            "Shares of acquisitions, nested ones too, but for `by owner` (the object's first thread), "
-            "which is of outermost ones. *Changes*: objects that a second thread takes, for a million "
-            "acquisitions: so many cancellations a reservation lock has. *Contended*: operations while "
-            "somebody waits.",
-            "",
-            *table(
-                (
-                    "program",
-                    "threads",
-                    "acquisitions",
-                    "objects",
-                    "of one thread alone",
-                    "before any other thread",
-                    "by owner",
-                    "changes",
-                    "nested",
-                    "contended",
-                ),
-                ([one.program.name, *local(one.log)] for one in every),
-            ),
-            "",
-            "## What recording costs",
-            "CPU time of the whole process, with the JVM's start and the agent's, about a second. *A "
-            "pair*: what recording adds, for each acquisition with its release.",
-            "",
-            *table(
-                (
-                    "program",
-                    "without, s",
-                    "with, s",
-                    "times",
-                    "a pair, ns",
-                    "acquisitions a second",
-                ),
-                ([one.program.name, *overhead(one.log)] for one in every),
-            ),
-            "",
-            "## What each lock would cost them",
-            "Share of the program's CPU time, had the processor done the rest of its work as fast as "
-            "this one; in brackets the interval that follows from the engine's known error. "
-            f"`./lockcross advise --log LOG --machine {','.join(MACHINES)} --ranking`. In bold: the "
-            "cheapest and those that tie with it. An object's first acquisition waits for its line "
-            "from memory in these runs, where a JVM has just written the object: programs whose "
-            "objects are locked a few times each are charged too much, by every lock alike.",
-            *(line for machine_ in MACHINES for line in shares(every, machine_)),
-            "",
-        ]
-    )
+    return "\n".join([
+        "# What Java programs do with their locks",
+        "",
+        "Made by `./lockcross python -m tests.java_programs`, which loads the programs from Maven "
+        f"Central and records them here: {machine()}. Their drivers are in "
+        "[tests/java_programs/programs](../tests/java_programs/programs). Single runs on a machine "
+        "that did other work too; the counts do not depend on that, the times do.",
+        "",
+        "## How local their locks are",
+        "Shares of acquisitions, nested ones too, but for `by owner` (the object's first thread), "
+        "which is of outermost ones. *Changes*: objects that a second thread takes, for a million "
+        "acquisitions: so many cancellations a reservation lock has. *Contended*: operations while "
+        "somebody waits.",
+        "",
+        *table(
+            ("program", "threads", "acquisitions", "objects", "of one thread alone",
+             "before any other thread", "by owner", "changes", "nested", "contended"),
+            ([one.program.name, *local(one.log)] for one in every),
+        ),
+        "",
+        "## What recording costs",
+        "CPU time of the whole process, with the JVM's start and the agent's, about a second. *A "
+        "pair*: what recording adds, for each acquisition with its release.",
+        "",
+        *table(
+            ("program", "without, s", "with, s", "times", "a pair, ns", "acquisitions a second"),
+            ([one.program.name, *overhead(one.log)] for one in every),
+        ),
+        "",
+        "## What each lock would cost them",
+        "Share of the program's CPU time, had the processor done the rest of its work as fast as "
+        "this one; in brackets the interval that follows from the engine's known error. "
+        f"`./lockcross advise --log LOG --machine {','.join(MACHINES)} --ranking`. In bold: the "
+        "cheapest and those that tie with it. An object's first acquisition waits for its line "
+        "from memory in these runs, where a JVM has just written the object: programs whose "
+        "objects are locked a few times each are charged too much, by every lock alike.",
+        *(line for machine_ in MACHINES for line in shares(every, machine_)),
+        "",
+    ])  # fmt: skip
 
 
 def machine() -> str:
