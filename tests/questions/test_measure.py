@@ -439,6 +439,12 @@ def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.M
     assert machine.measured["l3_size"].value == CACHES[2].size
 
 
+def test_a_difference_that_is_nothing_is_held_to_what_it_is_a_difference_of() -> None:
+    assert "allowed" in Finding(-2.2, 2.4, "so").trouble()
+    assert Finding(-2.2, 2.4, "so", beside=94.0).trouble() == ""
+    assert "allowed" in Finding(-2.2, 30.0, "so", beside=94.0).trouble()
+
+
 def test_a_hand_over_takes_as_long_on_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a load of the line, the end of a loop and a store, which retires and drains (3): the
     figures add up to it."""

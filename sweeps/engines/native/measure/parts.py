@@ -427,7 +427,7 @@ def lines(programs: Programs, pair: Sequence[int]) -> Found:
     yield "upgrade", of_both([cycles - base for cycles in shared], f"{text} {when}: {chain}")
     when = "this one has just read it as another CPU had written it"
     added = of_both([cycles - base for cycles in after], f"{text} {when}: {chain}")
-    yield "upgrade_after_dirty", added
+    yield "upgrade_after_dirty", replace(added, beside=median(loads))
     stored, added_apart = _sharing(programs, pair, "stores")
     text = f"to lines that another CPU has written, {_LINES} of which none needs another: cycles of"
     yield "store_dirty_apart", of_both(stored, f"stores {text} each, until the core has the lines")

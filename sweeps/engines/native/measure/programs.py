@@ -136,13 +136,15 @@ CYCLES, SHARE = "cycles", "share"
 @dataclass(frozen=True)
 class Finding:
     """A measured figure. `spread`: between the quartiles, in the same unit. `alone`: one thread
-    took part."""
+    took part. `beside`: of a difference that may be nothing, what it is a difference of; a spread
+    that is narrow for that is narrow for it."""
 
     value: float
     spread: float
     meaning: str
     unit: str = CYCLES
     alone: bool = True
+    beside: float = 0.0
 
     def trouble(self) -> str:
         """Why it says nothing, or nothing. Cycles by the sampler's own bounds; a share, whose range
@@ -151,7 +153,7 @@ class Finding:
             wide = self.spread > SPREAD[True]
             return f"{self.spread:.2f} between the quartiles" if wide else ""
         bound = SPREAD[self.alone]
-        if self.spread <= SMALL or self.spread <= bound * abs(self.value):
+        if self.spread <= max(SMALL, bound * max(abs(self.value), self.beside)):
             return ""
         return (
             f"{self.spread:.1f} {self.unit} between the quartiles of {self.value:.1f}; allowed are "
