@@ -48,6 +48,7 @@ _TOLD = {
     "l1_size", "l1_ways", "lat_l1", "l2_size", "l2_ways", "lat_l2", "lat_memory", "clock_mhz",
     "fetch_bytes", "micro_operations",
 }  # fmt: skip
+_FAR = ("cluster", "lat_dirty_far", "lat_upgrade_far")
 _SHARED = {
     "offset_max": (0, "cores begin when their threads have met at a barrier of the program"),
     "lat_dirty": (None, "the latencies of gem5's crossbar and L1 decide"),
@@ -57,6 +58,7 @@ _SHARED = {
     "migratory": (0, "gem5's classic caches share a line that is read"),
     "lat_jitter": (0, "gem5's latencies are the same each time"),
     "ask_early": (None, "the core model decides when it asks for a line"),
+    **dict.fromkeys(_FAR, (0, "gem5's crossbar has all cores at one distance")),
 }
 _CRACKED = "gem5's pipelines execute micro-operations"
 _UNKNOWN = "gem5-configs/ knows no such figure"

@@ -20,7 +20,7 @@ from sweeps.support.toml import Document, explain, head
 _MOST = 2**53
 Count = Annotated[int, Field(ge=0, le=_MOST)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z]\w{0,63}$")]
-Counts = Annotated[dict[Name, Count], Field(max_length=100)]
+Counts = Annotated[dict[Name, Count], Field(max_length=1000)]
 Metrics = dict[str, tuple[float, str]]  # name -> (value, unit)
 
 

@@ -269,6 +269,12 @@ OutOfOrder = create_model("OutOfOrder", __base__=Figures, **_fields("out_of_orde
 Ordering = create_model("Ordering", __base__=Figures, **_fields("ordering"))
 Memory = create_model("Memory", __base__=Figures, **_fields("memory"))
 Charges = create_model("Charges", __base__=Figures, **_fields("charges", "charge_"))
+# A table, and figures that say something only together.
+_TOGETHER = (
+    ("memory", ("cluster", "lat_dirty_far", "lat_upgrade_far")),
+    ("charges", ("falls_asleep", "unpark_awake", "wake_awake")),
+    ("charges", ("sleeps_long", "unpark_long", "wake_long")),
+)
 BEHAVIOURS = {name: tuple(about(Ordering, name)["names"]) for name in Ordering.model_fields}
 
 
@@ -338,6 +344,10 @@ class Machine(Figures):
                     f"({', '.join(isas) or 'the core is in order'}) is expected, "
                     f"not {', '.join(stated) or 'none'}"
                 )
+        for table, together in _TOGETHER:
+            named = [name for name in together if getattr(getattr(self, table), name) is not None]
+            if named and (missing := [name for name in together if name not in named]):
+                raise ValueError(f"{table}.{missing[0]}: missing; {named[0]} needs it")
         line, width = self.memory.number("line"), self.core.number("width")
         for isa, figures in self.latency.items():
             self._check_latencies(isa, figures)

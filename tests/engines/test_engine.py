@@ -236,6 +236,52 @@ def test_charges_are_recognised(kind: str, flavour: str, tmp_path: Path) -> None
     assert costs[1] - costs[0] == 200 * 1000
 
 
+SLEEPS: Options = {
+    "charge_park": 1000,
+    "charge_unpark": 3000,
+    "charge_wake": 5000,
+    "charge_falls_asleep": 4000,
+    "charge_unpark_awake": 4000,
+    "charge_wake_awake": 2000,
+    "charge_sleeps_long": 200_000,
+    "charge_unpark_long": 7000,
+    "charge_wake_long": 20_000,
+}
+
+
+@pytest.mark.parametrize("out_of_order", [0, 1])
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize(
+    ("delay", "unpark", "wake"), [(1, 4000, 2000), (10_000, 3000, 5000), (300_000, 7000, 20_000)]
+)
+def test_waking_costs_what_the_sleepers_state_asks_for(
+    delay: int, unpark: int, wake: int, flavour: str, out_of_order: int, tmp_path: Path
+) -> None:
+    program = Program("sharing", "null", "full", flavour)
+    arguments: Options = {"threads": 2, "op": "unpark", "rounds": 10, "times": 1, "delay": delay}
+    options: Options = SLEEPS | {"out_of_order": out_of_order}
+    waker, sleeper = run(program, arguments, options, tmp_path)["cores"]
+    # Out of order, a few cycles of each charge hide behind what is before it.
+    hidden = 10 * 10 * out_of_order
+    assert 10 * unpark - hidden <= waker["stalls"]["charge"] <= 10 * unpark
+    assert 10 * (1000 + wake) - hidden <= sleeper["stalls"]["charge"] <= 10 * (1000 + wake)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_clusters_are_far_from_one_another(flavour: str, tmp_path: Path) -> None:
+    """Two cores hand a line round, in one cluster or each in its own."""
+    program = Program("transfer", "null", "full", flavour)
+    arguments: Options = {"threads": 2, "op": "store", "iterations": 300}
+    far: Options = {"lat_dirty_far": 400, "lat_upgrade_far": 300}
+    flat, near, apart = (
+        run(program, arguments, far | {"cluster": cluster}, tmp_path)["cores"][0]["cycles"]
+        for cluster in (0, 2, 1)
+    )
+    assert flat == near
+    # Of each hand-over, a load (40 cycles near) and an upgrade (12, and 20 to invalidate).
+    assert apart - near >= 300 * 0.9 * (400 - 40)
+
+
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_pipeline_pays_set_latencies_and_charges(flavour: str, tmp_path: Path) -> None:
     for op, name in (

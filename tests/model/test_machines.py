@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from results.errors import LockcrossError
-from sweeps.engines import load_engine
+from sweeps.engines import load_engine, refusal
 from sweeps.model import machine as machine_module
 from sweeps.model.cell import Cell
 from sweeps.model.engines import ENGINES
@@ -84,6 +84,21 @@ def test_every_group_of_machines_has_some() -> None:
     assert re.search(r"skylake +x86_64 +out of order 4-wide +18 +33 ", listed)
 
 
+def test_lines_travel_between_the_cores_of_real_processors() -> None:
+    """Each says for itself what it does, with its source or why it is assumed."""
+    generic = load_machine("generic").memory
+    machines = map(load_machine, machine_names())
+    real = [one for one in machines if one.group == "contemporary, out of order" and one.processors]
+    assert {"zen4", "skylake", "neoverse_n1", "power9"} <= {one.name for one in real}
+    for one in real:
+        memory = one.memory
+        assert memory.time_of_flight.number == 1, one.name
+        assert memory.lat_jitter.number <= round(memory.lat_dirty.number / 10), one.name
+        assert memory.lat_upgrade.number + memory.lat_invalidate.number <= memory.lat_dirty.number
+        for name in ("time_of_flight", "lat_jitter", "migratory", "ask_early"):
+            assert getattr(memory, name) != getattr(generic, name), (one.name, name)
+
+
 def test_generic_is_the_same_on_every_isa() -> None:
     generic, in_order = load_machine("generic"), load_machine("generic_inorder")
     assert (generic.latency, generic.charges) == (in_order.latency, in_order.charges)
@@ -112,6 +127,20 @@ def test_mistakes_are_named() -> None:
     assert "not a power of two" in complaint(line, 'fetch_bytes = { value = 6, source = "x" }')
     assert "fence_mfence missing" in complaint("fence_mfence", "fence_hwsync")
     assert "'vax' is unknown" in complaint('isas = ["x86_64"]', 'isas = ["vax"]')
+
+
+@pytest.mark.parametrize(
+    ("table", "alone", "missing"),
+    [
+        ("memory", "cluster", "lat_dirty_far"),
+        ("memory", "lat_upgrade_far", "cluster"),
+        ("charges", "falls_asleep", "unpark_awake"),
+        ("charges", "wake_long", "sleeps_long"),
+    ],
+)
+def test_figures_that_say_something_only_together(table: str, alone: str, missing: str) -> None:
+    said = complaint(f"[{table}]\n", f'[{table}]\n{alone} = {{ value = 8, source = "x" }}\n')
+    assert f"{table}.{missing}: missing; {alone} needs it" in said
 
 
 def test_an_atomic_costs_its_access_at_least() -> None:
@@ -268,6 +297,26 @@ def test_engines_are_given_what_they_say_that_they_read(name: str) -> None:
             for key, figure in figures:
                 reads = table in can.tables and key not in can.unread and figure is not None
                 assert (prefix + key in given) == reads, (one.label, table, key)
+
+
+def test_cores_are_far_where_a_machine_has_clusters() -> None:
+    def a_cell(machine: str) -> Cell:
+        return Cell(
+            engine="qemu/far",
+            machine=machine,
+            isa="x86_64",
+            flavour="lock",
+            lock="null",
+            workload="sync",
+            parameters={"iterations": 1},
+            threads=2,
+        )
+
+    far, near = load_engine("qemu/far"), load_engine("qemu")
+    assert near.options(a_cell("zen5"))["cluster"] == 8
+    assert far.options(a_cell("zen5")) == near.options(a_cell("zen5")) | {"cluster": 1}
+    assert refusal(a_cell("zen5")) == ""
+    assert "machine: generic: it has no clusters" in refusal(a_cell("generic"))
 
 
 def test_an_unknown_machine_lists_the_known_ones() -> None:

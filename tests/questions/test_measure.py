@@ -94,7 +94,8 @@ def test_a_recorded_run() -> None:
 def test_a_wake_is_measured_on_both_threads() -> None:
     waker = thread(0, 99, [(1, 10), (2, 30), (5, 50), (6, 60)])
     woken = thread(0, 99, [(3, 45), (7, 55)])
-    assert programs.wakes(line(1, waker, woken)) == [(40, 70), (20, 10)]
+    expected = [programs.Waking(20, 40, 70), programs.Waking(100, 20, 10)]
+    assert programs.wakings(line(1, waker, woken)) == expected
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,57 @@ def test_pairs_are_chosen_evenly() -> None:
     some = parts.pairs_of(range(100))
     assert len(set(some)) == parts.MOST_PAIRS
     assert {one // 25 for one, _ in some} == {0, 1, 2, 3}
+
+
+def wakings_after(turns: int, call: float, until: float) -> list[programs.Waking]:
+    """Rounds of two cycles a turn, and 5,000 that do not depend on it."""
+    return [
+        programs.Waking((2 * turns + 5000.0) * n, call + n % 3, until + n % 3) for n in range(20)
+    ]
+
+
+def of_waking(turns: int, awake: bool = True, long: bool = True) -> list[programs.Waking]:
+    """A host whose threads sleep after 3,000 turns, and have slept for long after 1,000,000."""
+    if awake and turns < 3000:
+        return wakings_after(turns, 40_000, 68_000)
+    if long and turns >= 1_000_000:
+        return wakings_after(turns, 38_000, 134_000)
+    return wakings_after(turns, 33_000, 63_000)
+
+
+@pytest.mark.parametrize("awake", [True, False])
+@pytest.mark.parametrize("long", [True, False])
+def test_waking_is_told_by_the_sleepers_state(awake: bool, long: bool) -> None:
+    woken = partial(of_waking, awake=awake, long=long)
+    found = dict(parts.waking({turns: woken(turns) for turns in parts.SLEEPS}, woken))
+    assert not [name for name, finding in found.items() if finding.trouble()]
+    values = {name: finding.value for name, finding in found.items()}
+    assert (values["unpark"], values["unpark_until_awake"]) == (33_001, 63_001)
+    assert values["wake"] == 30_000
+    assert ("falls_asleep" in values, "sleeps_long" in values) == (awake, long)
+    if awake:
+        assert (values["unpark_awake"], values["wake_awake"]) == (40_001, 35_000)
+        assert values["falls_asleep"] == pytest.approx(6000, rel=0.2)
+    if long:
+        assert (values["unpark_long"], values["wake_long"]) == (38_001, 101_000)
+        assert values["sleeps_long"] == pytest.approx(2_000_000, rel=0.2)
+
+
+def test_a_measured_machine_has_the_states_that_were_told() -> None:
+    found = a_measurement()
+    for name, value in {
+        "falls_asleep": 6000.0,
+        "unpark_awake": 40_000.0,
+        "wake_awake": 35_000.0,
+        "sleeps_long": 2e6,
+        "unpark_long": 38_000.0,
+    }.items():
+        assert found.add(name, Finding(value, 0.5, f"what {name} means"))
+    assert not found.add("wake_long", Finding(100_000.0, 90_000.0, "noisy", alone=False))
+    charges = parse(Machine, document(found, *ORIGIN)).charges
+    assert charges.number("falls_asleep") == 6000
+    assert charges.number("wake_awake") == 35_000
+    assert charges.unpark_long is None and charges.sleeps_long is None  # type: ignore[attr-defined]
 
 
 def test_the_median_of_the_matrix_is_the_transfer() -> None:

@@ -77,6 +77,9 @@ enum class Charge : uint8_t { Stop, Park, Unpark, Wake, Switch, Count };
 constexpr std::array<const char *, size_t(Charge::Count)> kChargeNames = {"stop", "park", "unpark",
                                                                           "wake", "switch"};
 
+// How a parked thread sleeps, as far as waking it takes other times (options charge_*).
+enum class Sleep : uint8_t { NotYet, Sleeps, ForLong };
+
 template <typename Key> using CountsBy = std::array<uint64_t, size_t(Key::Count)>;
 
 struct Counts {

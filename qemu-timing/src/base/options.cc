@@ -55,6 +55,10 @@ void check_together(const Options &o) {
         refuse("out_of_order", ": needs pipeline=0, blocking=0, fetch_bytes=0 and a store buffer");
     if (o.micro_operations && !o.pipeline && !o.out_of_order)
         refuse("micro_operations", ": needs pipeline=1 or out_of_order=1");
+    if (o.pipeline && (o.charge_falls_asleep || o.charge_sleeps_long))
+        refuse("charge_falls_asleep", " and charge_sleeps_long: need pipeline=0");
+    if (o.link >= 0 && o.cluster)
+        refuse("cluster", ": a memory simulator has distances of its own");
     if (o.link >= 0 && o.warm)
         refuse("warm", ": a memory simulator begins with empty caches");
     require_cache("l1_size", o.l1_size, o.l1_ways, o.line);

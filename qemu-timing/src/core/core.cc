@@ -1,5 +1,6 @@
 #include "core/core.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace lockcross {
@@ -14,9 +15,25 @@ uint32_t fence_latency(const Options &o, Fence kind) {
     return latencies[size_t(kind)];
 }
 
-uint32_t charge_cycles(const Options &o, Charge kind) {
-    const uint32_t cycles[size_t(Charge::Count)] = {o.charge_stop, o.charge_park, o.charge_unpark,
-                                                    o.charge_wake, o.charge_switch};
+uint32_t unpark_cycles(const Options &o, Sleep sleep) {
+    const uint32_t cycles[] = {o.charge_unpark_awake, o.charge_unpark, o.charge_unpark_long};
+    return cycles[size_t(sleep)];
+}
+
+// What an unpark takes of whomever it wakes.
+uint32_t least_unpark_cycles(const Options &o) {
+    uint32_t least = o.charge_unpark;
+    if (o.charge_falls_asleep)
+        least = std::min(least, o.charge_unpark_awake);
+    if (o.charge_sleeps_long)
+        least = std::min(least, o.charge_unpark_long);
+    return least;
+}
+
+uint32_t charge_cycles(const Options &o, Charge kind, Sleep sleep) {
+    const uint32_t wake[] = {o.charge_wake_awake, o.charge_wake, o.charge_wake_long};
+    const uint32_t cycles[size_t(Charge::Count)] = {
+        o.charge_stop, o.charge_park, least_unpark_cycles(o), wake[size_t(sleep)], o.charge_switch};
     return cycles[size_t(kind)];
 }
 
@@ -68,9 +85,14 @@ void Core::fence(const TimedInsn &insn) {
     wait_for_fence(insn, fence_latency(options_, insn.fence));
 }
 
-void Core::charge(const TimedInsn &insn) {
+void Core::charge(const TimedInsn &insn, Sleep sleep) {
     counts_.charges[size_t(insn.charge)]++;
-    wait_for_charge(insn, charge_cycles(options_, insn.charge));
+    wait_for_charge(insn, charge_cycles(options_, insn.charge, sleep));
+}
+
+void Core::end_unpark(Sleep sleep) {
+    if (Cycle rest = unpark_cycles(options_, sleep) - least_unpark_cycles(options_))
+        wait_behind_store(rest);
 }
 
 } // namespace lockcross

@@ -45,7 +45,11 @@ class Core {
     void store_conditional(const TimedInsn &insn, uint64_t address, uint32_t size, bool accessed,
                            bool won);
     void fence(const TimedInsn &insn);
-    void charge(const TimedInsn &insn);
+    // sleep: of a wake, how the thread slept.
+    void charge(const TimedInsn &insn, Sleep sleep = Sleep::Sleeps);
+    // The store behind an unpark has given the permit to a thread that sleeps like this: the core
+    // goes on when the rest of the unpark is over.
+    void end_unpark(Sleep sleep);
 
     // Whether the store-conditional of the last load-linked has to fail.
     bool reservation_lost() const { return reserving_ && !memory_.is_reserved(id_); }
@@ -62,6 +66,9 @@ class Core {
     virtual void fail_conditional(const TimedInsn &insn) = 0;
     virtual void wait_for_fence(const TimedInsn &insn, Cycle latency) = 0;
     virtual void wait_for_charge(const TimedInsn &insn, Cycle cycles) = 0;
+    // Part of a charge, behind the store that was made last. A pipeline has no such part: with it
+    // threads sleep in one way (options.cc).
+    virtual void wait_behind_store(Cycle) {}
 
     void count(Stall cause, Cycle cycles) { counts_.stalls[size_t(cause)] += cycles; }
     LineId line_of(uint64_t address) const { return LineId(address / options_.line); }

@@ -34,13 +34,13 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
     if (still_has(core, line, now, false))
         return {};
     bool owned = line.state == Mesi::E || line.state == Mesi::M;
-    if (owned && line.state == Mesi::M && options_.migratory)
+    if (line.state == Mesi::M && options_.migratory)
         return get_ownership(core, id, now, false, Mesi::E);
     Request request;
     if (owned) {
         before_loss(line.owner, id);
         count(line.owner, CoherenceEvent::Downgraded, line.state)++;
-        request = {options_.lat_dirty, Stall::Transfer, true};
+        request = {dirty_latency(core, line), Stall::Transfer, true};
     } else {
         request = fill_from_below(line, id);
     }
@@ -109,9 +109,9 @@ AccessDelay CacheHierarchy::get_ownership(uint32_t core, LineId id, Cycle now, b
     Cycle invalidation = others ? options_.lat_invalidate : 0;
     Request request;
     if (before == Mesi::S) {
-        request = {options_.lat_upgrade + invalidation, Stall::Upgrade, others};
+        request = {upgrade_latency(core, line) + invalidation, Stall::Upgrade, others};
     } else if (owned) {
-        request = {options_.lat_dirty, Stall::Transfer, true};
+        request = {dirty_latency(core, line), Stall::Transfer, true};
     } else {
         request = fill_from_below(line, id);
         request.latency += invalidation;
@@ -147,6 +147,24 @@ void CacheHierarchy::write_in_flight_until(uint32_t core, LineId id, Completion 
     bool earlier = options_.time_of_flight || line.writer == core;
     line.write_until = earlier ? std::max(line.write_until, until.cycle) : until.cycle;
     line.writer = uint8_t(core);
+}
+
+bool CacheHierarchy::is_far(uint32_t core, const Line &line) const {
+    if (!options_.cluster)
+        return false;
+    for (uint32_t other = 0; other < counts_.size(); other++) {
+        if (line.sharers[other] && other / options_.cluster != core / options_.cluster)
+            return true;
+    }
+    return false;
+}
+
+Cycle CacheHierarchy::dirty_latency(uint32_t core, const Line &line) const {
+    return is_far(core, line) ? options_.lat_dirty_far : options_.lat_dirty;
+}
+
+Cycle CacheHierarchy::upgrade_latency(uint32_t core, const Line &line) const {
+    return is_far(core, line) ? options_.lat_upgrade_far : options_.lat_upgrade;
 }
 
 CacheHierarchy::Request CacheHierarchy::fill_from_below(Line &line, LineId id) {

@@ -93,6 +93,12 @@ class CacheHierarchy final : public Memory {
     AccessDelay take(uint32_t core, LineId line, Cycle now, CoherenceEvent access);
     // Makes the core the line's only holder, in state `then`. stored: for a store.
     AccessDelay get_ownership(uint32_t core, LineId line, Cycle now, bool stored, Mesi then);
+    // Whether a core of another cluster has a copy.
+    bool is_far(uint32_t core, const Line &line) const;
+    // How long it takes to have a copy from its owner, and to be the only one of several to have
+    // it.
+    Cycle dirty_latency(uint32_t core, const Line &line) const;
+    Cycle upgrade_latency(uint32_t core, const Line &line) const;
     Request fill_from_below(Line &line, LineId id);
     // Sends the request of an access: how long it waits for others, and takes by itself.
     AccessDelay send(uint32_t core, Line &line, Cycle now, Request request, bool write);

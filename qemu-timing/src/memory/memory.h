@@ -11,7 +11,8 @@
 // The hold rule, which every implementation keeps: while an access is in flight, a conflicting
 // access of another core to the line (one of the two a write) waits for its end before its own
 // latency begins. So a reader never hits a copy that a buffered store of another core has made
-// stale.
+// stale. One exception: where requests take time to travel (time_of_flight), a copy serves its core
+// until the request reaches it, unless that is a store's.
 #pragma once
 
 #include "base/counts.h"

@@ -161,6 +161,14 @@ Cycle Region::now(uint32_t core) {
     return vcpus_[core]->core->block_end();
 }
 
+Sleep Region::unpark(LineId line, Cycle now) {
+    for (const auto &vcpu : vcpus_) {
+        if (vcpu->parked.waits_for(line))
+            return vcpu->parked.unpark(options, now);
+    }
+    return sleep_after(options, 0);
+}
+
 void Region::poke(uint64_t address, const void *bytes, size_t size) {
     std::memcpy(image.host + address, bytes, size);
     std::memcpy(&shadow[address], bytes, size);

@@ -7,7 +7,9 @@
 #include "region/region.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace lockcross {
 
@@ -52,6 +54,19 @@ void Vcpu::fence(const TimedInsn &insn) {
 void Vcpu::charge(const TimedInsn &insn) {
     resolve();
     spin_.forget();
+    switch (insn.charge) {
+    case Charge::Park:
+        parked.park();
+        break;
+    case Charge::Unpark:
+        unparks_ = true;
+        break;
+    case Charge::Wake:
+        core->charge(insn, parked.wake(region_.options, latest_access));
+        return;
+    default:
+        break;
+    }
     core->charge(insn);
 }
 
@@ -128,13 +143,21 @@ void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, 
         break;
     }
     (is_store ? counts_.stores : counts_.loads)++;
+    LineId line = LineId(address / region_.options.line);
     if (!is_store) {
+        if (parked.is_parked())
+            parked.look(line, access_cycle);
         core->load(insn, address, size);
         return;
     }
     // First, since the store may let other cores go on.
     std::memcpy(&region_.shadow[address], region_.image.host + address, size);
+    std::optional<Sleep> woken;
+    if (std::exchange(unparks_, false))
+        woken = region_.unpark(line, access_cycle);
     core->store(insn, address, size);
+    if (woken)
+        core->end_unpark(*woken);
 }
 
 void Vcpu::resolve_pending() {

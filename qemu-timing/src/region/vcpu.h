@@ -7,6 +7,7 @@
 #include "core/block.h"
 #include "core/core.h"
 #include "memory/memory.h"
+#include "region/parked_thread.h"
 #include "region/spin_loop.h"
 
 #include <algorithm>
@@ -63,6 +64,7 @@ class Vcpu {
     // The latest of its accesses so far: no core has one before that to make still. An access of an
     // out-of-order core may be earlier than one before it.
     Cycle latest_access = 0;
+    ParkedThread parked;
 
     // The core asked for something that no instruction shows.
     void forget_loop() { spin_.forget(); }
@@ -90,6 +92,8 @@ class Vcpu {
     uint64_t pending_address_ = 0;
     uint32_t pending_size_ = 0;
     bool pending_accessed_ = false;
+
+    bool unparks_ = false; // its next store gives a permit
 
     SpinLoop spin_;
     std::vector<SpinLoop::Step> loop_; // that the core waits in, from its load on

@@ -79,3 +79,29 @@ TEST_CASE("predictor: the end of a loop is predicted when the history reaches be
     CHECK(mispredicted(128, 200) >= 20);
     CHECK(mispredicted(16, 100) >= 20);
 }
+
+TEST_CASE("predictor: of several lengths of history one fits a loop behind another of any length") {
+    auto mispredicted = [](uint32_t history, int turns) {
+        BranchPredictor predictor(4096, history);
+        uint64_t random = 88172645463325252u;
+        int late = 0;
+        for (int run = 0; run < 2000; run++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            int before = 1 + int(random % 32);
+            for (int turn = 0; turn < before; turn++)
+                predictor.predicted(Branch::Conditional, 0x600, 0x604,
+                                    turn < before - 1 ? 0x500 : 0x604);
+            for (int turn = 0; turn < turns; turn++) {
+                bool right = predictor.predicted(Branch::Conditional, 0x200, 0x204,
+                                                 turn < turns - 1 ? 0x100 : 0x204);
+                late += run >= 1000 && !right;
+            }
+        }
+        return late;
+    };
+    for (int turns : {4, 8, 16, 24, 32, 64, 100, 120}) {
+        CAPTURE(turns);
+        CHECK(mispredicted(128, turns) < 100);
+    }
+    CHECK(mispredicted(16, 24) >= 1000);
+}

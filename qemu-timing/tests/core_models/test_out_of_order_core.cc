@@ -415,6 +415,27 @@ TEST_CASE("out of order: causes add up to the cycles whatever runs") {
     CHECK(bench.stalled(Stall::Charge) > 0);
 }
 
+TEST_CASE("out of order: the rest of an unpark holds up what follows the permit's store") {
+    auto cost = [](Cycle longer) {
+        Options options = wide();
+        options.charge_unpark = 500;
+        options.charge_sleeps_long = 1;
+        options.charge_unpark_long = uint32_t(500 + longer);
+        Bench bench(options);
+        Insn charge = Bench::with(Effect::Charge);
+        charge.charge = Charge::Unpark;
+        bench.core.charge(*bench.begin(charge));
+        bench.store(0, 8, memory());
+        bench.core.end_unpark(Sleep::ForLong);
+        bench.load(64, 8, memory(2, 2));
+        Cycle cycles = bench.cycles(); // ends the block, and counts what is left
+        CHECK(bench.stalled(Stall::Charge) >= 500 + longer - 10);
+        return cycles;
+    };
+    CHECK(cost(3000) - cost(0) >= 3000 - 10);
+    CHECK(cost(3000) - cost(0) <= 3000 + 10);
+}
+
 TEST_CASE("out of order: stores drain in the order that the ISA demands") {
     // Two stores to lines of two cores' making are slow; a fence shows when all have drained.
     auto fenced = [](store_order::Value order) {

@@ -245,6 +245,34 @@ TEST_CASE("scheduled core: every charge costs what its option says") {
     }
 }
 
+TEST_CASE("scheduled core: an unpark and a wake cost what the sleeper's state asks for") {
+    Options options;
+    options.charge_unpark = 500;
+    options.charge_wake = 900;
+    options.charge_falls_asleep = options.charge_sleeps_long = 1;
+    options.charge_unpark_awake = 700;
+    options.charge_wake_awake = 100;
+    options.charge_unpark_long = 1500;
+    options.charge_wake_long = 4000;
+    struct Case {
+        Sleep sleep;
+        Cycle unpark, wake;
+    };
+    for (const Case &of :
+         {Case{Sleep::NotYet, 700, 100}, {Sleep::Sleeps, 500, 900}, {Sleep::ForLong, 1500, 4000}}) {
+        Bench bench(options);
+        TimedInsn charge = bench.insn(Effect::Charge);
+        charge.charge = Charge::Unpark;
+        bench.core.charge(charge);
+        CHECK(bench.stalled(Stall::Charge) == 500); // the least, since nobody knows yet
+        bench.core.end_unpark(of.sleep);
+        CHECK(bench.stalled(Stall::Charge) == of.unpark);
+        charge.charge = Charge::Wake;
+        bench.core.charge(charge, of.sleep);
+        CHECK(bench.stalled(Stall::Charge) == of.unpark + of.wake);
+    }
+}
+
 TEST_CASE(
     "scheduled core: branches cost what the predictor says, and stalls add up to the cycles") {
     Options options;

@@ -222,7 +222,7 @@ TEST_CASE("in flight: what a store has taken is read only when that has drained"
 TEST_CASE("in flight: requests for one line are served one after another, others together") {
     System s = with_lines_of_core_0(in_flight());
     CHECK(s.write(1, 1, kApart) == 90);
-    CHECK(s.write(2, 1, kApart) == 90 + 90 + 1 - 1 + 0 * 1); // the way to the home is hidden
+    CHECK(s.write(2, 1, kApart) == 90 + 90); // the way to the home is hidden
     CHECK(s.write(1, 2, kApart) == 90);
     CHECK(s.write(2, 3, kApart) == 90);
 }
@@ -305,4 +305,27 @@ TEST_CASE("jitter: so many cycles more at most, by the seed, and none without it
     CHECK(drawn != latencies(options));
     options.lat_jitter = 0;
     CHECK(latencies(options) == std::vector<Cycle>(40, 90));
+}
+
+TEST_CASE("clusters: what a core of another cluster has takes longer") {
+    Options options;
+    options.lat_invalidate = 0;
+    options.cluster = 2;
+    options.lat_dirty_far = 300;
+    options.lat_upgrade_far = 250;
+    for (uint32_t flight : {0, 1}) {
+        options.time_of_flight = flight;
+        System s(4, 64, options);
+        s.write(0, 1, 0);
+        CHECK(s.read(1, 1, kApart) == options.lat_dirty);
+        CHECK(s.write(1, 1, 2 * kApart) == options.lat_upgrade);
+        CHECK(s.read(2, 1, 3 * kApart) == 300);
+        CHECK(s.write(1, 1, 4 * kApart) == 250);
+        CHECK(s.write(3, 1, 5 * kApart) == 300);
+        CHECK(s.write(2, 1, 6 * kApart) == options.lat_dirty);
+    }
+    options.cluster = 0;
+    System near = System(4, 64, options);
+    near.write(0, 1, 0);
+    CHECK(near.read(3, 1, kApart) == options.lat_dirty);
 }

@@ -8,7 +8,15 @@ from results.errors import LockcrossError
 from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.gem5 import output
-from sweeps.engines.gem5.find import configs_digest, figures_of, find_gem5, probe, script_command
+from sweeps.engines.gem5.find import (
+    CHARGES,
+    UNREAD_CHARGES,
+    configs_digest,
+    figures_of,
+    find_gem5,
+    probe,
+    script_command,
+)
 from sweeps.model import workloads
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
@@ -102,7 +110,6 @@ def latencies(
 MECHANISMS = ("quiesce", "sentinel", "padding", "chain", "fu_timing")
 ROIS = ("m5", "pc_count")
 MAX_CORES = 64
-_UNREAD = ("switch",)  # of the charges: there is no thread scheduler
 _FEWEST_COUNTERS = 2  # of gem5's LocalBP
 
 
@@ -143,7 +150,7 @@ class Gem5Engine(base.Engine):
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; the probe says what holds of a given gem5."""
         tables = ("core", "memory", "latency", "charges")
-        return Capabilities(tuple(ISAS), MAX_CORES, tables=tables, unread=_UNREAD)
+        return Capabilities(tuple(ISAS), MAX_CORES, tables=tables, unread=UNREAD_CHARGES)
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without gem5."""
@@ -175,7 +182,7 @@ class Gem5Engine(base.Engine):
 
     def _latencies(self, cell: Cell) -> Latencies:
         machine = load_machine(cell.machine)
-        charges = {name: figure.number for name, figure in machine.charges if name not in _UNREAD}
+        charges = {name: machine.charges.number(name) for name in CHARGES}
         if cell.cancel_latency is not None:
             charges["stop"] = cell.cancel_latency
         width = machine.core.number("width")

@@ -18,7 +18,7 @@ from results.paths import ROOT, WORK
 from sweeps.engines.base import sources_digest
 from sweeps.model.cell import digest
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import Ordering, OutOfOrder, load_machine
+from sweeps.model.machine import Charges, Ordering, OutOfOrder, load_machine
 from sweeps.programs import Builder, Program
 from sweeps.support import tools
 from sweeps.support.tools import Probe
@@ -140,12 +140,17 @@ def probe(gem5: Gem5, isa: str, model: str) -> Probe:
     return tools.probed(PROBES / f"{isa}-{model}-{key[:16]}.json", litmus)
 
 
+# There is no thread scheduler, and nobody knows how a parked thread sleeps.
+CHARGES = ("stop", "park", "unpark", "wake")
+UNREAD_CHARGES = tuple(name for name in Charges.model_fields if name not in CHARGES)
+
+
 def figures_of(machine: str, isa: str) -> dict[str, int]:
     """Every figure of a machine, by name, with its clock; without those of the embedded engine's
-    out-of-order core, for which gem5 has its own, and the cost of the thread scheduler, which does
-    not run there."""
+    out-of-order core, for which gem5 has its own, and the charges that are not known there."""
     loaded = load_machine(machine)
-    left_out = {"out_of_order", "charge_switch", *OutOfOrder.model_fields, *Ordering.model_fields}
+    left_out = {"out_of_order", *OutOfOrder.model_fields, *Ordering.model_fields}
+    left_out |= {f"charge_{name}" for name in UNREAD_CHARGES}
     known = {k: figure.number for k, figure in loaded.figures(isa).items() if k not in left_out}
     return known | {"clock_mhz": loaded.clock_mhz.number}
 

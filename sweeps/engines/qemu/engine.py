@@ -51,20 +51,22 @@ def find_qemu(isa: str) -> Qemu:
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
 EVENTS = "events.bin"  # its log of lock events, there too
 MAX_CORES = 128  # qemu-timing: kMaxCores
-_LABEL, _WITH_EVENTS = "qemu", "qemu/events"
+_LABEL, _WITH_EVENTS, _FAR = "qemu", "qemu/events", "qemu/far"
 
 
 class QemuEngine(base.Engine):
     """Runs cells under qemu-<isa> with the timing plugin.
 
     `events`: runs programs that report their lock events; the log is left in the run's folder. It
-    has an engine label of its own, since reporting takes instructions.
+    has an engine label of its own, since reporting takes instructions. `far`: every core is in a
+    cluster of its own, where else cores fill one cluster after the other.
     """
 
     time_limit_s = 60.0
 
-    def __init__(self, events: bool = False) -> None:
+    def __init__(self, events: bool = False, far: bool = False) -> None:
         self._events = events
+        self._far = far
 
     def version(self, isa: str) -> str:
         """The plugin's version and a digest of its sources. Not QEMU's: every QEMU gives the same
@@ -82,9 +84,15 @@ class QemuEngine(base.Engine):
             tuple(ISAS), MAX_CORES, shared_cores=True, events=_WITH_EVENTS, event_log=EVENTS
         )
 
+    def refuses(self, cell: Cell) -> str:
+        """That nothing is far on a machine without clusters."""
+        if self._far and "cluster" not in load_machine(cell.machine).figures(cell.isa):
+            return f"machine: {cell.machine}: it has no clusters, and so no cores that are far"
+        return ""
+
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
-        return plugin_options(cell)
+        return plugin_options(cell) | ({"cluster": 1} if self._far else {})
 
     def program(self, cell: Cell) -> Program:
         """The program as it is: the plugin adds every latency itself."""
@@ -126,9 +134,10 @@ class QemuEngine(base.Engine):
 
 def make(label: str) -> QemuEngine:
     """The adapter of a label. Raises LockcrossError for an unknown one."""
-    if label not in (_LABEL, _WITH_EVENTS):
-        raise LockcrossError(f"engine {label!r} is unknown; known are {_LABEL}, {_WITH_EVENTS}")
-    return QemuEngine(events=label == _WITH_EVENTS)
+    known = (_LABEL, _WITH_EVENTS, _FAR)
+    if label not in known:
+        raise LockcrossError(f"engine {label!r} is unknown; known are {', '.join(known)}")
+    return QemuEngine(events=label == _WITH_EVENTS, far=label == _FAR)
 
 
 def plugin_options(cell: Cell) -> dict[str, int | str]:

@@ -351,4 +351,9 @@ void OutOfOrderCore::wait_for_charge(const TimedInsn &insn, Cycle cycles) {
     execute_after_ = std::max(execute_after_, run_alone(enter(), false, Stall::Charge, cycles));
 }
 
+void OutOfOrderCore::wait_behind_store(Cycle cycles) {
+    note_wait(Stall::Charge, cycles);
+    execute_after_ = std::max(execute_after_, done_) + cycles;
+}
+
 } // namespace lockcross

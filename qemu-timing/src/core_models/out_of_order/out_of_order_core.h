@@ -49,6 +49,7 @@ class OutOfOrderCore final : public MicroOpCore {
     void fail_conditional(const TimedInsn &insn) override;
     void wait_for_fence(const TimedInsn &insn, Cycle latency) override;
     void wait_for_charge(const TimedInsn &insn, Cycle cycles) override;
+    void wait_behind_store(Cycle cycles) override;
 
     void run_to(size_t end) override;
     void resolve_branch(const Block &last, const Block &next) override;

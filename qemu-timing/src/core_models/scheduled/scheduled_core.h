@@ -45,6 +45,7 @@ class ScheduledCore final : public Core {
     }
     void wait_for_fence(const TimedInsn &insn, Cycle latency) override;
     void wait_for_charge(const TimedInsn &, Cycle cycles) override { stall(Stall::Charge, cycles); }
+    void wait_behind_store(Cycle cycles) override { stall(Stall::Charge, cycles); }
 
     void stall(Stall cause, Cycle cycles) {
         base_ += cycles;

@@ -148,10 +148,12 @@ class _Figures:
 
     def table(self, model: type[Figures], own: dict[str, Figure]) -> dict[str, Figure]:
         """A table of the model: one's own figures; how the engine is set up, with the neutral
-        machine's reasons; of what was not measured the neutral machine's as assumptions."""
+        machine's reasons; of what was not measured the neutral machine's as assumptions, if every
+        machine has it."""
         return {
             name: own.get(name) or (self.same(name) if name in _SETTINGS else self.neutral(name))
-            for name in model.model_fields
+            for name, field in model.model_fields.items()
+            if name in own or field.is_required()
         }
 
     def following(self, key: str) -> Figure:
@@ -443,5 +445,14 @@ def _charges(make: _Figures) -> dict[str, Figure]:
         "the default cancellation is a handshake, whose loads and stores engines time themselves; "
         f"{' and '.join(stops) or 'neither it nor a stop by signal was measured'}"
     )
-    charges = {name: make.measured(f"charge_{name}", name) for name in Charges.model_fields}
+    charges = {
+        name: make.measured(f"charge_{name}", name)
+        for name, field in Charges.model_fields.items()
+        if field.is_required()
+    }
+    # A state of the sleeper whose threshold is too noisy is not told from the usual one.
+    for state, threshold in (("awake", "falls_asleep"), ("long", "sleeps_long")):
+        names = (threshold, f"unpark_{state}", f"wake_{state}")
+        if all(make.value(name) is not None for name in names):
+            charges |= {name: make.measured(f"charge_{name}", name) for name in names}
     return charges | {"stop": Figure(assumption=0, why=why)}

@@ -4,7 +4,7 @@ do: lines that move between CPUs, and stopping, parking and waking."""
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import median
 
 from sweeps.engines.native import host
@@ -12,11 +12,12 @@ from sweeps.engines.native.measure.programs import (
     SHARE,
     Finding,
     Programs,
+    Waking,
     handover,
     measured_phases,
     of_alone,
     of_both,
-    wakes,
+    wakings,
 )
 from sweeps.engines.native.output import phase_metrics
 from sweeps.engines.native.sample import Estimate, Round, estimate
@@ -341,7 +342,17 @@ _RECORDED = 20  # rounds of a run, all of whose phases are recorded
 _OBJECTS = 100  # of workload rounds
 _HALF_PERIOD = 3  # rounds of a turn there
 _CANCELS, _AFTER = 4, 5  # its rounds: in the fourth every reservation is cancelled
-_DELAY = 100_000  # turns of a loop until a parked thread sleeps
+# Turns of a loop that a waker waits: the thread does not sleep yet, sleeps, has slept for long.
+SLEEPS = (0, 100_000, 10_000_000)
+# Turns between which one becomes the other, so close that the threshold is known within a fifth.
+_FALLING = tuple(int(300 * 1.4**step) for step in range(14))
+_STATES = {
+    "awake": "does not sleep yet",
+    "falls_asleep": "sleeps",
+    "long": "has slept for long",
+    "sleeps_long": "has slept for long",
+}
+_LONG = tuple(int(150_000 * 1.4**step) for step in range(13))
 _ALONE = "cycles of the thread that does it"
 TRANSFER = "transfer"
 OF_TWO = (  # what two threads measure
@@ -355,6 +366,12 @@ OF_TWO = (  # what two threads measure
     "unpark",
     "unpark_until_awake",
     "wake",
+    "unpark_awake",
+    "wake_awake",
+    "falls_asleep",
+    "unpark_long",
+    "wake_long",
+    "sleeps_long",
     "stop_by_handshake",
     "stop_by_signal",
 )
@@ -440,15 +457,74 @@ def parking(programs: Programs, pair: Sequence[int]) -> Found:
     text = "what a thread does in order to park, entering and leaving the kernel (futex), without"
     yield "park", of_both(sleep, f"{text} the sleep itself: {_ALONE}")
     run = partial(programs.run, programs.build("sharing"), pair, op="unpark", times=1)
-    woken = [each for _ in range(_RUNS) for each in wakes(run(rounds=_RECORDED, delay=_DELAY))]
+
+    def woken(turns: int, runs: int) -> list[Waking]:
+        lines = [run(rounds=_RECORDED, delay=turns) for _ in range(runs)]
+        return [each for line in lines for each in wakings(line)]
+
+    yield from waking({turns: woken(turns, _RUNS) for turns in SLEEPS}, partial(woken, runs=1))
+
+
+def waking(
+    slept: Mapping[int, Sequence[Waking]], woken: Callable[[int], Sequence[Waking]]
+) -> Found:
+    """What waking takes, by how long the thread has slept. `slept`: of a thread that does not sleep
+    yet, sleeps, has slept for long (SLEEPS), in turns of a loop; `woken`: of one that has waited
+    so many."""
+    awake, asleep, long = (slept[turns] for turns in SLEEPS)
+    # What an unpark takes of whomever it wakes; the woken thread's latency counts from there.
+    least = min(median(each.call for each in state) for state in (awake, asleep, long))
     text = "waking a thread that sleeps on another CPU (futex)"
-    call = of_both([call for call, _ in woken], f"{text}: {_ALONE}")
+    call = of_both([each.call for each in asleep], f"{text}: {_ALONE}")
     yield "unpark", call
-    total = of_both([until for _, until in woken], f"{text}, until it runs: latency")
+    total = of_both([each.until for each in asleep], f"{text}, until it runs: latency")
     yield "unpark_until_awake", total
     # Where the woken thread runs before the call returns, nothing is left.
     text = "what waking takes longer than the call that wakes: unpark_until_awake less unpark"
-    yield "wake", replace(total, value=max(0.0, total.value - call.value), meaning=text)
+    yield "wake", replace(total, value=max(0.0, total.value - least), meaning=text)
+    turn = _cycles_of_a_turn(asleep, long)
+    for state, rounds, by, threshold, steps in (
+        ("awake", awake, "call", "falls_asleep", _FALLING),
+        ("long", long, "until", "sleeps_long", _LONG),
+    ):
+        other, usual = ([getattr(each, by) for each in some] for some in (rounds, asleep))
+        apart = abs(median(other) - median(usual))
+        if apart <= max(of_both(values, "").spread for values in (other, usual)):
+            continue  # it is the same state
+        text = f"of a thread that {_STATES[state]}"
+        yield f"unpark_{state}", of_both([each.call for each in rounds], f"unpark {text}: {_ALONE}")
+        until = of_both([each.until for each in rounds], f"wake {text}: latency")
+        yield f"wake_{state}", replace(until, value=max(0.0, until.value - least))
+        begins, ends = _where_it_changes(
+            {turns: median(getattr(each, by) for each in woken(turns)) for turns in steps},
+            (median(other) + median(usual)) / 2,
+        )
+        text = (
+            f"cycles since a thread parked, from which on it {_STATES[threshold]}: between "
+            f"{begins * turn:.0f} and {ends * turn:.0f}"
+        )
+        middle, spread = (begins + ends) / 2 * turn, (ends - begins) / 2 * turn
+        yield threshold, Finding(middle, spread, text, alone=False)
+
+
+def _cycles_of_a_turn(short: Sequence[Waking], long: Sequence[Waking]) -> float:
+    """Cycles of a turn of the loop in which a waker waits, by how far rounds are apart."""
+    apart = [
+        median(
+            later.began - each.began for each, later in pairwise(rounds) if later.began > each.began
+        )
+        for rounds in (short, long)
+    ]
+    return (apart[1] - apart[0]) / (SLEEPS[2] - SLEEPS[1])
+
+
+def _where_it_changes(values: Mapping[int, float], middle: float) -> tuple[int, int]:
+    """The turns between which values come to the other side of the middle, and stay there."""
+    turns = sorted(values)
+    last = values[turns[-1]] > middle
+    same = [at for at in turns if (values[at] > middle) != last]
+    ends = next((at for at in turns if not same or at > same[-1]), turns[-1])
+    return (same[-1] if same else 0), ends
 
 
 def stopping(programs: Programs, pair: Sequence[int]) -> Found:

@@ -113,14 +113,23 @@ def measured_phases(line: Line) -> tuple[list[float], list[float]]:
     return cycles[1], cycles[3]
 
 
-def wakes(line: Line) -> list[tuple[float, float]]:
-    """Of each round of kernel sharing's `unpark` that was recorded: cycles of the unpark, and from
-    its beginning until the woken thread ran. The host's counter is the same on all CPUs."""
+@dataclass(frozen=True)
+class Waking:
+    """One round of kernel sharing's `unpark`, in cycles: when the unpark `began`, what the `call`
+    took, and how long after its beginning the woken thread ran (`until`)."""
+
+    began: float
+    call: float
+    until: float
+
+
+def wakings(line: Line) -> list[Waking]:
+    """Every round that was recorded. The host's counter is the same on all CPUs."""
     waker, woken = line["host"]["threads"]
     scale = cycles_per_tick(line, waker)
     marks = zip(waker["phases"][::2], waker["phases"][1::2], woken["phases"], strict=False)
     return [
-        ((ended - began) * scale, (ran - began) * scale)
+        Waking(began * scale, (ended - began) * scale, (ran - began) * scale)
         for (_, began), (_, ended), (_, ran) in marks
     ]
 
