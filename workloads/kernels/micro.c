@@ -15,7 +15,8 @@
  *   cas, cas_lost, exchange, fetch_add    on one word that the core owns
  * Once a turn:
  *   adds_apart, muls_apart, loads_apart, stores_apart    96 of which none needs another's result;
- *                      the stores to one line, those of stores_lines to eight in turn
+ *                      the stores to one line, those of stores_lines to eight in turn;
+ *                      mixed_apart: 60 additions and 36 loads
  *   branch_steady, branch_random    the same branch, on a bit that is never or at random set
  *   jumps, calls       eight jumps, each to the next; eight calls of a function that does nothing
  *   branches           a loop of `inner` turns of three dependent additions: as many branches, all
@@ -30,7 +31,12 @@
  *                      fence, cas_once the CAS without them: so it shows what passes it
  *   cas_result         the additions, which need the CAS's result, as the next CAS needs theirs
  *   cas_nops, cas_stores    a CAS, and behind it 96 no-ops, or 8 stores to 8 lines
+ *   cas_reload_adds    the additions, which need a load of the CAS's word behind it, as the next
+ *                      CAS needs theirs
  *   cas_store, cas_reload    a CAS, and behind it a store to another line, or a load of its word
+ *   cas_own            a CAS, and behind it a store to its word
+ *   add_own            an atomic add, whose result is stored to its word, eight times, each needs
+ *                      the one before
  *   pause              what a thread does that spins
  * More than 1024 KiB are there in programs for the host only. */
 #define WORKLOAD_micro
@@ -212,6 +218,7 @@ static void run_arithmetic(lock_thread_t *self, uint32_t iterations) {
 #define ADD_TO(x)                                                                                  \
     x += one;                                                                                      \
     OPAQUE(x)
+#define LOAD (void)load_rlx_u32(&apart[0].value)
 #define MULTIPLY(x)                                                                                \
     x *= one;                                                                                      \
     OPAQUE(x)
@@ -226,8 +233,11 @@ static void run_apart(lock_thread_t *self, uint32_t iterations) {
     case WORD_muls_apart:
         LOOP(TWELVE(EACH(MULTIPLY)));
         break;
+    case WORD_mixed_apart:
+        LOOP(TWELVE(ADD_TO(a); LOAD; ADD_TO(b); LOAD; ADD_TO(c); LOAD; ADD_TO(d); ADD_TO(e)));
+        break;
     case WORD_loads_apart:
-        LOOP(TWELVE(EIGHT((void)load_rlx_u32(&apart[0].value))));
+        LOOP(TWELVE(EIGHT(LOAD)));
         break;
     case WORD_stores_apart:
         LOOP(TWELVE(EIGHT(store_rlx_u32(&apart[0].value, i))));
@@ -324,6 +334,11 @@ static void run_atomic(lock_thread_t *self, uint32_t iterations) {
         LOOP(EIGHT(x = fetch_add_acq_rel_u32(&word.value, x)));
         seen = word.value;
         break;
+    case WORD_add_own:
+        word.value = 1;
+        LOOP(EIGHT(store_rlx_u32(&word.value, fetch_add_acq_rel_u32(&word.value, 1))));
+        seen = word.value;
+        break;
     case WORD_cas_apart:
         LOOP(for (unsigned n = 0; n < APART; n++) x += cas_acq_u32(&apart[n].value, i, i + 1));
         seen = x;
@@ -401,6 +416,12 @@ static void run_overlap(lock_thread_t *self, uint32_t iterations) {
         break;
     case WORD_cas_result:
         LOOP(DO_CAS; SIX(EIGHT(won += none; OPAQUE(won))));
+        break;
+    case WORD_cas_reload_adds:
+        LOOP(DO_CAS; won = load_rlx_u32(&word.value); SIX(EIGHT(won += none; OPAQUE(won))));
+        break;
+    case WORD_cas_own:
+        LOOP(won += cas_acq_u32(&word.value, 0, 1); store_rlx_u32(&word.value, 0));
         break;
     case WORD_cas_nops:
         LOOP(DO_CAS; NO_OPERATIONS(96));
@@ -506,6 +527,10 @@ static uint64_t expected(uint64_t iterations) {
         return prime;
     case WORD_forward_byte_fails:
         return upper | (uint8_t)prime;
+    case WORD_mixed_apart:
+        return 12 * (uint64_t)5 * iterations;
+    case WORD_add_own:
+        return 1;
     case WORD_adds_apart:
         return 12 * (uint64_t)APART * iterations;
     case WORD_stores_apart:
@@ -538,6 +563,8 @@ static uint64_t expected(uint64_t iterations) {
         return place_after(LOADS * iterations);
     case WORD_cas_once:
     case WORD_cas_result:
+    case WORD_cas_reload_adds:
+    case WORD_cas_own:
     case WORD_cas_nops:
     case WORD_cas_stores:
     case WORD_cas_store:

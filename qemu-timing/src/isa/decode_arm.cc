@@ -256,6 +256,7 @@ void decode_atomic(Fields f, Insn &insn) {
         return;
     }
     insn.effect = Effect::Rmw;
+    insn.exchanges = (f.word & 0xf000) == 0x8000; // SWP
     insn.reads |= f.rs();
     insn.acquire = f.bit(23);
     insn.release = f.bit(22);

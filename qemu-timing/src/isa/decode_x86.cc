@@ -249,6 +249,7 @@ void decode_memory(const X86Instruction &x, int64_t behind, Insn &insn) {
     if (x.lock || x.operation == Op::Xchg) {
         bool compares = x.operation == Op::Cmpxchg || x.operation == Op::Cmpxchg8b;
         insn.effect = compares ? Effect::Cas : Effect::Rmw;
+        insn.exchanges = x.operation == Op::Xchg;
         insn.acquire = insn.release = true;
     }
 }

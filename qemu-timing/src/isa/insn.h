@@ -66,6 +66,7 @@ struct Insn {
     bool nop = false;              // it needs no unit
     bool zeroes = false;           // makes a register zero, whatever that held
     bool copies = false;           // copies a register whole
+    bool exchanges = false;        // an atomic that writes a register, whatever its word holds
     // What the address of an access is made of, as a number: 0, or the same of two accesses whose
     // base register and displacement are the same.
     uint64_t address_form = 0;

@@ -54,6 +54,11 @@ template <typename CoreModel> struct CoreBench {
         core.before_access(*timed);
         core.cas(*timed, address, size, true);
     }
+    void rmw(uint64_t address, uint32_t size, const Insn &insn) {
+        const TimedInsn *timed = begin(insn);
+        core.before_access(*timed);
+        core.rmw(*timed, address, size);
+    }
     void fence(Fence kind) {
         Insn insn;
         insn.effect = Effect::Fence;

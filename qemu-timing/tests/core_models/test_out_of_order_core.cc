@@ -187,6 +187,97 @@ TEST_CASE("out of order: a line that another core has gives no early result") {
     CHECK(run(true) > run(false) + 50 * 10);
 }
 
+TEST_CASE("out of order: an atomic takes its word from a store that has not drained") {
+    Options options = wide();
+    options.atomic_loads = 1;
+    options.atomic_start = atomic_start::at_once;
+    auto bare = [](Bench &b, int) { b.cas(0, Bench::with(Effect::Cas)); };
+    auto behind_store = [](uint32_t size) {
+        return [=](Bench &b, int) {
+            b.store(0, size, memory());
+            b.cas(0, Bench::with(Effect::Cas));
+        };
+    };
+    Cycle alone = cost_of(options, 100, bare);
+    CHECK(cost_of(options, 100, behind_store(4)) > alone + 100 * 2);
+    options.atomic_forward = 7;
+    CHECK(cost_of(options, 100, behind_store(4)) == alone);
+    CHECK(cost_of(options, 100, behind_store(1)) > alone + 100 * 2); // it wrote less than the word
+    // The store needs the result, and the next atomic what it stored.
+    auto chain = [](Bench &b, int) {
+        b.cas(0, Bench::with(Effect::Cas, -1, 3));
+        b.store(0, 4, memory(3));
+    };
+    CHECK(cost_of(options, 100, chain) == 100 * (7 + options.cas_success));
+    options.atomic_result = atomic_result::early;
+    options.cas_success = 2;
+    CHECK(cost_of(options, 100, chain) == 100 * (7 + options.lat_alu));
+}
+
+TEST_CASE("out of order: what an atomic with an early result wrote") {
+    Options options = wide();
+    options.atomic_loads = 1;
+    options.atomic_start = atomic_start::at_once;
+    options.atomic_result = atomic_result::early;
+    options.atomic_written = atomic_written::early;
+    // Additions need a load of the atomic's word, and the next atomic needs theirs.
+    auto reloaded = [](bool exchanges) {
+        return [=](Bench &b, int) {
+            Insn atomic = Bench::with(exchanges ? Effect::Rmw : Effect::Cas, 3);
+            atomic.exchanges = exchanges;
+            if (exchanges)
+                b.rmw(0, 4, atomic);
+            else
+                b.cas(0, atomic);
+            b.load(0, 4, memory(-1, 3));
+            for (int n = 0; n < 30; n++)
+                b.add(3);
+        };
+    };
+    Cycle result = options.lat_l1 + options.lat_alu, rest = options.lat_forward + 30;
+    CHECK(cost_of(options, 100, reloaded(false)) == 100 * (result + rest));
+    options.atomic_written = atomic_written::at_end;
+    CHECK(cost_of(options, 100, reloaded(false)) ==
+          100 * (options.lat_l1 + options.cas_success + rest));
+    // What an exchange writes is known, whatever its word holds.
+    CHECK(cost_of(options, 100, reloaded(true)) == 100 * (result + rest));
+}
+
+TEST_CASE("out of order: an atomic's write drains behind what is older, as a store does") {
+    Options options = wide();
+    options.atomic_loads = 1;
+    options.atomic_start = atomic_start::at_once;
+    options.atomic_result = atomic_result::early;
+    options.rmw = 2;
+    // The load needs more than the byte that the atomic wrote, and waits until that has drained;
+    // the next atomic's write comes behind the load.
+    auto narrow = [](Bench &b, int) {
+        Insn atomic = Bench::with(Effect::Rmw);
+        atomic.exchanges = true;
+        b.rmw(0, 1, atomic);
+        b.load(0, 4, memory(-1, 3));
+    };
+    Cycle turn = cost_of(options, 100, narrow) / 100;
+    CHECK(turn >= options.forward_fail + options.lat_l1);
+}
+
+TEST_CASE("out of order: only what waits for operands has an entry of the scheduler") {
+    Options options = wide();
+    options.rob = options.load_queue = 1000;
+    options.scheduler = 16;
+    // An addition waits for a division, and those behind it for nothing.
+    auto work = [](Bench &b, int) {
+        Insn division;
+        division.latency = Latency::Div;
+        division.writes = register_bit(20);
+        b.begin(division);
+        b.add(20);
+        for (unsigned n = 0; n < 16; n++)
+            b.add(n);
+    };
+    CHECK(cost_of(options, 100, work) < 100 * options.lat_div / 4);
+}
+
 TEST_CASE("out of order: memory is renamed where both addresses are made alike") {
     auto through = [](uint64_t form) {
         return [=](Bench &b, int) {

@@ -165,7 +165,9 @@ TEST_CASE("decode arm: atomics, exclusives, ordered accesses") {
     CHECK(casa.reads == (reg(0) | reg(1) | reg(2)));
     CHECK(arm(0x88e0fc41).release);               // casal
     CHECK(arm(0xb8e00041).effect == Effect::Rmw); // ldaddal
-    CHECK(arm(0xb8a08041).acquire);               // swpa
+    CHECK_FALSE(arm(0xb8e00041).exchanges);
+    CHECK(arm(0xb8a08041).acquire); // swpa
+    CHECK(arm(0xb8a08041).exchanges);
     CHECK(arm(0x885ffc20).effect == Effect::LoadLinked);
     CHECK(arm(0x885ffc20).acquire);
     CHECK(arm(0x88037c20).effect == Effect::StoreConditional);

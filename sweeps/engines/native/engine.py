@@ -50,15 +50,17 @@ class NativeEngine(base.Engine):
         measured, own = machines_of(kind), "`./lockcross measure NAME` describes this very host"
         # Machines measured on this kind of processor, then those that name it, or the nearest.
         like = {name: f"host: {name}, measured on {kind}; {own}" for name in measured}
+        describe = [*measured]
         for name, all_of_it in machines_like(kind):
             near = f"{name}, which is of {kind}" if all_of_it else f"nearest to {kind} is {name}"
             like[name] = f"host: {near}; {own}"
+            describe += [name] * all_of_it
         return Capabilities(
             isas,
             len(host.cpus()),
             shared_cores=True,
             latencies=(),
-            host_machines=(*measured, HOST),
+            host_machines=(*describe, HOST),
             like_host=like,
             tables=(),
         )

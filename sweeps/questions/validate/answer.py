@@ -12,7 +12,7 @@ import itertools
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from statistics import fmean, median
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -40,17 +40,18 @@ WHERE series.name GLOB 'validation/*' ORDER BY series.name, runs.id"""
 
 
 class Bars(Document):
-    """What a set is held against: mean and worst error, share of lock pairs in the same order, and
-    above which lead the reference's cheapest lock is to be the candidate's; None: no bar.
-    `each_isa`: they hold for each ISA by itself. `known`: which bars are missed (`runs`: that none
-    fails), by ISA, or `all`; `missed`: why, to be said where one is."""
+    """What a set is held against: mean, median and worst error, share of lock pairs in the same
+    order, and above which lead the reference's cheapest lock is to be the candidate's; None: no
+    bar. `each_isa`: they hold for each ISA by itself. `known`: which bars are missed (`runs`: that
+    none fails), by ISA, or `all`; `missed`: why, to be said where one is."""
 
     mean: Annotated[float, Field(ge=0)] | None = None
+    median: Annotated[float, Field(ge=0)] | None = None
     worst: Annotated[float, Field(ge=0)] | None = None
     order: Annotated[float, Field(ge=0, le=1)] | None = None
     lead: Annotated[float, Field(ge=0)] | None = None
     each_isa: bool = False
-    known: dict[str, list[Literal["mean", "worst", "order", "lead", "runs"]]] = {}
+    known: dict[str, list[Literal["mean", "median", "worst", "order", "lead", "runs"]]] = {}
     missed: str = ""
 
 
@@ -123,14 +124,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Compared:
-    """The same cell on both engines, in cycles per pair; `cell` is the reference's, and so is
-    `spread`. Costs are means over the seeds; the cell is the first seed's."""
+    """The same cell on both engines, in cycles per pair; `cell` is the reference's, and so are
+    `spread` and `repeats`, its cost with each seed. Costs are means over the seeds; the cell is the
+    first seed's."""
 
     set: str
     cell: Cell
     candidate: float
     reference: float
     spread: float
+    repeats: tuple[float, ...]
 
     @property
     def error(self) -> float:
@@ -167,11 +170,13 @@ class SetSummary:
     isa: str
     cells: int
     mean_error: float | None  # of absolute values
+    median_error: float | None
     worst_error: float | None  # absolute
     worst_cell: str
     signed_error: float | None
     order_share: float | None
     order_pairs: int
+    floor_share: float | None  # of these pairs, on which two repeats of the reference agree
     contests: int  # settings with two Java locks or more
     winner_changes: tuple[WinnerChange, ...]
     left_out: Mapping[str, Sequence[str]]  # cells that could not be compared, by the reason
@@ -181,7 +186,7 @@ class SetSummary:
     @property
     def met(self) -> bool | None:
         """Whether no bar is missed; None where there is no bar or no cell."""
-        bars = (self.bars.mean, self.bars.worst, self.bars.order, self.bars.lead)
+        bars = (self.bars.mean, self.bars.median, self.bars.worst, self.bars.order, self.bars.lead)
         if not self.judged or all(bar is None for bar in bars):
             return None
         return all(self.judged.values())
@@ -240,8 +245,9 @@ class Stored:
         return self._sets.get(name, StoredSet())
 
     def is_candidate(self, run: Run) -> bool:
-        """Whether it is a run of the engine that is judged, not of a reference."""
-        return run.cell.engine == self.about(run.set).candidate
+        """Whether it is a run of the engine that is judged, with any of its options, and not of a
+        reference."""
+        return engines.entry(run.cell.engine).label == self.about(run.set).candidate
 
     def compared(self) -> list[Compared]:
         """The cells that ended well on both engines."""
@@ -253,10 +259,14 @@ class Stored:
                 continue
             _, costs = both.setdefault((run.set, replace(run.cell, seed=0)), (run.cell, []))
             costs.append((other.cost, run.cost, run.spread))
-        return [
-            Compared(name, cell, *map(fmean, zip(*costs, strict=True)))
-            for (name, _), (cell, costs) in both.items()
-        ]
+        compared = []
+        for (name, _), (cell, costs) in both.items():
+            candidate, reference, spread = zip(*costs, strict=True)
+            # Repeats may differ by more than the samples of one.
+            apart = max(fmean(spread), max(reference) - min(reference))
+            means = fmean(candidate), fmean(reference)
+            compared.append(Compared(name, cell, *means, apart, reference))
+        return compared
 
 
 def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
@@ -279,8 +289,11 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
         about = stored.about(name)
         unjudged = StoredSet(title=about.title, candidate=about.candidate)
         here = [c for c in cells if (c.set, c.cell.engine) == (name, engine)]
-        pair = (about.candidate, engine)
-        own = [r for r in stored.runs if r.set == name and r.cell.engine in pair]
+        own = [
+            run
+            for run in stored.runs
+            if run.set == name and (run.cell.engine == engine or stored.is_candidate(run))
+        ]
         isas = [isa for _, _, isa in some]
         by_isa = len(isas) == 1 or about.each_isa
         for isa in isas:
@@ -305,20 +318,26 @@ def _summary(
     name, reference, isa = place
     worst = max(cells, key=lambda cell: abs(cell.error), default=None)
     errors = [cell.error for cell in cells]
-    agreed = [
-        cheap.candidate < dear.candidate
+    pairs = [
+        (cheap, dear)
         for contest in contests(cells)
         for cheap, dear in apart(contest)
         if dear.reference - cheap.reference > CLEAR * cheap.reference
     ]
+    agreed = [cheap.candidate < dear.candidate for cheap, dear in pairs]
     of_java = contests([cell for cell in cells if java is None or cell.cell.lock in java])
     changes = tuple(filter(None, map(_change, of_java)))
     mean = fmean(map(abs, errors)) if errors else None
     highest = abs(worst.error) if worst else None
+    middle = median(map(abs, errors)) if errors else None
     share = sum(agreed) / len(agreed) if agreed else None
     judged = {
         bar: value <= limit
-        for bar, value, limit in (("mean", mean, about.mean), ("worst", highest, about.worst))
+        for bar, value, limit in (
+            ("mean", mean, about.mean),
+            ("median", middle, about.median),
+            ("worst", highest, about.worst),
+        )
         if value is not None and limit is not None
     }
     if share is not None and about.order is not None:
@@ -335,17 +354,32 @@ def _summary(
         isa,
         len(cells),
         mean_error=mean,
+        median_error=middle,
         worst_error=highest,
         worst_cell=worst.words() if worst else "",
         signed_error=fmean(errors) if errors else None,
         order_share=share,
         order_pairs=len(agreed),
+        floor_share=_floor(cells),
         contests=len(of_java),
         winner_changes=changes,
         left_out=_left_out((reference, about.candidate), runs),
         bars=about,
         judged=judged,
     )
+
+
+def _floor(cells: Sequence[Compared]) -> float | None:
+    """The share of pairs of locks on which the first two repeats of the reference agree, of those
+    that differ clearly by both together; None where there is no second."""
+    agreed = []
+    for contest in contests([cell for cell in cells if len(cell.repeats) > 1]):
+        for pair in itertools.combinations(contest, 2):
+            cheap, dear = sorted(pair, key=lambda cell: cell.reference)
+            if dear.reference - cheap.reference > CLEAR * cheap.reference:
+                both = zip(cheap.repeats[:2], dear.repeats[:2], strict=True)
+                agreed.append(all(low < high for low, high in both))
+    return sum(agreed) / len(agreed) if agreed else None
 
 
 def contests(cells: Sequence[Compared]) -> list[list[Compared]]:
@@ -383,9 +417,12 @@ def _change(contest: Sequence[Compared]) -> WinnerChange | None:
 
 def _left_out(pair: tuple[str, str], runs: Sequence[Run]) -> dict[str, list[str]]:
     """Cells without a comparison between a pair of engines, by the reason, the most first."""
+    reference, candidate = pair
     sides: dict[tuple[str, Cell, LockLabel], dict[str, Run]] = {}
     for run in runs:
-        sides.setdefault(run.subject, {})[run.cell.engine] = run
+        engine = run.cell.engine
+        label = engine if engine == reference else candidate
+        sides.setdefault(run.subject, {})[label] = run
     left_out: dict[str, list[str]] = {}
     for (_, setting, label), both in sides.items():
         reasons = []

@@ -104,9 +104,11 @@ def _errors(summaries: list[SetSummary]) -> Rows:
             "ISA": summary.isa,
             "cells": summary.cells,
             "mean": summary.mean_error,
+            "median": summary.median_error,
             "worst": summary.worst_error,
             "order": summary.order_share,
             "pairs": summary.order_pairs,
+            "repeats agree": summary.floor_share,
             "bars": summary.verdict,
         }
         for summary in summaries
@@ -114,6 +116,7 @@ def _errors(summaries: list[SetSummary]) -> Rows:
     shown: dict[str, Any] = {
         **plain("set", "ISA", "cells"),
         "mean": lambda row: percent(row["mean"]),
+        "median": lambda row: percent(row["median"]),
         "worst": lambda row: percent(row["worst"]),
         "order": lambda row: f"{percent(row['order'])} of {row['pairs']}" if row["pairs"] else "",
         **plain("bars"),
@@ -127,6 +130,7 @@ def _findings(summary: SetSummary) -> list[str]:
     """What is to be said of a set: its bars, those that are missed, and what was found in it."""
     bars = {
         "mean at most": summary.bars.mean,
+        "median at most": summary.bars.median,
         "worst at most": summary.bars.worst,
         "order at least": summary.bars.order,
         "the same winner where its lead is above": summary.bars.lead,
@@ -138,6 +142,9 @@ def _findings(summary: SetSummary) -> list[str]:
         "known to be missed": ", ".join(bar for bar in missed if bar in summary.known),
         "why it is missed": summary.why_missed,
         "worst": summary.worst_cell,
+        "two repeats of the reference agree on": (
+            f"{percent(summary.floor_share)} of pairs" if summary.floor_share is not None else ""
+        ),
     }
     lines = [f"  {what}: {words}" for what, words in told.items() if words]
     for reason, cells in list(summary.left_out.items())[:_SHOWN]:

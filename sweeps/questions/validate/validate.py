@@ -3,8 +3,9 @@ against the latencies that are set. A file of sweeps/plans/validations names the
 and the bars. Every run is stored; tables and report are made from the store."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import log
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -67,13 +68,16 @@ class Definition(Document):
 
     title: str = Field(min_length=1)
     candidate: str = DEFAULT
+    # The candidate with its cores far from one another, for cells whose reference had its CPUs so.
+    far: str = ""
     set: list[Set] = Field(min_length=1)
     mechanisms: Mechanisms | None = None
 
     @model_validator(mode="after")
     def _known(self) -> Self:
         machines = self.mechanisms.machines if self.mechanisms else {}
-        for engine in (self.candidate, *(judged.reference for judged in self.set), *machines):
+        named = (self.candidate, *filter(None, [self.far]))
+        for engine in (*named, *(judged.reference for judged in self.set), *machines):
             try:
                 load_engine(engine)
             except LockcrossError as error:
@@ -183,6 +187,52 @@ def region_cells(definition: Definition, sets: Sequence[Set]) -> dict[str, list[
     return series
 
 
+# A cell on the host, without its engine -> cycles of a hand-over between its CPUs in that run.
+Apart = Mapping[Cell, float]
+
+
+def _as_placed(
+    definition: Definition, cells: Sequence[Cell], apart: Apart, runner: Runner
+) -> list[Cell]:
+    """The cells, the candidate's with its cores as far from one another as the host's CPUs were: a
+    hypervisor moves these. Near or far is what a hand-over by workload transfer takes."""
+    labels = (definition.candidate, definition.far)
+    takes: dict[tuple[str, str, str], tuple[float | None, ...]] = {}
+
+    def nearest(cell: Cell) -> str:
+        handover = apart.get(replace(cell, engine=""))
+        if handover is None or cell.engine != definition.candidate:
+            return cell.engine
+        place = cell.machine, cell.isa, cell.flavour
+        if place not in takes:
+            takes[place] = tuple(_handover_on(label, place, runner) for label in labels)
+        by_distance = {
+            abs(log(handover / cycles)): label
+            for label, cycles in zip(labels, takes[place], strict=True)
+            if cycles
+        }
+        return by_distance[min(by_distance)]
+
+    return [replace(cell, engine=nearest(cell)) for cell in cells]
+
+
+def _handover_on(label: str, place: tuple[str, str, str], runner: Runner) -> float | None:
+    """Cycles of a hand-over between two cores of an engine; None where it refuses that machine."""
+    machine, isa, flavour = place
+    cell = Cell(
+        engine=label,
+        machine=machine,
+        isa=isa,
+        flavour=flavour,
+        lock="null",
+        workload="transfer",
+        threads=2,
+        parameters={"op": "store", "iterations": 1000},
+    )
+    cost = runner.run([cell], "validate")[0].metrics.get("cycles_per_pair")
+    return None if cost is None else cost / 2
+
+
 def run(
     definition: Definition,
     sets: Sequence[Set],
@@ -204,7 +254,15 @@ def run(
 
     cells = {judged.name: cells_of(judged, machine, seeds) for judged in sets}
     everything = list(itertools.chain(*cells.values()))
-    runner.run(everything, "validate")
+    runs = runner.run(everything, "validate")
+    if definition.far:
+        apart = {
+            replace(cell, engine=""): run.metrics["handover"]
+            for cell, run in zip(everything, runs, strict=True)
+            if "handover" in run.metrics
+        }
+        cells = {name: _as_placed(definition, some, apart, runner) for name, some in cells.items()}
+        everything = list(itertools.chain(*cells.values()))
     bars = dict(BARS.optional(store.connection) or {})
     for judged in sets:
         run_series(f"validation/{judged.name}", cells[judged.name])

@@ -243,21 +243,45 @@ void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uin
         Completion written = memory_.drain(id_, line, start) + options_.lat_drain;
         const auto *older =
             stores_.find(uint64_t(line) * options_.line, options_.line, start.cycle);
-        Completion drained = stores_.push({address, size, data, 0, insn.release, insn.address_form},
-                                          start, written, older);
+        Completion drained =
+            stores_.push({address, size, data, 0, insn.release, insn.address_form, owned}, start,
+                         written, older);
         memory_.write_in_flight_until(id_, line, drained);
     }
 }
 
-Cycle OutOfOrderCore::early_result(const TimedInsn &insn, uint64_t address, uint32_t size) {
+bool OutOfOrderCore::forwards(const StoreQueue::Store &store, uint64_t address,
+                              uint32_t size) const {
+    return options_.atomic_forward && store.owned && store.covers(address, size);
+}
+
+OutOfOrderCore::Early OutOfOrderCore::early(const TimedInsn &insn, uint64_t address,
+                                            uint32_t size) {
     Cycle start = window_.issue(Port::Load, operands_at_) + options_.lat_issue;
     const StoreQueue::Store *older = stores_.find(address, size, start);
     Cycle value = start + options_.lat_l1;
-    if (older)
-        value = older->covers(address, size) ? forwarded(*older, insn, address, size, start)
-                                             : std::max(start, memory_.when(id_, older->drained)) +
-                                                   penalty_behind(*older) + options_.lat_l1;
-    return value + options_.lat_alu;
+    Cycle exchanged = value + options_.lat_alu;
+    if (older) {
+        if (forwards(*older, address, size))
+            value = std::max(start, older->data) + options_.atomic_forward;
+        else if (older->covers(address, size))
+            value = forwarded(*older, insn, address, size, start);
+        else
+            value = std::max(start, memory_.when(id_, older->drained)) + penalty_behind(*older) +
+                    options_.lat_l1;
+    }
+    Cycle result = value + options_.lat_alu;
+    return {result, insn.exchanges ? std::min(exchanged, result) : result};
+}
+
+// When an atomic that could start then reads its word, which an older store wrote.
+Cycle OutOfOrderCore::start_behind(const StoreQueue::Store &store, uint64_t address, uint32_t size,
+                                   Cycle start) {
+    if (!forwards(store, address, size))
+        return std::max(start, memory_.when(id_, store.drained));
+    // It has the word without a look into the cache.
+    Cycle word = std::max(operands_at_, store.data) + options_.atomic_forward;
+    return std::max(start + options_.lat_l1, word) - options_.lat_l1;
 }
 
 void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
@@ -265,14 +289,16 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
     before_access(insn);
     LineId line = line_of(address);
     ask_for_ownership(address, size, operands_at_, CoherenceEvent::Atomic);
-    bool early = options_.atomic_result == atomic_result::early && memory_.is_exclusive(id_, line);
-    Cycle result = early ? early_result(insn, address, size) : 0;
-    Cycle start = early ? access_at_ : window_.issue(Port::Load, access_at_) + options_.lat_issue;
+    bool is_early =
+        options_.atomic_result == atomic_result::early && memory_.is_exclusive(id_, line);
+    Early found = is_early ? early(insn, address, size) : Early{};
+    Cycle start =
+        is_early ? access_at_ : window_.issue(Port::Load, access_at_) + options_.lat_issue;
     const StoreQueue::Store *older = stores_.find(address, size, start);
     if (older) {
-        Cycle drained = std::max(start, memory_.when(id_, older->drained));
-        note_wait(Stall::Drain, drained - start);
-        start = drained;
+        Cycle free = start_behind(*older, address, size, start);
+        note_wait(Stall::Drain, free - start);
+        start = free;
     }
     Cycle writing = options_.lat_l1 + latency;
     AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic, writing);
@@ -289,12 +315,17 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
         store(insn, address, size);
         return;
     }
-    result = early ? std::min(result, done) : done;
+    Cycle result = is_early ? std::min(found.result, done) : done;
     Cycle written = done + options_.atomic_tail;
-    if (early) // younger loads have what it wrote as they have what other stores wrote
-        stores_.push({address, size, result, 0, false, insn.address_form}, done, written, older);
-    else
-        written_ = {address, size, done, written, false, 0};
+    if (is_early) { // younger loads have what it wrote as they have what other stores wrote
+        bool waits = options_.atomic_written == atomic_written::at_end && !insn.exchanges;
+        Cycle data = waits ? done : std::min(found.written, done);
+        written = std::max(written, window_.oldest() + 1); // and it drains as they do
+        stores_.push({address, size, data, 0, false, insn.address_form, true}, done, written,
+                     older);
+    } else {
+        written_ = {address, size, done, written, false, 0, true};
+    }
     stores_.order_after(written);
     if (options_.atomic_loads == atomic_loads::wait)
         loads_after_ = std::max(loads_after_, done);

@@ -7,9 +7,11 @@
 // - Stores retire in order, and then drain as `store_order` says. With time_of_flight QEMU makes
 //   them when they retire, so that no core sees one earlier.
 // - An atomic starts as `atomic_start` says; loads behind it wait for its end, or pass it
-//   (`atomic_loads`). Two atomics never overlap, and stores behind one drain after it. Where
-//   `atomic_result` is early, that of an atomic on a line that the core owns is there like that of
-//   a load, and only what retires behind it waits for its end.
+//   (`atomic_loads`). Two atomics never overlap, and stores behind one drain after it. Behind an
+//   older store to its word it waits until that has drained, or takes the value from it
+//   (`atomic_forward`). Where `atomic_result` is early, that of an atomic on a line that the core
+//   owns is there like that of a load, and only what retires behind it waits for its end, and what
+//   loads its word (`atomic_written`), unless it exchanges that for a register.
 // - A full fence waits until it is the oldest and all stores have drained, and loads behind it wait
 //   for its end; if it is serializing (`full_fence`) all other work does, too, as behind isync,
 //   isb, dsb and lfence.
@@ -72,8 +74,16 @@ class OutOfOrderCore final : public MicroOpCore {
     Cycle forwarded(const StoreQueue::Store &store, const TimedInsn &insn, uint64_t address,
                     uint32_t size, Cycle start) const;
     Cycle penalty_behind(const StoreQueue::Store &store) const;
-    // When an atomic on a line that the core owns has its result, if that comes early.
-    Cycle early_result(const TimedInsn &insn, uint64_t address, uint32_t size);
+    // Whether an atomic behind a store takes its word from it.
+    bool forwards(const StoreQueue::Store &store, uint64_t address, uint32_t size) const;
+    Cycle start_behind(const StoreQueue::Store &store, uint64_t address, uint32_t size,
+                       Cycle start);
+    // Of an atomic on a line that the core owns, where that comes early: when its result is there,
+    // and what it writes; an exchange's is there whatever its word holds.
+    struct Early {
+        Cycle result = 0, written = 0;
+    };
+    Early early(const TimedInsn &insn, uint64_t address, uint32_t size);
 
     Window window_;
     StoreQueue stores_;

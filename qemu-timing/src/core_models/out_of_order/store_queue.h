@@ -32,6 +32,7 @@ class StoreQueue {
         Completion drained; // when the cache holds it
         bool release;       // it drains after all before it; a later acquire load must not pass it
         uint64_t form;      // Insn::address_form
+        bool owned;         // its line belonged to the core when it retired
 
         bool overlaps(uint64_t other, uint32_t bytes) const {
             return address < other + bytes && other < address + size;

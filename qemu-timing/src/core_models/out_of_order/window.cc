@@ -25,15 +25,32 @@ Cycle Window::enter(const MicroOp &op) {
     if (op.loads)
         room = std::max(room, slot(load_queue_, loads_));
     for (unsigned i = 0; i < op.slots; i++) {
-        room = std::max({room, slot(rob_, number_ + i), slot(scheduler_, number_ + i)});
+        room = std::max(room, slot(rob_, number_ + i));
+        waits_in_[i] = &free_entry(scheduler_, number_ + i, room);
+        room = std::max(room, *waits_in_[i]);
+        *waits_in_[i] = kTaken;
         Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
         entered_.take(std::max(fetched + options_.front_end, room), options_.width);
     }
     Cycle ready = entered_.cycle() + 1;
     for_each_register(op.reads, [&](int reg) { ready = std::max(ready, ready_[size_t(reg)]); });
     for (unsigned i = 0; i < op.slots; i++)
-        slot(scheduler_, number_ + i) = ready;
+        *waits_in_[i] = ready;
     return ready;
+}
+
+Cycle &Window::free_entry(std::vector<Cycle> &entries, uint64_t number, Cycle from) {
+    Cycle &next = slot(entries, number);
+    if (next <= from)
+        return next;
+    Cycle *first = &next;
+    for (Cycle &entry : entries) {
+        if (entry <= from)
+            return entry;
+        if (entry < *first)
+            first = &entry;
+    }
+    return *first;
 }
 
 void Window::fetch_line(const MicroOp &op) {
@@ -46,7 +63,7 @@ void Window::fetch_line(const MicroOp &op) {
 }
 
 Cycle Window::miss(Cycle start, Cycle latency) {
-    Cycle &buffer = slot(miss_buffers_, misses_++);
+    Cycle &buffer = free_entry(miss_buffers_, misses_++, start);
     Cycle delay = buffer > start ? buffer - start : 0;
     buffer = start + delay + latency;
     return delay;

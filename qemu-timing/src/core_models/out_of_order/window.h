@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace lockcross {
@@ -53,6 +54,7 @@ class Window {
   private:
     static constexpr size_t kRegisters = 64;
     static constexpr size_t kPortCycles = 4096; // for which ports are booked
+    static constexpr Cycle kTaken = std::numeric_limits<Cycle>::max();
     struct Booking {
         Cycle cycle = 0;
         std::array<uint8_t, size_t(Port::Count)> used{};
@@ -65,6 +67,10 @@ class Window {
         return ring[number % ring.size()];
     }
 
+    // Of entries that are left in any order: one that is free at `from`, else the next that will
+    // be. Looks at that of the number first.
+    static Cycle &free_entry(std::vector<Cycle> &entries, uint64_t number, Cycle from);
+
     const Options &options_;
     Slots fetched_, entered_, retired_;
     Cycle fetch_from_ = 0; // no fetch before
@@ -76,8 +82,9 @@ class Window {
     uint64_t number_ = 0; // of micro-operations that entered before the last one
     uint64_t loads_ = 0;  // of those, of loads
     uint64_t misses_ = 0;
-    std::vector<Cycle> rob_;       // when the last entries retired: then theirs are free
-    std::vector<Cycle> scheduler_; // when they had their operands
+    std::vector<Cycle> rob_;             // when the last entries retired: then theirs are free
+    std::vector<Cycle> scheduler_;       // of each entry: when what waits in it has its operands
+    std::array<Cycle *, 64> waits_in_{}; // the entries of the one that enters
     std::vector<Cycle> load_queue_, miss_buffers_; // when they were free again
     std::vector<Cycle> taken_branches_; // when the last ones in the entries of those retired
     uint64_t redirections_ = 0;

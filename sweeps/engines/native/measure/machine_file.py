@@ -22,18 +22,22 @@ from sweeps.model.machine import (
     Memory,
     OutOfOrder,
     load_machine,
+    machines_like,
     options,
 )
 from sweeps.support.toml import pairs, parse
 
-_NEUTRAL = "generic"  # the machine whose figures stand in for what was not measured
+# The machine whose figures stand in for what was not measured, where none is of the host's kind.
+_NEUTRAL = "generic"
 _UNMEASURED = "not measured"
-_WIDEST = 16  # of the core that engines read
 # Cycles of a hand-over beside its access and the end of the loop, on the embedded engine: the store
 # retires and drains.
 _RETIRED = 3
 _HANDED_OVER = ("migratory", "lat_upgrade", "mispredict")  # figures of a hand-over
-_PASSES = 0.5  # what hides more than this share of its time passes
+_PASSES = 0.5  # what hides more than this share of what could hide passes
+_EARLY = ("atomic_result", "atomic_written")  # of what is there as soon as a load would be
+# A store to an atomic's word that adds less was not waited for: it retires and drains in two.
+_FORWARDED = 1
 # Figures of the core and its window that are no host's: how the embedded engine is set up.
 _SETTINGS = (set(Core.model_fields) - {"width", "taken_branch", "predictor_entries"}) | {
     "fetch_line",
@@ -57,10 +61,13 @@ _BEHIND_ATOMIC = ("cas_hides_nops", "cas_hides_stores")
 _SHARES = {
     "atomic_loads": ("cas_hides_loads", ("wait", "pass")),
     "atomic_result": ("cas_hides_result", ("at_end", "early")),
+    "atomic_written": ("cas_hides_reload_adds", ("at_end", "early")),
     "full_fence": ("fence_hides_adds", ("serializing", "barrier")),
 }
 _JITTER = (0.1, 0.9)  # percentiles of hand-overs, a value a run, between which they vary
 _MOST_JITTER = 0.1  # of what the line takes
+_ADDS = 5 / 8  # of additions and loads in mixed_apart
+_BELOW = 0.95  # of what ports allow: then something else is the bound, and it is the width
 _RENAMED = 0.75  # cycles of a link below which it takes none
 _DEARER = 2  # cycles by which a forward is, if only one address names its place as the store does
 
@@ -87,6 +94,12 @@ _FOLLOWS: Mapping[str, tuple[tuple[str, ...], Callable[..., float]]] = {
         ("store_dirty_apart", "add_dirty_apart", "load_dirty"),
         lambda store, add, load: max(store, add) < load / 2,
     ),
+    "width": (
+        ("width", "mixed_apart", "adds_apart", "loads_apart"),
+        lambda nops, mixed, adds, loads: (
+            mixed if mixed < _BELOW * min(adds / _ADDS, loads / (1 - _ADDS)) else nops
+        ),
+    ),
     "alu_ports": (("adds_apart",), float),
     "mul_ports": (("muls_apart",), float),
     "load_ports": (("loads_apart",), float),
@@ -111,11 +124,12 @@ _FOLLOWS: Mapping[str, tuple[tuple[str, ...], Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class _Figures:
-    """Makes figures of what was found on a host. `measured_by`: the command, the day and the
-    processor, for their sources."""
+    """Makes figures of what was found on a host. `stand_in`: the machine whose figures are taken
+    where nothing was found. `measured_by`: the command, the day and the processor, for their
+    sources."""
 
     host: Measurement
-    neutral_host: Machine
+    stand_in: Machine
     measured_by: str
 
     def value(self, name: str) -> float | None:
@@ -138,18 +152,19 @@ class _Figures:
         return Figure(value=number, source=self.source(finding, how))
 
     def neutral(self, key: str, why: str = _UNMEASURED) -> Figure:
-        """The neutral machine's figure, as an assumption."""
-        return Figure(assumption=self.same(key).number, why=f"{why}; as machine {_NEUTRAL}")
+        """The stand-in's figure, as an assumption."""
+        return Figure(
+            assumption=self.same(key).number, why=f"{why}; as machine {self.stand_in.name}"
+        )
 
     def same(self, key: str) -> Figure:
-        """The neutral machine's figure with its own reason."""
-        neutral = self.neutral_host
-        return neutral.clock_mhz if key == CLOCK else neutral.figures(host_isa())[key]
+        """The stand-in's figure with its own reason."""
+        known = self.stand_in
+        return known.clock_mhz if key == CLOCK else known.figures(host_isa())[key]
 
     def table(self, model: type[Figures], own: dict[str, Figure]) -> dict[str, Figure]:
-        """A table of the model: one's own figures; how the engine is set up, with the neutral
-        machine's reasons; of what was not measured the neutral machine's as assumptions, if every
-        machine has it."""
+        """A table of the model: one's own figures; how the engine is set up, with the stand-in's
+        reasons; of what was not measured the stand-in's as assumptions, if every machine has it."""
         return {
             name: own.get(name) or (self.same(name) if name in _SETTINGS else self.neutral(name))
             for name, field in model.model_fields.items()
@@ -157,7 +172,7 @@ class _Figures:
         }
 
     def following(self, key: str) -> Figure:
-        """The figure `key` as it follows from findings, or the neutral machine's."""
+        """The figure `key` as it follows from findings, or the stand-in's."""
         names, how = _FOLLOWS[key]
         findings = [self.host.found[name] for name in names if name in self.host.found]
         if len(findings) < len(names):
@@ -174,15 +189,35 @@ class _Figures:
         return Figure(value=number, source=f"measured: {self.measured_by}; {said}")
 
     def behaviour(self, name: str) -> Behaviour:
-        """What a share says; the neutral machine's, as an assumption, where there is none."""
+        """What a share says; the stand-in's, as an assumption, where there is none."""
         if name == "atomic_start" and {*_BEHIND_ATOMIC} <= {*self.host.found}:
             return self._atomic_start()
         share, names = _SHARES.get(name, ("", ()))
         if (finding := self.host.found.get(share)) is not None:
             source = f"{share} {finding.value:.2f}; {self.source(finding)}"
-            return Behaviour(value=names[finding.value > _PASSES], source=source)
-        neutral = BEHAVIOURS[name][self.same(name).number]
-        return Behaviour(assumption=neutral, why=f"{_UNMEASURED}; as machine {_NEUTRAL}")
+            could = self._hides_if_early() if name in _EARLY else 1
+            return Behaviour(value=names[finding.value > _PASSES * could], source=source)
+        known = BEHAVIOURS[name][self.same(name).number]
+        return Behaviour(assumption=known, why=f"{_UNMEASURED}; as machine {self.stand_in.name}")
+
+    def _hides_if_early(self) -> float:
+        """The share of a CAS that hides behind work which needs its result, where that is there as
+        soon as a load and an operation could have it."""
+        cas, load = self.value("cas"), self.value("load_l1")
+        return 1 if cas is None or load is None else max(0, cas - load - 1) / cas
+
+    def atomic_forward(self, result: Behaviour, lat_l1: int) -> Figure:
+        """What an atomic adds that takes its word from an older store, from a chain of both."""
+        key, names = "atomic_forward", ("cas_before_own", "add_behind_own", "fetch_add")
+        own, chain, add = (self.value(name) for name in names)
+        if own is None or chain is None or add is None:
+            return self.neutral(key)
+        source = f"cas_before_own {own:.3g}; {self.source(self.host.found['add_behind_own'])}"
+        if own >= _FORWARDED:
+            return Figure(value=0, source=source)
+        rest = 1 if result.stated == "early" else add - lat_l1
+        less = f"less the {rest:.3g} until its result"
+        return Figure(value=max(1, round(chain - rest)), source=f"{source}, {less}")
 
     def _atomic_start(self) -> Behaviour:
         """What retires behind an atomic adds to the next one's time where that waits until it is
@@ -201,6 +236,11 @@ class _Figures:
         return self.same("front_end").number + 1 + mispredict + 1
 
 
+def _stand_in(processor: str) -> str:
+    """The machine that names this kind of processor; without any the neutral one."""
+    return next((name for name, all_of_it in machines_like(processor) if all_of_it), _NEUTRAL)
+
+
 def document(measurement: Measurement, name: str, title: str, when: datetime) -> str:
     """The machine file's text, which the model of machines accepts. `when`: it was measured.
 
@@ -208,17 +248,19 @@ def document(measurement: Measurement, name: str, title: str, when: datetime) ->
     """
     isa, command = host_isa(), f"./lockcross measure {name}"
     measured_by = f"{command}, {when:%Y-%m-%d}, {measurement.processor}"
-    make = _Figures(measurement, load_machine(_NEUTRAL), measured_by)
+    make = _Figures(measurement, load_machine(_stand_in(measurement.processor)), measured_by)
     own = {key: make.measured(key, finding) for key, finding in _PLAIN.items()}
     own |= {key: make.following(key) for key in _FOLLOWS}
     own |= _core(make, own["lat_l1"].number)
     own |= _memory(make, own["lat_l1"].number, own["mispredict"].number)
+    behaviours = {name: make.behaviour(name) for name in BEHAVIOURS}
+    own["atomic_forward"] = make.atomic_forward(behaviours["atomic_result"], own["lat_l1"].number)
     tables: dict[str, Mapping[str, Figure | Behaviour]] = {
         "core": make.table(Core, own),
         "out_of_order": make.table(OutOfOrder, own),
-        f"ordering.{isa}": {name: make.behaviour(name) for name in BEHAVIOURS},
+        f"ordering.{isa}": behaviours,
         "memory": make.table(Memory, own),
-        f"latency.{isa}": _latency(make, own["lat_l1"].number),
+        f"latency.{isa}": _latency(make, own["lat_l1"].number, behaviours["atomic_result"]),
         "charges": _charges(make),
     }
     head = {"name": name, "title": title, "isas": [isa], "processor": measurement.processor}
@@ -277,11 +319,7 @@ def _core(make: _Figures, nearest: int) -> dict[str, Figure]:
     }
     if host_isa() == "x86_64":
         own["lat_pause"] = make.measured("lat_pause", "pause")
-    width = make.same("width").number
-    if (measured := make.value("width")) is not None:
-        less = measured - min(_WIDEST, max(1, measured))  # so that the core can have it
-        own["width"] = make.measured("width", "width", less)
-        width = own["width"].number
+    width = make.following("width").number
     for name in ("fetch_width", "retire_width"):
         if make.same(name).number < width:
             own[name] = Figure(assumption=width, why="not measured; no less than width")
@@ -412,15 +450,17 @@ def _fitted_transfers(make: _Figures, nearest: float, mispredict: int) -> dict[s
     }
 
 
-def _latency(make: _Figures, lat_l1: int) -> dict[str, Figure]:
+def _latency(make: _Figures, lat_l1: int, result: Behaviour) -> dict[str, Figure]:
     """Of an atomic: what it holds up others for. In a dependent chain its result takes longer: by
-    as much as a CAS there takes longer than one whose result nothing needs."""
+    as much as a CAS there takes longer than one whose result nothing needs. Where the result is
+    early that is what a comparison takes, and an addition has none."""
     figures = {}
     chained, apart = make.value("cas"), make.value("cas_throughput")
     for name, finding in zip(ATOMICS, ("cas", "cas_lost", "fetch_add"), strict=True):
         less, how = 0.0, ""
         value = make.value(finding)
-        if chained is not None and apart is not None and value is not None and apart < chained:
+        compares = finding != "fetch_add" or result.stated != "early"
+        if compares and chained and apart is not None and value is not None and apart < chained:
             less = value - value * apart / chained
             how = (
                 f"{value:.3g} in a dependent chain (measured.{finding}), times "

@@ -132,6 +132,13 @@ _ARITHMETIC: Loops = {
         "a register made zero of itself, and a multiplication of it: less than a multiplication's "
         "latency where the core knows that it needs nothing",
     ),
+    "add_behind_own": (
+        "add_own",
+        "",
+        _CHAIN,
+        "an atomic add to a word that was just stored, and the store of its result: latency in a "
+        "dependent chain through the word",
+    ),
     "cas_throughput": (
         "cas_apart",
         "",
@@ -159,6 +166,7 @@ _BEHIND_CAS: Loops = {
     for access, op, what in (
         ("store", "cas_store", "a store to another line"),
         ("load", "cas_reload", "a load of its word"),
+        ("own", "cas_own", "a store to its word"),
     )
 }
 
@@ -175,6 +183,7 @@ def of_loops(times: Times, loops: Loops) -> Found:
 _APART = {  # operation of the kernel -> what it has 96 of
     "adds_apart": "additions",
     "muls_apart": "multiplications",
+    "mixed_apart": "60 additions and 36 loads",
     "loads_apart": "loads of one word",
     "stores_apart": "stores to one word",
     "stores_lines": "stores to eight lines in turn",
@@ -289,6 +298,11 @@ _WORK = {  # what may hide: its loop, how many of what is wanted that has, what 
         "adds",
         1,
         "48 additions that need its result, as the next CAS needs theirs",
+    ),
+    "reload_adds": (
+        "adds",
+        1,
+        "48 additions that need a load of its word, as the next CAS needs theirs",
     ),
     "nops": ("width", 1, f"{_NO_OPS} no-ops"),
     "stores": ("stores_lines", 12, "8 stores to 8 lines"),
