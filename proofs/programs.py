@@ -1,5 +1,5 @@
 """What there is to prove: programs, of locks, variants, fence kinds and clients that go together;
-the memory models of our own checker and of others; what a lock relies on beyond a model."""
+and what a lock relies on beyond a model."""
 
 import hashlib
 import os
@@ -24,34 +24,6 @@ class Flavour(StrEnum):
 
     WEAK = "weak"
     TSO = "tso"
-
-
-class Model(Entry):
-    """A model of our own checker; models.toml says what the fields are."""
-
-    flavour: Flavour
-    weaker: str = ""
-    title: str
-    says: str
-    isas: tuple[str, ...]
-
-
-class Other(Entry):
-    """A model of another tool."""
-
-    isas: tuple[str, ...]
-    compared: tuple[str, ...]
-
-
-class _Models(Entry):
-    own: dict[str, Model]
-    other: dict[str, Other]
-
-
-@cache
-def models() -> _Models:
-    """By their names. Raises LockcrossError if the file cannot be read."""
-    return registry(_Models, ROOT / "proofs" / "models.toml")
 
 
 class Assumption(Entry):

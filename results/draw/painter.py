@@ -1,15 +1,6 @@
-"""Draws figures and writes them as PNG and SVG, the same bytes for the same data."""
+"""Writes figures as PNG and SVG, the same bytes for the same data, and what all of them have."""
 
-import os
-import signal
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
-from importlib import import_module
-from multiprocessing import connection as waiting
-from multiprocessing import get_context, parent_process
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from results.draw.drawing import Drawing
-from results.errors import LockcrossError, NoDataError
-from results.store.store import Store
+from results.errors import LockcrossError
 
 mpl.use("Agg")
 
@@ -52,71 +41,6 @@ def panels(
     for ax in axes[count:]:
         ax.axis("off")
     return figure, axes
-
-
-def paint(drawing: Drawing, folder: Path) -> str:
-    """Draws a figure into `folder`; returns why it is left out, or nothing. Raises FigureError."""
-    module, _, name = drawing.draw.rpartition(".")
-    function = getattr(import_module(module), name)
-    of_machine = {"machine": drawing.machine} if drawing.machine else {}
-    with ExitStack() as opened:
-
-        def read(path: Path) -> sqlite3.Connection:
-            return opened.enter_context(Store(path, read_only=True)).connection
-
-        def draw() -> Figure:
-            given: object = drawing.given
-            if isinstance(given, Path):
-                given = read(given)
-            elif isinstance(given, Mapping):
-                given = {title: read(path) for title, path in given.items()}
-            figure: Figure = function(given, **of_machine)
-            return figure
-
-        try:
-            write(drawing.name, drawing.title, draw, folder)
-        except NoDataError as missing:
-            return missing.message
-    return ""
-
-
-def paint_all(drawings: Sequence[Drawing], folder: Path) -> Iterator[str]:
-    """Draws figures, as many at a time as there are CPUs; yields of each, in order, why it is left
-    out, or nothing. Raises FigureError."""
-    workers = min(len(os.sched_getaffinity(0)), len(drawings))
-    if workers < 2:
-        yield from (paint(drawing, folder) for drawing in drawings)
-        return
-    for drawing in drawings:  # what is imported now, the workers have
-        import_module(drawing.draw.rpartition(".")[0])
-    pool = ProcessPoolExecutor(workers, get_context("fork"), _begin)
-    try:
-        for drawing, painted in [
-            (drawing, pool.submit(paint, drawing, folder)) for drawing in drawings
-        ]:
-            try:
-                yield painted.result()
-            except (LockcrossError, OSError):
-                raise
-            except Exception:  # a mistake of the program, or a worker was killed: here it shows
-                yield paint(drawing, folder)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _begin() -> None:
-    """What a worker does first. An interrupt is for the driver to handle, and a worker ends when
-    its driver is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    parent = parent_process()
-    assert parent is not None
-
-    def end() -> None:
-        waiting.wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=end, daemon=True).start()
 
 
 def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, Field, model_validator
 
 from results.errors import LockcrossError
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
 from sweeps.model.isa import FLAVOURS, ISAS

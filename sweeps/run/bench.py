@@ -25,8 +25,7 @@ from results.errors import LockcrossError
 from results.paths import REFERENCE
 from results.store.store import Store
 from results.text.rows import FRAMED, Rows
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits, Serving
+from sweeps.engines.base import Limits, Serving, load_engine
 from sweeps.model import engines
 from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.isa import ISAS

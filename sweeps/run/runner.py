@@ -12,8 +12,7 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.records import MachineRecord, StoredRun
 from results.store.store import Store
-from sweeps.engines import load_engine, refusal
-from sweeps.engines.base import Limits
+from sweeps.engines.base import Limits, load_engine, refusal
 from sweeps.model.cell import Cell, arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder

@@ -10,7 +10,7 @@ import pytest
 from results.errors import LockcrossError, NoDataError
 from results.store.records import StoredRun
 from results.store.store import Store
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model.cell import Cell, command, digest, invalid_reason, unsupported_reason
 from sweeps.plans import STUDIES
 from sweeps.plans.study import question_of

@@ -13,7 +13,7 @@ from statistics import fmean
 
 from results.errors import LockcrossError
 from results.store.store import Store
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import AXIS_WORDS, LATENCIES, USE_QUANTITIES
 from sweeps.model.cell import Cell, cell_of, digest

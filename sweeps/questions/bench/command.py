@@ -12,7 +12,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.text.rows import Form, Format, print_parts
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.model import engines
 from sweeps.model.isa import ISAS
 
@@ -50,28 +50,22 @@ def bench_cell(
 def bench_engine(
     isas: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Instruction sets; all when none is given.", autocompletion=complete.isas
-        ),
+        options.argument("Instruction sets; all when none is given.", options.isas),
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(
-            help="The engine to measure; one that has a benchmark of its own.",
-            autocompletion=complete.engines,
+        options.option(
+            "The engine to measure; one that has a benchmark of its own.", options.engines
         ),
     ] = engines.DEFAULT,
     beside: Annotated[
         str,
-        typer.Option(
-            help="Another engine to run one of the cells on, as gem5/o3.",
-            autocompletion=complete.engines,
-        ),
+        options.option("Another engine to run one of the cells on, as gem5/o3.", options.engines),
     ] = "",
     form: Format = Form.TABLE,
 ) -> None:
     """Measure an engine: for the embedded one, instructions and hand-overs per second, memory."""
-    from sweeps.engines import load_engine
+    from sweeps.engines.base import load_engine
 
     unknown = [isa for isa in isas or [] if isa not in ISAS]
     if unknown:

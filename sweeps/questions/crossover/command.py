@@ -12,10 +12,10 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 from sweeps.cli.progress import one_bar
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model.isa import ISAS
 from sweeps.plans.study import isa_of, question_of
 from sweeps.run.runner import Runner
@@ -33,18 +33,15 @@ def _flavours(plan: Any, isas: list[str] | None) -> list[str]:
 def crossover(
     isa: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
-        ),
+        options.option("Only this ISA; may be given more than once.", options.isas),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A coarse grid: a first look in seconds.")
     ] = False,
     study: Annotated[
         str,
-        typer.Option(
-            help="A study in sweeps/plans/studies, e.g. gem5_o3; not with --quick.",
-            autocompletion=complete.studies,
+        options.option(
+            "A study in sweeps/plans/studies, e.g. gem5_o3; not with --quick.", options.studies
         ),
     ] = "",
     jobs: Jobs = 0,

@@ -14,7 +14,7 @@ from results.paths import DATABASE
 from results.store.records import CrossoverRecord
 from results.store.store import Store
 from results.text.rows import Form, Rows, print_parts
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.model import engines
@@ -48,8 +48,8 @@ _SHARE = 250  # of the axis: the tolerance if none is given
 def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
         str,
-        complete.option(
-            "Two locks, e.g. thin,reservation or thin,tasuki/rmw.", complete.several_locks
+        options.option(
+            "Two locks, e.g. thin,reservation or thin,tasuki/rmw.", options.several_locks
         ),
     ],
     axis: Annotated[
@@ -59,7 +59,7 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     high: Annotated[float, typer.Option("--to", help="Where it ends.")],
     plan: Annotated[
         str,
-        complete.option("Search in every setting of this plan (a name or a file).", complete.plans),
+        options.option("Search in every setting of this plan (a name or a file).", options.plans),
     ] = "",
     settings: Annotated[
         list[str] | None,
@@ -68,16 +68,16 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
         ),
     ] = None,
     workload: Annotated[
-        str, complete.option("Without a plan.", complete.workloads)
+        str, options.option("Without a plan.", options.workloads)
     ] = "lock_sequence",
     machine: Annotated[
-        str, complete.option("A machine's name or file.", complete.machines)
+        str, options.option("A machine's name or file.", options.machines)
     ] = "generic",
-    isa: Annotated[str, complete.option("Default: the machine's first.", complete.isas)] = "",
+    isa: Annotated[str, options.option("Default: the machine's first.", options.isas)] = "",
     flavour: Annotated[
-        str, complete.option("Atomic flavour; default: the ISA's first.", complete.flavours)
+        str, options.option("Atomic flavour; default: the ISA's first.", options.flavours)
     ] = "",
-    engine: Annotated[str, complete.option("The engine.", complete.engines)] = engines.DEFAULT,
+    engine: Annotated[str, options.option("The engine.", options.engines)] = engines.DEFAULT,
     tolerance: Annotated[
         float, typer.Option(min=0, help="Width of the bracket; 0: 1/250 of the axis.")
     ] = 0,

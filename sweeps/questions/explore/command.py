@@ -8,10 +8,10 @@ import typer
 
 from results.paths import DATABASE
 from results.store.store import Store
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model import engines
 from sweeps.plans.study import isa_of
 from sweeps.questions.explore.explore import Exploration, load_exploration, maps
@@ -21,16 +21,13 @@ from sweeps.run.runner import Runner
 def explore(
     machine: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A machine with a map; may be given more than once. Default: generic.",
-            autocompletion=complete.machines,
+        options.option(
+            "A machine with a map; may be given more than once. Default: generic.", options.machines
         ),
     ] = None,
     isa: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
-        ),
+        options.option("Only this ISA; may be given more than once.", options.isas),
     ] = None,
     jobs: Jobs = 0,
     no_server: NoServer = False,

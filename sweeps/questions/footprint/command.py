@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.text.rows import Form, Format, print_rows
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.isa import ISAS
@@ -36,10 +36,10 @@ NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
 
 def footprint(
     names: Annotated[
-        list[str] | None, complete.argument("Locks; default: all.", complete.locks, "[LOCK]...")
+        list[str] | None, options.argument("Locks; default: all.", options.locks, "[LOCK]...")
     ] = None,
     isa: Annotated[
-        str | None, complete.option("Only x86_64, ppc64le or aarch64.", complete.isas)
+        str | None, options.option("Only x86_64, ppc64le or aarch64.", options.isas)
     ] = None,
     form: Format = Form.TABLE,
     jobs: Jobs = 0,

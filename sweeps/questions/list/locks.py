@@ -7,8 +7,8 @@ from typing import Annotated, Any, NamedTuple
 from proofs.stored import read_proofs, standing
 from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, plain, print_parts
-from sweeps.cli import complete
-from sweeps.engines import refusal
+from sweeps.cli import options
+from sweeps.engines.base import refusal
 from sweeps.model import engines
 from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.isa import ISAS
@@ -25,7 +25,7 @@ _STANDINGS = (
 
 
 def locks(
-    name: Annotated[str | None, complete.argument("Show all of this one.", complete.locks)] = None,
+    name: Annotated[str | None, options.argument("Show all of this one.", options.locks)] = None,
     form: Format = Form.TABLE,
 ) -> None:
     """List the locks and how each can be built, or one with its source and variants."""

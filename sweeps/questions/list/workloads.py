@@ -6,7 +6,7 @@ from typing import Annotated
 
 from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, print_parts
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.model.workloads import WORKLOADS, Let, Workload, in_words
 from sweeps.support.paths import KERNELS
 
@@ -36,7 +36,7 @@ def first_sentence(workload: str) -> str:
 
 def workloads(
     name: Annotated[
-        str | None, complete.argument("Show all of this one.", complete.workloads)
+        str | None, options.argument("Show all of this one.", options.workloads)
     ] = None,
     form: Format = Form.TABLE,
 ) -> None:

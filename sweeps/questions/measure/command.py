@@ -85,7 +85,7 @@ def _check(name: str, path: Path, force: bool) -> None:
 def _measurer() -> Any:
     """The part of the engine on the host itself that measures it. Raises LockcrossError where
     there is no such engine."""
-    from sweeps.engines import load_engine
+    from sweeps.engines.base import load_engine
     from sweeps.model.engines import ENGINES
 
     for engine in ENGINES:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from results.errors import LockcrossError
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.support.text import shown
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -34,9 +34,7 @@ def machine(
     name: Name,
     origin: Annotated[
         str,
-        typer.Option(
-            "--from", help="The machine to copy (see `machines`).", autocompletion=complete.machines
-        ),
+        options.option("The machine to copy (see `machines`).", options.machines, "--from"),
     ] = "generic",
     output: Output = None,
     force: Force = False,

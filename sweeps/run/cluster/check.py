@@ -7,8 +7,7 @@ from typing import Any
 
 from results.errors import LockcrossError
 from results.text.rows import Rows, whole
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits
+from sweeps.engines.base import Limits, load_engine
 from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
