@@ -13,7 +13,7 @@ from itertools import product
 from pydantic import Field, RootModel
 
 from proofs.files import Entry, registry
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.paths import ROOT
 from sweeps.model.locks import FULL, Lock, LockLabel, Trait, load_locks
 from sweeps.support import tools
@@ -240,9 +240,7 @@ def compiler() -> str:
 def known_locks(names: Sequence[str] | None) -> list[Lock]:
     """The locks of names; all without names."""
     known = load_locks()
-    for name in names or ():
-        if name not in known:
-            raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(known)}")
+    check_known("lock", names or (), known)
     return [known[name] for name in names or known]
 
 

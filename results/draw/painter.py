@@ -11,13 +11,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from results.errors import LockcrossError
+from results.errors import writing
 
 mpl.use("Agg")
-
-
-class FigureError(LockcrossError):
-    """A figure cannot be written."""
 
 
 HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]  # of text over lines
@@ -46,13 +42,13 @@ def panels(
 def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Path:
     """Draws a figure and writes it into `folder` as PNG and SVG; returns the PNG's path.
 
-    Both have the places of axes and texts that were worked out for the PNG. Raises FigureError, and
-    what `draw` raises.
+    Both have the places of axes and texts that were worked out for the PNG. Raises LockcrossError
+    where they cannot be written, and what `draw` raises.
     """
     path = folder / f"{name}.png"
     with mpl.rc_context({"backend": "Agg", **RC}):
         figure = draw()
-        try:
+        with writing(path, "name another folder with --output"):
             folder.mkdir(parents=True, exist_ok=True)
             # Figure.savefig would work the places out, and draw everything unseen, for each file.
             figure.set_dpi(DPI)
@@ -63,25 +59,16 @@ def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Pa
             FigureCanvasSVG(figure).print_svg(  # type: ignore[no-untyped-call]
                 path.with_suffix(".svg"), metadata={"Date": None, "Title": title}
             )
-        except OSError as error:
-            raise FigureError(
-                f"{error.filename or folder}: cannot be written ({error.strerror}); name another "
-                "folder with --output",
-                exit_code=1,
-            ) from None
     return path
 
 
 def save(file: Path, draw: Callable[[], Figure]) -> None:
-    """Draws a figure into one file, of the kind that its ending names. Raises FigureError."""
+    """Draws a figure into one file, of the kind that its ending names. Raises LockcrossError where
+    it cannot be written."""
     with mpl.rc_context({"backend": "Agg", **RC}):
         figure = draw()
-        try:
+        with writing(file, exit_code=2):
             figure.savefig(file, metadata={"Software": ""} if file.suffix == ".png" else None)
-        except OSError as error:
-            raise FigureError(
-                f"{file}: cannot be written ({error.strerror}); name another file", exit_code=2
-            ) from None
 
 
 DPI = 200  # of PNGs

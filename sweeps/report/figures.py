@@ -44,7 +44,7 @@ def draw_all(
     validations and latency sweeps come from, if not from the database.
 
     The same database gives the same bytes. Raises NoDataError for a database with nothing to
-    draw, FigureError when a file cannot be written.
+    draw, LockcrossError when a file cannot be written.
     """
     others = others or References([Source(connection)], {})
     wanted = drawings(connection, others)
@@ -95,7 +95,8 @@ def _drawn(wanted: list[Drawing], folder: Path, source: str) -> dict[str, str]:
 
 
 def _paint(drawing: Drawing, folder: Path) -> str:
-    """Draws a figure into `folder`; returns why it is left out, or nothing. Raises FigureError."""
+    """Draws a figure into `folder`; returns why it is left out, or nothing. Raises
+    LockcrossError."""
     from results.draw.painter import write
 
     module, _, name = drawing.draw.rpartition(".")
@@ -124,7 +125,7 @@ def _paint(drawing: Drawing, folder: Path) -> str:
 
 def _paint_all(drawings: Sequence[Drawing], folder: Path) -> Iterator[str]:
     """Draws figures, as many at a time as there are CPUs; yields of each, in order, why it is left
-    out, or nothing. Raises FigureError."""
+    out, or nothing. Raises LockcrossError."""
     workers = min(len(os.sched_getaffinity(0)), len(drawings))
     if workers < 2:
         yield from (_paint(drawing, folder) for drawing in drawings)

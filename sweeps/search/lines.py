@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from sweeps.model.axes import AXES, LATENCIES, QUANTITIES
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
@@ -167,8 +167,7 @@ def check_label(text: str) -> LockLabel:
     LockcrossError."""
     label = LockLabel(text)
     known = load_locks()
-    if label.lock not in known:
-        raise LockcrossError(f"lock {label.lock!r} is unknown; known are {', '.join(known)}")
+    check_known("lock", [label.lock], known)
     lock = known[label.lock]
     if why := lock.variant_invalid_reason(label.variant):
         raise LockcrossError(f"lock {text}: {why}")

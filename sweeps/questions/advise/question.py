@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from sweeps.model.axes import QUANTITIES
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
@@ -451,10 +451,7 @@ def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[Lock
     """Every lock with each kind of fence: that of its name, or those asked for, or the one that
     runtimes use."""
     refused = ISAS[isa].refused_fence_kinds
-    if unknown := [kind for kind in fences if kind not in FENCE_KINDS]:
-        raise LockcrossError(
-            f"--fences: {unknown[0]!r} is unknown; known are {', '.join(FENCE_KINDS)}"
-        )
+    check_known("--fences:", fences, FENCE_KINDS)
     labels = []
     for name in locks:
         label = check_label(name.removesuffix(f"/{FULL}"))

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.text.rows import Form, Format, print_parts
 from sweeps.cli import options
 from sweeps.model import engines
@@ -67,9 +67,7 @@ def bench_engine(
     """Measure an engine: for the embedded one, instructions and hand-overs per second, memory."""
     from sweeps.engines.base import load_engine
 
-    unknown = [isa for isa in isas or [] if isa not in ISAS]
-    if unknown:
-        raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
+    check_known("ISA", isas or [], ISAS)
     load_engine(engine)  # says which engines are known
     able = [
         entry.label

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.paths import DATABASE
 from results.store.store import Store
 from sweeps.cli import options
@@ -22,8 +22,7 @@ from sweeps.run.runner import Runner
 
 
 def _flavours(plan: Any, isas: list[str] | None) -> list[str]:
-    if unknown := [isa for isa in isas or [] if isa not in ISAS]:
-        raise LockcrossError(f"--isa: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
+    check_known("--isa:", isas or [], ISAS)
     flavours = [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
     if not flavours:
         raise LockcrossError(f"--isa: this study has {', '.join(plan.flavours)} only")

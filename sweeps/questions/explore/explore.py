@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from results.errors import LockcrossError, NoDataError
+from results.errors import LockcrossError, NoDataError, check_known
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
@@ -189,14 +189,8 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
     Raises LockcrossError (exit code 2) for a machine or an ISA that there is no map of.
     """
     machines = [machine_named(name) for name in machines]
-    for key, given, known in (
-        ("machine", machines, known_machines(machines)),
-        ("isa", isas, list(ISAS)),
-    ):
-        if unknown := [value for value in given if value not in known]:
-            raise LockcrossError(
-                f"--{key}: {unknown[0]!r} is unknown; known are {', '.join(known)}"
-            )
+    check_known("--machine:", machines, known_machines(machines))
+    check_known("--isa:", isas, ISAS)
     maps = [
         (machine, flavour)
         for machine in machines or plan.machines

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
-from results.errors import LockcrossError
+from results.errors import check_known
 from results.paths import DATABASE
 from results.text.rows import Form, Format, print_rows
 from sweeps.cli import options
@@ -59,11 +59,10 @@ def footprint(
     from sweeps.run.runner import Runner
 
     known = load_locks()
-    if unknown := [name for name in names or () if name not in known]:
-        raise LockcrossError(f"lock {unknown[0]!r} is unknown; known are {', '.join(known)}")
-    if isa is not None and isa not in ISAS:
-        raise LockcrossError(f"isa {isa!r} is unknown; known are {', '.join(ISAS)}")
-    wanted = cells([known[name] for name in names or known], [isa] if isa else ISAS)
+    check_known("lock", names or (), known)
+    isas = list(ISAS) if isa is None else [isa]
+    check_known("isa", isas, ISAS)
+    wanted = cells([known[name] for name in names or known], isas)
     with Store(db) as store, Bar() as progress:
         footprints = measure(Runner(store, jobs, progress, served(no_server)), wanted)
     if form != Form.TABLE:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, NamedTuple
 
 from proofs.stored import read_proofs, standing
-from results.errors import LockcrossError
+from results.errors import check_known
 from results.text.rows import Form, Format, Rows, plain, print_parts
 from sweeps.cli import options
 from sweeps.engines.base import refusal
@@ -30,8 +30,7 @@ def locks(
 ) -> None:
     """List the locks and how each can be built, or one with its source and variants."""
     known = load_locks()
-    if name is not None and name not in known:
-        raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(known)}")
+    check_known("lock", [] if name is None else [name], known)
     print_parts(form, *(overview(known.values()) if name is None else details(known[name])))
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import options
 from sweeps.model.workloads import WORKLOADS, Let, Workload, in_words
@@ -56,8 +56,7 @@ def workloads(
             ),
         )
         return
-    if name not in WORKLOADS:
-        raise LockcrossError(f"workload {name!r} is unknown; known are {', '.join(WORKLOADS)}")
+    check_known("workload", [name], WORKLOADS)
     if form == Form.TABLE:
         print(f"{name}: {description(name)}\n")  # its lines are not to be folded
     print_parts(form, *details(WORKLOADS[name]))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.paths import DATABASE
 from results.store.queries import Answer
 from results.text.rows import Form, Format, Rows, print_parts, print_rows
@@ -95,10 +95,7 @@ def reproduce(
 
 def _chosen(chosen: Sequence[str], machine: str) -> list[PlannedReproduction]:
     known = [*REPRODUCTIONS.names(), overtake.NAME]
-    if unknown := [name for name in chosen if name not in known]:
-        raise LockcrossError(
-            f"reproduction {unknown[0]!r} is unknown; known are {', '.join(known)}"
-        )
+    check_known("reproduction", chosen, known)
     if machine and (not chosen or overtake.NAME in chosen):
         raise LockcrossError(
             f"--machine: name the reproductions that are to run on it, and not {overtake.NAME}, "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, writing
 from results.paths import DATABASE
 from results.text.rows import Form, Format, Rows, print_parts, whole
 from sweeps.cli import options
@@ -221,11 +221,8 @@ def _ran(
         from sweeps.search.lock_log import convert
 
         assert events is not None
-        try:
+        with writing(events, "name another file with --events"):
             convert(folder / load_engine(cells[0].engine).capabilities().event_log, events)
-        except OSError as error:
-            why = f"cannot be written ({error.strerror}); name another file with --events"
-            raise LockcrossError(f"{events}: {why}", exit_code=1) from None
 
     if why := next(filter(None, map(invalid_reason, cells)), None):
         raise LockcrossError(why)  # before there is a database
