@@ -12,7 +12,7 @@ from results.errors import LockcrossError
 from sweeps.engines.base import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import FLAVOURS, ISAS
+from sweeps.model.isa import FLAVOURS, ISAS, isa_of
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
 from sweeps.model.machine import MachineName, known_machines
 from sweeps.model.workloads import WORKLOADS, Value
@@ -23,11 +23,6 @@ CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have stu
 SHARED_AXES = ("cancel_latency", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
 Keys = TypeVar("Keys", bound=Mapping[str, Value])
-
-
-def isa_of(flavour: str) -> str:
-    """The ISA of a flavour that is known."""
-    return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
 
 
 def labels(flavour: str, locks: Sequence[str], fence_kinds: Sequence[str]) -> list[LockLabel]:

@@ -15,7 +15,6 @@ from sweeps.model.machine import load_machine
 from sweeps.model.workloads import WORKLOADS, Number, Share, Value
 
 FIRST_SEED = 1  # of maps and tables, and of each search
-NO_LOCK = "null"  # of a cell whose lock is still to be named
 # Axes along which costs follow a line or, over the run length, a hyperbola. Over owner's shares and
 # threads the work itself is another at each value, and costs may cross more than once.
 _MODELLED = ("cas_latency", "fence_latency", "cancel_latency", "run_length")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from results.errors import LockcrossError, check_known
 from sweeps.model.axes import QUANTITIES
-from sweeps.model.cell import Cell
+from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import load_machine, machine_names
@@ -412,13 +412,12 @@ def ask(
     asked = use.given()
     use = use.at_clock(described.clock_mhz.number)
     settled, said = Settled(use), use.given()
-    base = Cell(
-        machine=machine,
-        isa=isa,
-        flavour=flavour or flavours[0],
+    base = usual(
+        machine,
+        flavour or flavours[0],
+        USE,
+        {**settled.keys, "on_map": int(not said)},
         lock=labels[0].lock,
-        workload=USE,
-        parameters={**settled.keys, "on_map": int(not said)},
         threads=settled.threads,
         cancel_latency=latencies.get("cancel_latency"),
     )

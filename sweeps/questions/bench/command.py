@@ -84,19 +84,11 @@ def bench_engine(
 def _compared(other: str) -> str:
     """How much faster the embedded engine runs a cell than another engine does, in words."""
     from sweeps.engines.base import Limits
-    from sweeps.model.cell import Cell
+    from sweeps.model.cell import usual
     from sweeps.run.bench import seconds
 
     cells = [
-        Cell(
-            engine=label,
-            machine="generic",
-            isa="x86_64",
-            flavour="lock",
-            lock="thin",
-            workload="sync",
-            parameters={"iterations": _TURNS},
-        )
+        usual("generic", "lock", "sync", {"iterations": _TURNS}, lock="thin", engine=label)
         for label in (engines.DEFAULT, other)
     ]
     own, its = seconds(cells, Limits(instructions=10**9))

@@ -16,8 +16,8 @@ from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines.base import load_engine
-from sweeps.model.isa import ISAS
-from sweeps.plans.study import isa_of, question_of
+from sweeps.model.isa import ISAS, isa_of
+from sweeps.plans.study import question_of
 from sweeps.run.runner import Runner
 
 

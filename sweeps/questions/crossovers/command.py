@@ -19,7 +19,7 @@ from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.model import engines
 from sweeps.model.axes import AXES
-from sweeps.model.cell import Cell, cell_of, digest
+from sweeps.model.cell import NO_LOCK, Cell, cell_of, digest
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine, machine_named
@@ -28,7 +28,6 @@ from sweeps.plans.sweep import LoadedPlan, load_plan
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import store_isas, store_machines
 from sweeps.search.lines import (
-    NO_LOCK,
     AxisLine,
     axis_named,
     check_cell,

@@ -13,7 +13,7 @@ from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines.base import load_engine
 from sweeps.model import engines
-from sweeps.plans.study import isa_of
+from sweeps.model.isa import isa_of
 from sweeps.questions.explore.explore import Exploration, load_exploration, maps
 from sweeps.run.runner import Runner
 

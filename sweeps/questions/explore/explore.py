@@ -12,20 +12,17 @@ from pydantic import Field, field_validator, model_validator
 
 from results.errors import LockcrossError, NoDataError, check_known
 from results.store.store import Store
-from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import Cell
-from sweeps.model.isa import FLAVOURS, ISAS
+from sweeps.model.cell import Cell, usual
+from sweeps.model.isa import FLAVOURS, ISAS, isa_of
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
-from sweeps.model.workloads import with_defaults
 from sweeps.plans import EXPLORATIONS, study
-from sweeps.plans.study import isa_of
 from sweeps.questions.explore.shown import AS_IS, CHECK, PLAN, ExploreFact, cost_grid
 from sweeps.run.runner import Runner
 from sweeps.search import found
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.search.lines import NO_LOCK, in_parts, parts, with_lock
+from sweeps.search.lines import in_parts, parts, with_lock
 from sweeps.support.toml import Document
 
 NAME = "explore"
@@ -124,16 +121,7 @@ def labels(plan: ExplorePlan, flavour: str) -> list[LockLabel]:
 def _base(plan: ExplorePlan, machine: str, flavour: str, share: float) -> Cell:
     """A run at the machine's own latencies; its lock is still to be named."""
     parameters = {**plan.workload.parameters, "owner_share": share}
-    return Cell(
-        engine=engines.DEFAULT,
-        machine=machine,
-        isa=isa_of(flavour),
-        flavour=flavour,
-        lock=NO_LOCK,
-        workload=WORKLOAD,
-        parameters=with_defaults(WORKLOAD, parameters),
-        threads=plan.workload.threads,
-    )
+    return usual(machine, flavour, WORKLOAD, parameters, threads=plan.workload.threads)
 
 
 def map_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:

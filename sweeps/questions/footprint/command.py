@@ -12,7 +12,7 @@ from results.paths import DATABASE
 from results.text.rows import Form, Format, print_rows
 from sweeps.cli import options
 from sweeps.cli.options import Database, Jobs, NoServer, served
-from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.run.work import PATHS
@@ -148,16 +148,8 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
     for lock, isa in product(locks, isas):
         kinds = (("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds)
         for variant, flavour, fence in product(*kinds):
-            alone = Cell(
-                machine="generic",
-                isa=isa,
-                flavour=flavour,
-                lock=lock.name,
-                variant=variant,
-                fence=fence,
-                workload="footprint",
-                parameters={"iterations": TURNS},
-            )
+            built = {"lock": lock.name, "variant": variant, "fence": fence}
+            alone = usual("generic", flavour, "footprint", {"iterations": TURNS}, **built)
             both = (alone, replace(alone, threads=2))
             possible = [cell for cell in both if not unsupported_reason(cell)]
             # What is chosen for programs of one thread is measured with one, too.

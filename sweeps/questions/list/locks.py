@@ -9,11 +9,9 @@ from results.errors import check_known
 from results.text.rows import Form, Format, Rows, plain, print_parts
 from sweeps.cli import options
 from sweeps.engines.base import refusal
-from sweeps.model import engines
-from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.model.cell import unsupported_reason, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, Lock, LockLabel, load_locks
-from sweeps.model.workloads import with_defaults
 
 _WORKLOAD = "threads"  # runs with any lock, alone or not
 _FLAVOURS = tuple((isa.name, flavour) for isa in ISAS.values() for flavour in isa.flavours)
@@ -45,28 +43,16 @@ class Offer(NamedTuple):
 
 def offers(lock: Lock) -> list[Offer]:
     """One for each variant of a lock, its default first."""
-    parameters = with_defaults(_WORKLOAD, {})
     every = []
     for variant in ("", *lock.variants[1:]):
         offer = Offer(LockLabel.of(lock.name, variant), {}, {})
-        for isa, flavour in _FLAVOURS:
+        for _, flavour in _FLAVOURS:
             kinds = []
             for fence in (kind for kind in FENCE_KINDS if kind in lock.fence_kinds):
                 # Why it does not run with one thread, with two, with two on one core.
+                built = {"lock": lock.name, "variant": variant, "fence": fence}
                 cells = [
-                    Cell(
-                        engine=engines.DEFAULT,
-                        machine="generic",
-                        isa=isa,
-                        flavour=flavour,
-                        lock=lock.name,
-                        variant=variant,
-                        fence=fence,
-                        workload=_WORKLOAD,
-                        threads=threads,
-                        cores=cores,
-                        parameters=parameters,
-                    )
+                    usual("generic", flavour, _WORKLOAD, {}, threads=threads, cores=cores, **built)
                     for threads, cores in ((1, None), (2, None), (2, 1))
                 ]
                 reasons = [unsupported_reason(cell) or refusal(cell) for cell in cells]

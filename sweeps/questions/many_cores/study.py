@@ -15,16 +15,16 @@ from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.axes import MAX_THREADS
-from sweeps.model.cell import Cell
+from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, MemorySystem, known_machines, load_machine
-from sweeps.model.workloads import Value, with_defaults
+from sweeps.model.workloads import Value
 from sweeps.plans import STUDIES, study
 from sweeps.questions.many_cores import answer
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import store_isas, store_machines
-from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, in_parts, set_to, with_lock
+from sweeps.search.lines import FIRST_SEED, AxisLine, in_parts, set_to, with_lock
 from sweeps.search.searches import pairs, points, records, search_all
 from sweeps.support.toml import Document
 
@@ -278,16 +278,8 @@ class Study:
 
     def _base(self, machine: str, workload: str, parameters: Mapping[str, Value]) -> Cell:
         """Two threads, on the cores in the order of the nodes."""
-        return Cell(
-            engine=self.plan.engine,
-            machine=machine,
-            isa=study.isa_of(self.plan.flavour),
-            flavour=self.plan.flavour,
-            lock=NO_LOCK,
-            workload=workload,
-            threads=2,
-            parameters=with_defaults(workload, parameters),
-        )
+        on = {"engine": self.plan.engine, "threads": 2}
+        return usual(machine, self.plan.flavour, workload, parameters, **on)
 
     def known_cells(self) -> list[Cell]:
         """Every cell that can be named before anything has been run."""

@@ -9,7 +9,7 @@ from results.errors import LockcrossError
 from results.text.rows import Rows, whole
 from sweeps.engines.base import Limits, load_engine
 from sweeps.model import engines
-from sweeps.model.cell import Cell
+from sweeps.model.cell import usual
 from sweeps.model.isa import ISAS
 from sweeps.programs import Builder
 from sweeps.run.cluster import ship
@@ -19,14 +19,7 @@ from sweeps.run.cluster.session import Session
 from sweeps.run.work import Done, LocalPool, Work
 from sweeps.support.paths import ENGINE_PLUGIN
 
-SMALL_CELL = Cell(
-    machine="generic",
-    isa="x86_64",
-    flavour="lock",
-    lock="tasuki",
-    workload="sync",
-    parameters={"iterations": 200},
-)
+SMALL_CELL = usual("generic", "lock", "sync", {"iterations": 200}, lock="tasuki")
 _CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
 _SHOWN: dict[str, Any] = {
     "node": "{node}",
