@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from results.errors import writing
 
@@ -17,6 +18,22 @@ mpl.use("Agg")
 
 
 HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]  # of text over lines
+
+
+# Of bars: thin lines around them, by which hatches stand apart.
+EDGED: dict[str, Any] = {"edgecolor": "#333333", "linewidth": 0.4}
+
+
+def sign(label: str, **look: Any) -> Line2D:
+    """A line or a mark of a figure's key."""
+    return Line2D([], [], label=label, **look)
+
+
+def note(
+    ax: Axes, text: str, at: tuple[float, float], beside: tuple[float, float], **look: Any
+) -> None:
+    """A text beside a point, so many points (width, height) away."""
+    ax.annotate(text, at, xytext=beside, textcoords="offset points", **look)
 
 
 def panels(
@@ -80,6 +97,9 @@ RC: dict[Any, Any] = {  # what Matplotlib takes; its own type lists every key
     "axes.titleweight": "bold",
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
     "hatch.linewidth": 0.5,
     "hatch.color": "#00000040",
     "svg.hashsalt": "lockcross",  # the same data give the same bytes

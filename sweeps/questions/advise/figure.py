@@ -59,7 +59,7 @@ def _draw_costs(ax: Axes, advice: Advice) -> None:
         words += f"; bars count the program's own {advice.work:.0f}, too"
     ax.set(xlabel=words, title=f"On {advice.setting['machine']}")
     ax.set_xlim(0, 1.2 * max(left))
-    ax.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    ax.legend(fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.18))
 
 
 def _draw_reach(ax: Axes, advice: Advice) -> None:
