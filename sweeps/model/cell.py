@@ -78,12 +78,9 @@ def selected(connection: sqlite3.Connection) -> str:
     axis's default, under its name."""
     stored = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
     sql = dict.fromkeys(COLUMNS, "runs.{}")
-    sql |= {axis.name: f"{_sql(axis.default)} AS {{}}" for axis in AXES if axis.name not in stored}
+    for axis in (axis for axis in AXES if axis.name not in stored):
+        sql[axis.name] = "NULL AS {}" if axis.default is None else f"{axis.default!r} AS {{}}"
     return ", ".join(text.format(name) for name, text in sql.items())
-
-
-def _sql(value: int | str | None) -> str:
-    return "NULL" if value is None else repr(value)
 
 
 def arguments(cell: Cell) -> list[str]:

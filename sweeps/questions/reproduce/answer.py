@@ -6,7 +6,6 @@ Each is kept as the fact `reproduction/<name>`; figures and the report read it f
 
 import itertools
 import math
-import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -180,11 +179,6 @@ def rank_correlation(published: Sequence[float], other: Sequence[float]) -> floa
 
 
 KEPT: Fact[Reproduction] = Fact("reproduction", Reproduction)  # one by name
-
-
-def load(connection: sqlite3.Connection) -> list[Reproduction]:
-    """Every reproduction in the database, sorted by name."""
-    return KEPT.every(connection)
 
 
 @dataclass(frozen=True)
