@@ -8,7 +8,7 @@ from random import Random
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from results.errors import LockcrossError, NoDataError, check_known
 from results.store.store import Store
@@ -44,13 +44,7 @@ class Workload(Document):
     """Threads and parameters of the workload, but for the owner's share."""
 
     threads: study.Threads
-    parameters: dict[str, int]
-
-    @field_validator("parameters")
-    @classmethod
-    def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
-        study.check_keys(WORKLOAD, parameters, ("owner_share",))
-        return parameters
+    parameters: Annotated[dict[str, int], study.keys_of(WORKLOAD, "owner_share")]
 
 
 class Calibration(study.Calibration):

@@ -32,11 +32,6 @@ PLAN = "many_cores"
 CONTENDED = "random_threads"  # the workload in which all cores contend
 
 
-def _check_keys(workload: str, parameters: dict[str, Value], *own: str) -> None:
-    words = "{}: unknown; workload {} takes {}"
-    study.check_keys(workload, parameters, own, words, where="parameters: ")
-
-
 class Cores(Document):
     """All cores contend for one lock (workload threads), `pairs` times in all. A number of cores
     runs on the first of the `machines` that has room for it."""
@@ -45,12 +40,7 @@ class Cores(Document):
     values: Annotated[list[study.Threads], study.Several, study.RISING]
     pairs: study.Count
     tolerance: study.Count
-    parameters: dict[str, Value] = {}
-
-    @model_validator(mode="after")
-    def _known_keys(self) -> Self:
-        _check_keys(CONTENDED, self.parameters, "iterations")
-        return self
+    parameters: Annotated[dict[str, Value], study.keys_of(CONTENDED, "iterations")] = {}
 
 
 class Distance(Document):
@@ -64,11 +54,10 @@ class Distance(Document):
     tolerance: study.Count
     owner_share: Annotated[list[study.Share], study.Several, study.RISING]
     step: study.Share
-    parameters: dict[str, Value]
+    parameters: Annotated[dict[str, Value], study.keys_of("lock_sequence", "owner_share")]
 
     @model_validator(mode="after")
-    def _known_keys(self) -> Self:
-        _check_keys("lock_sequence", self.parameters, "owner_share")
+    def _multiples(self) -> Self:
         study.check_multiples(self.step, self.owner_share, "owner_share: ")
         return self
 
@@ -81,12 +70,7 @@ class Cancellation(Document):
     machine: MachineName
     lock: str
     cancel_latency: study.Latency
-    parameters: dict[str, Value]
-
-    @model_validator(mode="after")
-    def _known_keys(self) -> Self:
-        _check_keys("transition", self.parameters)
-        return self
+    parameters: Annotated[dict[str, Value], study.keys_of("transition")]
 
 
 class ManyCoresPlan(Document):
