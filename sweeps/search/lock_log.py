@@ -388,10 +388,8 @@ def convert(engine_log: Path, log: Path) -> None:
     about = {"log": "engine", "clock_mhz": clock, "objects_made": made, "identity_bits": 0}
     with log.open("wb") as file:
         file.write(HEADER.pack(MAGIC, VERSION, 0))
-        for tag, body in (
-            (TEXT, _line(about)), (EVENTS, _in_one_buffer(records).tobytes()),
-            (DONE, _line({"end": "exit"})),
-        ):  # fmt: skip
+        told = _in_one_buffer(records).tobytes()
+        for tag, body in ((TEXT, _line(about)), (EVENTS, told), (DONE, _line({"end": "exit"}))):
             file.write(BLOCK.pack(tag, 0, len(body)) + body)
 
 
