@@ -12,7 +12,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from results.errors import writing
+from results.errors import LockcrossError, writing
 
 mpl.use("Agg")
 
@@ -79,13 +79,28 @@ def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Pa
     return path
 
 
+# The kinds of files that a figure of its own is written into, and what stands in them that would
+# be another each time.
+_KINDS = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}
+
+
+def check_file(path: Path) -> None:
+    """Raises LockcrossError for a file that no figure can be written into."""
+    if path.suffix not in _KINDS:
+        raise LockcrossError(
+            f"--figure {path}: a name that ends in {', '.join(_KINDS)} is expected"
+        )
+    if not path.parent.is_dir():
+        raise LockcrossError(f"--figure {path}: there is no such folder")
+
+
 def save(file: Path, draw: Callable[[], Figure]) -> None:
     """Draws a figure into one file, of the kind that its ending names. Raises LockcrossError where
     it cannot be written."""
     with mpl.rc_context({"backend": "Agg", **RC}):
         figure = draw()
         with writing(file, exit_code=2):
-            figure.savefig(file, metadata={"Software": ""} if file.suffix == ".png" else None)
+            figure.savefig(file, metadata={_KINDS[file.suffix]: None})
 
 
 DPI = 200  # of PNGs

@@ -182,13 +182,14 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         ask(name, isa, flavour, _names(locks), _names(fences), latencies, use) for name in machines
     ]
     if figure is not None:
-        from sweeps.questions.advise.figure import check_format, draw_advice
+        from results.draw.painter import check_file, save
+        from sweeps.questions.advise.figure import draw_advice
 
         if len(machines) > 1:
             raise LockcrossError("--figure: one machine at a time")
         if ranking:
             raise LockcrossError("--figure: draws what --ranking leaves out; give one of them")
-        check_format(figure)  # before anything is run
+        check_file(figure)  # before anything is run
     if check:
         check_engine(check, [question.base for question in questions])
     bounds, total = served(no_server), _USUAL * len(questions)
@@ -199,7 +200,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         ]
     (print_json if form == "json" else print_answers)(answers)
     if figure is not None:
-        draw_advice(answers[0], figure)
+        save(figure, lambda: draw_advice(answers[0]))
         print(figure, file=sys.stderr)
 
 

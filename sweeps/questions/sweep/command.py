@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _SHOWN_FAILURES = 5  # causes
 _SHOWN_WINNERS = 24  # rows
-_DRAWN = (".png", ".svg", ".pdf")
 
 
 def sweep(
@@ -169,8 +168,10 @@ def compare(
     from sweeps.search.plan_costs import compare as compare_runs
     from sweeps.search.plan_costs import runs_of_plan
 
-    if figure is not None and figure.suffix not in _DRAWN:
-        raise LockcrossError(f"--figure {figure}: allowed are {', '.join(_DRAWN)}")
+    if figure is not None:
+        from results.draw.painter import check_file, save
+
+        check_file(figure)
     chosen = {}
     for word in only or []:
         name, equals, chosen[name] = word.partition("=")
@@ -183,7 +184,6 @@ def compare(
     else:
         _print_rows(comparison, form)
     if figure is not None:
-        from results.draw.painter import save
         from sweeps.report.plan import MOST_PANELS, draw_comparison
 
         save(figure, lambda: draw_comparison(comparison))
