@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -63,14 +64,11 @@ def crossover(
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     with Store(db) as store, pool_of(cluster) as pool:
         before = _count_runs(store)
-        look = Runner(store, jobs, retry_failed=True, pool=pool)
-        looking = question.Study(plan, flavours, store, look)
-        if missing := len(look.missing(looking.known_cells())):
-            with one_bar(missing, at_least=True) as progress:  # searches follow from what is found
-                runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
-                question.Study(plan, flavours, store, runner).run()
-        else:
-            looking.run()
+        runner = Runner(store, jobs, None, served(no_server), True, pool=pool)
+        job = question.Study(plan, flavours, store, runner)
+        missing = len(runner.missing(job.known_cells()))  # searches follow from what is found
+        with one_bar(missing, at_least=True) if missing else nullcontext() as runner.progress:
+            job.run()
         if new := _count_runs(store) - before:
             words = ["--quick"] * quick + [f"--study {study}"] * bool(study)
             words += [f"--isa {name}" for name in isa or []]

@@ -1,6 +1,7 @@
 """`lockcross explore`: the grid behind the report's interactive map."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -42,14 +43,11 @@ def explore(
     for _, flavour in asked:  # reports a missing engine before it creates a database
         load_engine(engines.DEFAULT).version(isa_of(flavour))
     with Store(db) as store:
-        look = Exploration(plan, asked, store, runner := Runner(store, jobs, retry_failed=True))
-        missing = len(runner.missing(look.cells()))
-        if missing:
-            with one_bar(missing) as progress:
-                runner = Runner(store, jobs, progress, served(no_server), True)
-                Exploration(plan, asked, store, runner).run()
-        else:
-            look.run()
+        runner = Runner(store, jobs, None, served(no_server), retry_failed=True)
+        job = Exploration(plan, asked, store, runner)
+        missing = len(runner.missing(job.cells()))
+        with one_bar(missing) if missing else nullcontext() as runner.progress:
+            job.run()
     folder = output or db.parent
     print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
     from sweeps.report.report import write_all
