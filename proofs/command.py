@@ -16,13 +16,13 @@ from proofs.mutants import campaign
 from proofs.outside import Dartagnan, Genmc
 from proofs.own_checker import Checker
 from proofs.programs import known_locks, named
-from proofs.programs import models as memory_models
 from proofs.proving import Job, Outcome, Tool
 from proofs.stored import Verdict
+from proofs.stored import models as memory_models
 from results.errors import LockcrossError
 from results.store.queries import Answer
 from results.text.rows import Form, Format, Rows, print_parts
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import Jobs
 from sweeps.cli.progress import Bar
 
@@ -214,7 +214,7 @@ def _only(flag: str, words: str, names: Callable[[str], list[str]] | None = None
 
 def prove(
     locks: Annotated[
-        _Names, complete.argument("Locks; default: all.", complete.locks, "[LOCK]...")
+        _Names, options.argument("Locks; default: all.", options.locks, "[LOCK]...")
     ] = None,
     models: Annotated[_Names, _only("--model", "Only this memory model")] = None,
     clients: Annotated[_Names, _only("--client", "Only this client")] = None,
@@ -234,7 +234,7 @@ def prove(
     assembly: Annotated[
         bool, typer.Option("--assembly", help="The primitives' instructions instead, by herd7.")
     ] = False,
-    isas: Annotated[_Names, _only("--isa", "With --assembly: only this", complete.isas)] = None,
+    isas: Annotated[_Names, _only("--isa", "With --assembly: only this", options.isas)] = None,
     store: Annotated[
         bool, typer.Option("--store", help="Keep the verdicts in results/reference/.")
     ] = False,

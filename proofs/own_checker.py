@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from proofs.programs import INCLUDES, Flavour, Program, assumed, compiler, models, sources
+from proofs.programs import INCLUDES, Flavour, Program, assumed, compiler, sources
 from proofs.proving import Found, Job, Tool
-from proofs.stored import OWN_CHECKER, Verdict
+from proofs.stored import OWN_CHECKER, Verdict, models
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 from sweeps.engines.base import ProcessResult

@@ -1,5 +1,5 @@
 """What there is to prove: programs, of locks, variants, fence kinds and clients that go together;
-the memory models of our own checker and of others; what a lock relies on beyond a model."""
+and what a lock relies on beyond a model."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from itertools import product
 from pydantic import Field, RootModel
 
 from proofs.files import Entry, registry
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.paths import ROOT
 from sweeps.model.locks import FULL, Lock, LockLabel, Trait, load_locks
 from sweeps.support import tools
@@ -24,34 +24,6 @@ class Flavour(StrEnum):
 
     WEAK = "weak"
     TSO = "tso"
-
-
-class Model(Entry):
-    """A model of our own checker; models.toml says what the fields are."""
-
-    flavour: Flavour
-    weaker: str = ""
-    title: str
-    says: str
-    isas: tuple[str, ...]
-
-
-class Other(Entry):
-    """A model of another tool."""
-
-    isas: tuple[str, ...]
-    compared: tuple[str, ...]
-
-
-class _Models(Entry):
-    own: dict[str, Model]
-    other: dict[str, Other]
-
-
-@cache
-def models() -> _Models:
-    """By their names. Raises LockcrossError if the file cannot be read."""
-    return registry(_Models, ROOT / "proofs" / "models.toml")
 
 
 class Assumption(Entry):
@@ -268,9 +240,7 @@ def compiler() -> str:
 def known_locks(names: Sequence[str] | None) -> list[Lock]:
     """The locks of names; all without names."""
     known = load_locks()
-    for name in names or ():
-        if name not in known:
-            raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(known)}")
+    check_known("lock", names or (), known)
     return [known[name] for name in names or known]
 
 

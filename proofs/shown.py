@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Collection
 
 from proofs import stored
-from proofs.programs import models
 from results.draw.drawing import Drawing
 from sweeps.report.shown import Part, References, Section, Shown
 
@@ -14,7 +13,7 @@ def part(_: sqlite3.Connection, __: References, ___: Collection[Drawing]) -> Par
     proofs = stored.read_proofs()
     if not (rows := stored.matrix(proofs)):
         return None
-    titles = [model.title for model in models().own.values()]
+    titles = [model.title for model in stored.models().own.values()]
     data = {"models": titles, "rows": rows, "agreements": stored.agreements(proofs)}
     return Part([Section("proofs", "Proofs")], {"proofs": data})
 

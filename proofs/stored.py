@@ -1,21 +1,49 @@
-"""The stored proofs: what they say of each lock, under which models and on which ISA, and the
-documents' matrix, which is made of them."""
+"""The stored proofs: the memory models that they are under, what they say of each lock and on which
+ISA, and the documents' matrix, which is made of them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from proofs.files import read_rows, write_rows
-from proofs.programs import models
+from proofs.files import Entry, read_rows, registry, write_rows
+from proofs.programs import Flavour
 from results.paths import REFERENCE, ROOT
 from sweeps.model.locks import FULL, LockLabel, load_locks
 
 STORED = REFERENCE / "proofs.csv"
 OWN_CHECKER = "lockcross"  # the tool of proofs/checker
+
+
+class Model(Entry):
+    """A model of our own checker; models.toml says what the fields are."""
+
+    flavour: Flavour
+    weaker: str = ""
+    title: str
+    says: str
+    isas: tuple[str, ...]
+
+
+class Other(Entry):
+    """A model of another tool."""
+
+    isas: tuple[str, ...]
+    compared: tuple[str, ...]
+
+
+class _Models(Entry):
+    own: dict[str, Model]
+    other: dict[str, Other]
+
+
+@cache
+def models() -> _Models:
+    """By their names. Raises LockcrossError if the file cannot be read."""
+    return registry(_Models, ROOT / "proofs" / "models.toml")
 
 
 class Verdict(StrEnum):

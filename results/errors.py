@@ -1,4 +1,7 @@
-"""The one base of errors that are meant for people."""
+"""The one base of errors that are meant for people, and what many of them say."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class LockcrossError(Exception):
@@ -15,3 +18,21 @@ class LockcrossError(Exception):
 
 class NoDataError(LockcrossError):
     """The database holds no study."""
+
+
+@contextmanager
+def writing(place: object, advice: str = "name another file", exit_code: int = 1) -> Iterator[None]:
+    """Raises LockcrossError, with the advice, where a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{place}: cannot be written ({error.strerror or error}); {advice}"
+        raise LockcrossError(message, exit_code) from None
+
+
+def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raises LockcrossError for the first of some names that is none of those known. `what`: what
+    they name, or the option that gives them."""
+    every = list(known)
+    if unknown := [name for name in given if name not in every]:
+        raise LockcrossError(f"{what} {unknown[0]!r} is unknown; known are {', '.join(every)}")

@@ -32,7 +32,7 @@ from proofs.assembly.litmus import (
     sequence_of,
     weakenings,
 )
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.paths import REFERENCE
 from results.store.queries import compiler_name
 from sweeps.model.isa import ISAS
@@ -271,10 +271,7 @@ class Question:
 
 def flavours_of(isas: Sequence[str]) -> list[str]:
     """The flavours of instruction sets; none: all. Raises LockcrossError for an unknown one."""
-    if unknown := [isa for isa in isas if isa not in ISAS]:
-        raise LockcrossError(
-            f"instruction set {unknown[0]!r} is unknown; known are {', '.join(ISAS)}"
-        )
+    check_known("instruction set", isas, ISAS)
     return [flavour for isa in isas or ISAS for flavour in ISAS[isa].flavours]
 
 

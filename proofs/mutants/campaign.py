@@ -29,8 +29,7 @@ from results.errors import LockcrossError
 from results.paths import REFERENCE, ROOT, WORK
 from results.store.queries import Answer
 from sweeps import programs as workloads
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits
+from sweeps.engines.base import Limits, load_engine
 from sweeps.model.cell import Cell
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.support import tools

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from results.errors import writing
 from results.store.queries import TABLES, VIEWS, QueryError
 from results.store.store import metric_names
 
@@ -94,7 +95,7 @@ def _wide(connection: sqlite3.Connection) -> Frames:
 
 def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, int]:
     """Writes what `frames` gives as CSV, JSON or Parquet, by the file's ending, and returns the
-    numbers of rows and columns. Raises QueryError."""
+    numbers of rows and columns. Raises LockcrossError."""
     writers = {".csv": _write_csv, ".json": _write_json, ".parquet": _write_parquet}
     if path.suffix not in writers:
         raise QueryError(
@@ -102,16 +103,12 @@ def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, 
         )
     columns, batches = frames(connection, name)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with writing(path):
         try:
             written = sum(writers[path.suffix](columns, batches, part))
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
-    except OSError as error:
-        raise QueryError(
-            f"{path}: cannot be written ({error.strerror or error}); name another file", 1
-        ) from None
     return written, len(columns)
 
 

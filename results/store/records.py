@@ -89,20 +89,18 @@ class CrossoverSeed:
     error: float | None = None
 
 
-@dataclass(frozen=True)
-class CrossoverRecord:
-    """Where lock_a and lock_b cost the same along an axis, or that they never do.
+@dataclass(frozen=True, kw_only=True)
+class FirstSeeds:
+    """Where lock_a and lock_b cost the same along an axis, or that they never do, by the first
+    seed.
 
     `value` and the bracket are None unless the verdict is "crosses". `below` names the lock that
     is cheaper just below the crossing, or everywhere when one wins throughout ("" for a tie).
-    All of it is the first seed's; `seeds` has each seed, the first among them.
     """
 
     machine: str
     isa: str
     flavour: str
-    engine: str
-    workload: str
     setting: Mapping[str, int | float | str]  # held fixed: workload keys, threads, latencies
     axis: str
     unit: str
@@ -116,6 +114,14 @@ class CrossoverRecord:
     value: float | None
     bracket_low: float | None
     bracket_high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossoverRecord(FirstSeeds):
+    """A crossover as it is stored; `seeds` has each seed, the first among them."""
+
+    engine: str
+    workload: str
     runs: tuple[CrossoverRun, ...]
     seeds: tuple[CrossoverSeed, ...]
 

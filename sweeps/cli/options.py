@@ -1,14 +1,15 @@
-"""Options that several commands have, declared once."""
+"""Options that several commands have, declared once, and what a shell completes where an option or
+an argument takes a name."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
-from sweeps.cli import complete
 from sweeps.model.axes import AXES, Axis, Name
 
 if TYPE_CHECKING:
@@ -47,6 +48,61 @@ Seeds = Annotated[
 ]
 TimeLimit = Annotated[float, typer.Option(min=0, max=_MAX_TIME_S, help=_SECONDS)]
 
+
+def beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    """Those that go on as what is typed."""
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
+    """Completes the names at a place, MODULE:OBJECT, or those that a function there returns. Only
+    what is asked for is imported. `several`: with commas between them, the last is completed."""
+
+    def complete(incomplete: str) -> list[str]:
+        there = resolve_name(place)
+        names = there() if callable(there) else there
+        before, comma, last = incomplete.rpartition(",") if several else ("", "", incomplete)
+        return [before + comma + name for name in beginning(names, last)]
+
+    return complete
+
+
+def option(words: str, names: Callable[[str], list[str]] | None, *flags: str) -> Any:
+    """An option that takes one of some names, which a shell completes where they are known.
+    `words`: its help."""
+    return typer.Option(*flags, help=words, autocompletion=names)
+
+
+def argument(words: str, names: Callable[[str], list[str]], metavar: str | None = None) -> Any:
+    """An argument that takes one of some names. `words`: its help."""
+    return typer.Argument(help=words, autocompletion=names, metavar=metavar)
+
+
+# Machines and plans are those of the tree; a shell completes files by itself.
+machines = _of("sweeps.model.machine:machine_names")
+several_machines = _of("sweeps.model.machine:machine_names", several=True)
+locks = _of("sweeps.model.locks:load_locks")
+several_locks = _of("sweeps.model.locks:load_locks", several=True)
+workloads = _of("sweeps.model.workloads:WORKLOADS")
+plans = _of("sweeps.plans:SWEEPS.names")
+studies = _of("sweeps.plans:STUDIES.names")
+validations = _of("sweeps.plans:VALIDATIONS.names")
+queries = _of("results.store.queries:named_queries")
+isas = _of("sweeps.model.isa:ISAS")
+flavours = _of("sweeps.model.isa:FLAVOURS")
+fences = _of("sweeps.model.locks:FENCE_KINDS")
+engines = _of("sweeps.model.engines:labels")  # without options of their own
+_NAMES = {
+    "engines": engines,
+    "machines": machines,
+    "isas": isas,
+    "flavours": flavours,
+    "locks": locks,
+    "fences": fences,
+    "workloads": workloads,
+}
+
+
 Command = TypeVar("Command", bound=Callable[..., None])
 _REQUIRED, _BY_NAME = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
 
@@ -80,13 +136,12 @@ def _axis_option(axis: Axis, default: Any, may_lack: bool, help: str) -> inspect
     """The argument of a command for an axis; it must be given where there is no default."""
     values, kind, text = axis.values, cast(Any, int), help or axis.values.help
     if isinstance(values, Name):
-        kind, known = str, values.known and getattr(complete, values.known)
-        option = typer.Option(help=text, autocompletion=known or None)
+        kind, declared = str, option(text, _NAMES.get(values.known))
     else:
-        option = typer.Option(min=values.low, max=values.high, help=text)
+        declared = typer.Option(min=values.low, max=values.high, help=text)
     if default is None:
         kind, default = (kind | None, None) if may_lack or axis.optional else (kind, _REQUIRED)
-    annotation: Any = Annotated[kind, option]
+    annotation: Any = Annotated[kind, declared]
     return inspect.Parameter(axis.name, _BY_NAME, default=default, annotation=annotation)
 
 

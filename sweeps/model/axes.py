@@ -14,7 +14,7 @@ MAX_SEED = 2**32 - 1
 @dataclass(frozen=True)
 class Name:
     """What is chosen by its name. `help`: of its option. `known`: what a shell completes there, in
-    sweeps/cli/complete.py."""
+    sweeps/cli/options.py."""
 
     help: str
     known: str = ""

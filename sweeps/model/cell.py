@@ -11,7 +11,7 @@ from typing import Any
 
 from sweeps.model import workloads
 from sweeps.model.axes import AXES, Axes, option
-from sweeps.model.isa import ISAS, Isa
+from sweeps.model.isa import ISAS, Isa, isa_of
 from sweeps.model.locks import Lock, LockLabel, Trait, load_locks
 from sweeps.model.machine import isas_of
 from sweeps.model.workloads import WORKLOADS, Value
@@ -34,6 +34,19 @@ class Cell(Axes):
     def setting(self) -> "Cell":
         """The cell without its engine and lock: what the runs of a comparison have in common."""
         return cell_of(self, engine="", lock="", variant="", fence="")
+
+
+NO_LOCK = "null"  # of a cell whose lock is still to be named
+
+
+def usual(
+    machine: str, flavour: str, workload: str, given: Mapping[str, Value], **axes: Any
+) -> Cell:
+    """A cell in a flavour, which names the ISA: with defaults for the workload's other keys, and
+    without a lock if none is given."""
+    named = {"machine": machine, "isa": isa_of(flavour), "flavour": flavour, "lock": NO_LOCK}
+    parameters = workloads.with_defaults(workload, given)
+    return Cell(**named | axes, workload=workload, parameters=parameters)
 
 
 COLUMNS = (*(axis.name for axis in AXES), "parameters")  # of a cell in the table runs
@@ -65,12 +78,9 @@ def selected(connection: sqlite3.Connection) -> str:
     axis's default, under its name."""
     stored = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
     sql = dict.fromkeys(COLUMNS, "runs.{}")
-    sql |= {axis.name: f"{_sql(axis.default)} AS {{}}" for axis in AXES if axis.name not in stored}
+    for axis in (axis for axis in AXES if axis.name not in stored):
+        sql[axis.name] = "NULL AS {}" if axis.default is None else f"{axis.default!r} AS {{}}"
     return ", ".join(text.format(name) for name, text in sql.items())
-
-
-def _sql(value: int | str | None) -> str:
-    return "NULL" if value is None else repr(value)
 
 
 def arguments(cell: Cell) -> list[str]:

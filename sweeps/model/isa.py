@@ -70,6 +70,11 @@ ISAS: dict[str, Isa] = {
 FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
 
 
+def isa_of(flavour: str) -> str:
+    """The ISA of a flavour that is known."""
+    return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
+
+
 def host_isa() -> str:
     """This host's ISA: one of ISAS, or the kernel's name of one that is none of them."""
     return platform.machine()

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 from pydantic import AfterValidator, Field, create_model, field_validator, model_validator
 
 from results.errors import LockcrossError
+from sweeps.model import registry
 from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.support import toml
@@ -44,13 +45,9 @@ class Option:
 def options() -> dict[str, Option]:
     """Every option by its name, in the table's order. Raises LockcrossError (1) where the table
     cannot be read."""
-    try:
-        text = OPTIONS_DEF.read_text(encoding="utf-8")
-    except OSError as error:
-        raise LockcrossError(f"{OPTIONS_DEF.name}: {error.strerror}", exit_code=1) from None
     bounds = {"SWITCH": [0, 1]}
     known: dict[str, Option] = {}
-    for kind, arguments in _ENTRY.findall(text):
+    for kind, arguments in _ENTRY.findall(registry.read(OPTIONS_DEF)):
         name, *values = re.findall(r"[\w']+", _MEANING.sub("", arguments))
         if kind == "CHOICE":
             default, *names = values

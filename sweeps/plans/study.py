@@ -3,16 +3,15 @@
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from results.errors import LockcrossError
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import FLAVOURS, ISAS
+from sweeps.model.isa import FLAVOURS, ISAS, isa_of
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
 from sweeps.model.machine import MachineName, known_machines
 from sweeps.model.workloads import WORKLOADS, Value
@@ -22,12 +21,6 @@ from sweeps.support.toml import Document
 CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
 SHARED_AXES = ("cancel_latency", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
-Keys = TypeVar("Keys", bound=Mapping[str, Value])
-
-
-def isa_of(flavour: str) -> str:
-    """The ISA of a flavour that is known."""
-    return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
 
 
 def labels(flavour: str, locks: Sequence[str], fence_kinds: Sequence[str]) -> list[LockLabel]:
@@ -82,23 +75,21 @@ def _rising(values: list[float]) -> list[float]:
     return values
 
 
-def check_keys(
-    workload: str,
-    parameters: Keys,
-    own: Sequence[str] = (),
-    words: str = "{}: unknown; workload {} has {}",
-    where: str = "",
-) -> Keys:
-    """The parameters. Raises ValueError for keys that a workload has not, or that are the plan's
-    `own` to give, and for values that they cannot have."""
+def keys_of(workload: str, *own: str) -> AfterValidator:
+    """Refuses parameters with keys that a workload has not, or that are the plan's `own` to give,
+    and with values that they cannot have."""
     keys = WORKLOADS[workload].keys
-    for name, value in parameters.items():
-        if name not in keys or name in own:
-            allowed = ", ".join(key for key in keys if key not in own)
-            raise ValueError(where + words.format(name, workload, allowed))
-        if why := keys[name].invalid_reason(value):
-            raise ValueError(f"{where}{name}: {value}: {why}")
-    return parameters
+
+    def checked(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
+        for name, value in parameters.items():
+            if name not in keys or name in own:
+                allowed = ", ".join(key for key in keys if key not in own)
+                raise ValueError(f"{name}: unknown; workload {workload} has {allowed}")
+            if why := keys[name].invalid_reason(value):
+                raise ValueError(f"{name}: {value}: {why}")
+        return parameters
+
+    return AfterValidator(checked)
 
 
 Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
@@ -121,7 +112,7 @@ class _Sequence(Document):
     """A use of the workload lock_sequence."""
 
     threads: Threads
-    parameters: Annotated[dict[str, Value], AfterValidator(partial(check_keys, "lock_sequence"))]
+    parameters: Annotated[dict[str, Value], keys_of("lock_sequence")]
     tolerance: Count
 
 
@@ -150,7 +141,7 @@ class Rounds(Document):
     machine: MachineName
     flavour: str
     fences: Annotated[list[str], Some]  # fence kinds, a panel of the figure each
-    parameters: Annotated[dict[str, Value], AfterValidator(partial(check_keys, "rounds"))]
+    parameters: Annotated[dict[str, Value], keys_of("rounds")]
 
 
 class Axis(Document):

@@ -7,19 +7,31 @@ one of its files is not as it was written.
 
 import hashlib
 import json
+import os
 import platform
+import signal
 import sqlite3
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, suppress
+from importlib import import_module
 from importlib.metadata import version
+from multiprocessing import connection as waiting
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from results.draw.drawing import Drawing
-from results.errors import NoDataError
+from results.errors import LockcrossError, NoDataError
 from results.paths import ROOT
 from results.store.database import file_of, log_of
+from results.store.store import Store
 from sweeps.report.shown import OF_STUDIES, References, Source, drawings, questions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _PACKAGES = ("contourpy", "kiwisolver", "matplotlib", "numpy", "pillow")
 
@@ -32,7 +44,7 @@ def draw_all(
     validations and latency sweeps come from, if not from the database.
 
     The same database gives the same bytes. Raises NoDataError for a database with nothing to
-    draw, FigureError when a file cannot be written.
+    draw, LockcrossError when a file cannot be written.
     """
     others = others or References([Source(connection)], {})
     wanted = drawings(connection, others)
@@ -73,15 +85,81 @@ def _drawn(wanted: list[Drawing], folder: Path, source: str) -> dict[str, str]:
         known = kept["figures"] if kept["source"] == source else {}
     as_it_was = {name for name, files in known.items() if _files(folder, name, files) == files}
     if missing := [drawing for drawing in wanted if drawing.name not in as_it_was]:
-        from results.draw.painter import paint_all
-
-        for drawing, why in zip(missing, paint_all(missing, folder), strict=True):
+        for drawing, why in zip(missing, _paint_all(missing, folder), strict=True):
             known[drawing.name] = _files(folder, drawing.name, {"left_out": why} if why else {})
         figures = {drawing.name: known[drawing.name] for drawing in wanted}
         with suppress(FileNotFoundError):  # nothing was drawn, so there is no folder
             text = json.dumps({"source": source, "figures": figures}, indent=1, sort_keys=True)
             record.write_text(text + "\n", encoding="utf-8")
     return {drawing.name: known[drawing.name].get("left_out", "") for drawing in wanted}
+
+
+def _paint(drawing: Drawing, folder: Path) -> str:
+    """Draws a figure into `folder`; returns why it is left out, or nothing. Raises
+    LockcrossError."""
+    from results.draw.painter import write
+
+    module, _, name = drawing.draw.rpartition(".")
+    function = getattr(import_module(module), name)
+    of_machine = {"machine": drawing.machine} if drawing.machine else {}
+    with ExitStack() as opened:
+
+        def read(path: Path) -> sqlite3.Connection:
+            return opened.enter_context(Store(path, read_only=True)).connection
+
+        def draw() -> "Figure":
+            given: object = drawing.given
+            if isinstance(given, Path):
+                given = read(given)
+            elif isinstance(given, Mapping):
+                given = {title: read(path) for title, path in given.items()}
+            figure: Figure = function(given, **of_machine)
+            return figure
+
+        try:
+            write(drawing.name, drawing.title, draw, folder)
+        except NoDataError as missing:
+            return missing.message
+    return ""
+
+
+def _paint_all(drawings: Sequence[Drawing], folder: Path) -> Iterator[str]:
+    """Draws figures, as many at a time as there are CPUs; yields of each, in order, why it is left
+    out, or nothing. Raises LockcrossError."""
+    workers = min(len(os.sched_getaffinity(0)), len(drawings))
+    if workers < 2:
+        yield from (_paint(drawing, folder) for drawing in drawings)
+        return
+    for drawing in drawings:  # what is imported now, the workers have
+        import_module(drawing.draw.rpartition(".")[0])
+    pool = ProcessPoolExecutor(workers, get_context("fork"), _begin)
+    try:
+        for drawing, painted in [
+            (drawing, pool.submit(_paint, drawing, folder)) for drawing in drawings
+        ]:
+            try:
+                yield painted.result()
+            except (LockcrossError, OSError):
+                raise
+            except Exception:  # a mistake of the program, or a worker was killed: here it shows
+                yield _paint(drawing, folder)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """What a worker does first. An interrupt is for the driver to handle, and a worker ends when
+    its driver is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    parent = parent_process()
+    assert parent is not None
+
+    def end() -> None:
+        waiting.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 def _files(folder: Path, name: str, known: dict[str, str]) -> dict[str, str]:

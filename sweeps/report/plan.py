@@ -186,9 +186,7 @@ def draw_plan(runs: Sequence[PlanRun], name: str, folder: Path) -> dict[str, Pat
 def draw_comparison(comparison: Comparison) -> "Figure":
     """The first panels of a comparison, MOST_PANELS at most. Locks look as in every figure, other
     things by their place."""
-    from matplotlib.lines import Line2D
-
-    from results.draw.painter import panels
+    from results.draw.painter import panels, sign
     from sweeps.report.style import Look, look
 
     shown, along = comparison.panels[:MOST_PANELS], comparison.along
@@ -204,7 +202,7 @@ def draw_comparison(comparison: Comparison) -> "Figure":
         ax.set_title(panel.title, fontsize=8)
         ax.set_xlabel(f"{along}, cycles" if along in LATENCIES else along)
         ax.set_ylabel("core cycles per acquire-release pair", fontsize=8)
-        ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
+        ax.grid(True)
         points = panel.points
         numbers = [x for x in points if isinstance(x, int)]
         scaled = len(numbers) == len(points)
@@ -218,36 +216,14 @@ def draw_comparison(comparison: Comparison) -> "Figure":
                 point if scaled and isinstance(point, int) else points.index(point)
                 for point in curve
             ]
-            ax.plot(
-                x,
-                [band.median for band in bands],
-                ls=own.line,
-                color=own.colour,
-                marker=own.marker,
-                markersize=4,
-                linewidth=1.5,
-            )
-            ax.fill_between(
-                x,
-                [band.least for band in bands],
-                [band.most for band in bands],
-                color=own.colour,
-                alpha=0.2,
-                linewidth=0,
-            )
+            ax.plot(x, [band.median for band in bands], linewidth=1.5, **own.curve)
+            low, high = [band.least for band in bands], [band.most for band in bands]
+            ax.fill_between(x, low, high, color=own.colour, alpha=0.2, linewidth=0)
     handles = [
-        Line2D(
-            [],
-            [],
-            color=own.colour,
-            ls=own.line,
-            marker=own.marker,
-            markersize=4,
-            label=LockLabel(name).words() if by_lock else f"{comparison.by} {_own(name)}",
-        )
+        sign(LockLabel(name).words() if by_lock else f"{comparison.by} {_own(name)}", **own.curve)
         for name, own in looks.items()
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 
 

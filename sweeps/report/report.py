@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.draw.drawing import Drawing
-from results.errors import LockcrossError
+from results.errors import writing
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
@@ -34,10 +34,6 @@ from sweeps.search.found import JOB
 _SHOWN_FAILURES = 100
 
 
-class ReportError(LockcrossError):
-    """The report cannot be written."""
-
-
 def write_report(
     connection: sqlite3.Connection,
     path: Path,
@@ -47,22 +43,16 @@ def write_report(
     """Writes the page to `path` and returns it. `figures`: what `draw_all` has drawn, with the
     same `others`.
 
-    Sections without data are left out. Raises ReportError when it cannot be written.
+    Sections without data are left out. Raises LockcrossError when it cannot be written.
     """
     return save(render(connection, figures, others), path)
 
 
 def save(page: str, path: Path) -> Path:
-    """Writes a page to `path` and returns it. Raises ReportError when it cannot be written."""
-    try:
+    """Writes a page to `path` and returns it. Raises LockcrossError when it cannot be written."""
+    with writing(path, "name another folder with --output"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ReportError(
-            f"{error.filename or path}: cannot be written ({error.strerror}); name another folder "
-            "with --output",
-            exit_code=1,
-        ) from None
     return path
 
 
@@ -112,7 +102,7 @@ def svg_uri(path: Path) -> str:
 
 def write_all(db: Path, output: Path) -> tuple[Path, dict[str, Path]]:
     """Draws the figures and writes the report into `output`; returns the report's path, and each
-    figure's by its name. Raises StoreError, NoDataError, FigureError, ReportError."""
+    figure's by its name. Raises LockcrossError."""
     with Store(db, read_only=True) as store, references(store.connection) as others:
         figures = draw_all(store.connection, output / "figures", others)
         return write_report(store.connection, output / "report.html", figures, others), figures
@@ -120,7 +110,7 @@ def write_all(db: Path, output: Path) -> tuple[Path, dict[str, Path]]:
 
 def present(db: Path, output: Path) -> None:
     """Draws and writes into `output`, then prints what each question has to say, and the paths.
-    Raises StoreError, NoDataError, FigureError, ReportError."""
+    Raises LockcrossError."""
     report, figures = write_all(db, output)
     with Store(db, read_only=True) as store:
         for shown in questions(store.connection):

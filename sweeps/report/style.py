@@ -1,6 +1,7 @@
 """How locks look in figures and pages; without Matplotlib, so that a page can have it too."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sweeps.model.engines import Line
 from sweeps.model.locks import LockLabel
@@ -14,6 +15,11 @@ class Look:
     hatch: str
     line: Line
     marker: str
+
+    @property
+    def curve(self) -> dict[str, Any]:
+        """Of a curve through points, as Matplotlib takes it."""
+        return {"ls": self.line, "color": self.colour, "marker": self.marker, "markersize": 4}
 
 
 LOOKS = {

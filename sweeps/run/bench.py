@@ -25,10 +25,9 @@ from results.errors import LockcrossError
 from results.paths import REFERENCE
 from results.store.store import Store
 from results.text.rows import FRAMED, Rows
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits, Serving
+from sweeps.engines.base import Limits, Serving, load_engine
 from sweeps.model import engines
-from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import machine_names
 from sweeps.programs import Builder
@@ -121,22 +120,8 @@ NOTE = (
     "second of several at a time as multiples of one at a time's. `last`: the last release's."
 )
 
-SMALL = Cell(
-    machine="generic",
-    isa="x86_64",
-    flavour="lock",
-    lock="tasuki",
-    workload="lock_sequence",
-    threads=2,
-    parameters={
-        "objects": 1,
-        "runs": 1,
-        "run_length": 1,
-        "owner_share": 0.5,
-        "critical": 5,
-        "think": 5,
-    },
-)
+_LEAST = {"objects": 1, "runs": 1, "run_length": 1, "owner_share": 0.5, "critical": 5, "think": 5}
+SMALL = usual("generic", "lock", "lock_sequence", _LEAST, lock="tasuki", threads=2)
 CONTENDED = replace(
     SMALL, parameters={**SMALL.parameters, "objects": 16, "runs": 10, "run_length": 20}
 )

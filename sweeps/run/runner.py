@@ -12,8 +12,7 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.records import MachineRecord, StoredRun
 from results.store.store import Store
-from sweeps.engines import load_engine, refusal
-from sweeps.engines.base import Limits
+from sweeps.engines.base import Limits, load_engine, refusal
 from sweeps.model.cell import Cell, arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
@@ -64,7 +63,7 @@ class Runner:
     ) -> None:
         self._store = store
         self._jobs = jobs or len(os.sched_getaffinity(0))
-        self._progress = progress
+        self.progress = progress
         self._limits = limits or Limits()
         self._retry_failed = retry_failed
         self._keep = keep
@@ -191,7 +190,7 @@ class Runner:
         return [work for identity, work in distinct.items() if identity not in known]
 
     def _run_all(self, works: Sequence[Work], plan: str, title: str, pool: Pool) -> None:
-        bar = self._progress.add_task(title, total=len(works)) if self._progress else None
+        bar = self.progress.add_task(title, total=len(works)) if self.progress else None
         by_identity = {work.identity: work for work in works}
         mean_s = _mean_seconds(self._store)
         # Cells of one program one after another, for whoever loads a program once.
@@ -206,10 +205,10 @@ class Runner:
                 if chunk:
                     records = [_record(by_identity[done.identity], done) for done in chunk]
                     self._store.add_runs(records, plan)
-                if self._progress and bar is not None:
-                    self._progress.update(bar, state=pool.state())
+                if self.progress and bar is not None:
+                    self.progress.update(bar, state=pool.state())
                     if chunk:
-                        self._progress.advance(bar, len(chunk))
+                        self.progress.advance(bar, len(chunk))
 
 
 def _record(work: Work, done: Done) -> CellRecord:

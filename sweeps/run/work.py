@@ -15,8 +15,7 @@ from typing import Protocol
 
 from results.paths import WORK
 from results.store.records import Place, RunRecord
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits, PhaseCounts, RunOutcome, Serving
+from sweeps.engines.base import Limits, PhaseCounts, RunOutcome, Serving, load_engine
 from sweeps.engines.guest import BadRunError, Metrics
 from sweeps.model.cell import Cell
 from sweeps.programs import Binary

@@ -2,12 +2,13 @@
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from results.store.records import CalibrationRecord
 from results.store.store import Store
 from sweeps.model import engines
-from sweeps.model.cell import Cell
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import HOST
 from sweeps.model.workloads import choices
@@ -53,19 +54,10 @@ class Setting:
         """The run of every loop, by its operation and iterations."""
         loops = [(op, iterations(op)) for op in self.ops]
         loops += [("empty", CHARGE_ITERATIONS)] if set(_CHARGES) & set(self.ops) else []
+        axes = {name: getattr(self, name) for name in ("engine", *LATENCIES)}
+        cell = usual(self.machine, self.flavour, "calibrate", {}, **axes)
         return {
-            (op, turns): Cell(
-                engine=self.engine,
-                machine=self.machine,
-                isa=self.isa,
-                flavour=self.flavour,
-                lock="null",
-                workload="calibrate",
-                parameters={"op": op, "iterations": turns},
-                cas_latency=self.cas_latency,
-                fence_latency=self.fence_latency,
-                cancel_latency=self.cancel_latency,
-            )
+            (op, turns): replace(cell, parameters={"op": op, "iterations": turns})
             for op, turns in loops
         }
 

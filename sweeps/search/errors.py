@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, writing
 from results.paths import REFERENCE
 from sweeps.model.locks import LockLabel
 
@@ -93,10 +93,8 @@ def text_of(rows: Iterable[Row]) -> str:
 
 def keep(rows: Iterable[Row], path: Path = STORED) -> None:
     """Replaces the stored rows. Raises LockcrossError where they cannot be written."""
-    try:
+    with writing(path, "check its permissions"):
         path.write_text(text_of(rows), encoding="utf-8", newline="")
-    except OSError as error:
-        raise LockcrossError(f"{path}: {error.strerror}", exit_code=1) from None
 
 
 def read_rows(path: Path = STORED) -> list[Row]:

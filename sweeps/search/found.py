@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from results.errors import NoDataError
 from results.store import queries
 from results.store.facts import Fact
+from results.store.records import FirstSeeds
 from sweeps.model import engines
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.locks import LockLabel
@@ -198,30 +199,23 @@ class Band:
     error: float = 0.0
 
 
-@dataclass(frozen=True)
-class FoundCrossover:
-    """A row of the table `crossovers` (see results.records.CrossoverRecord), and its band over the
-    seeds where the two locks cross."""
+@dataclass(frozen=True, kw_only=True)
+class FoundCrossover(FirstSeeds):
+    """A crossover as it is found in the database, and its band over the seeds where the two locks
+    cross."""
 
     id: int
     series: str
-    machine: str
-    isa: str
-    flavour: str
-    setting: dict[str, int]
-    axis: str
-    unit: str
+    setting: Mapping[str, int]
     lock_a: LockLabel
     lock_b: LockLabel
-    low: int
-    high: int
-    tolerance: int
-    verdict: str
     below: LockLabel
-    value: float | None
-    bracket_low: int | None
-    bracket_high: int | None
     band: Band | None = None
+
+    @property
+    def above(self) -> LockLabel:
+        """The other lock than `below`."""
+        return self.lock_b if self.below == self.lock_a else self.lock_a
 
 
 def isa(connection: sqlite3.Connection, name: str) -> Isa:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from sweeps.model.axes import AXES, LATENCIES, QUANTITIES
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
@@ -15,7 +15,6 @@ from sweeps.model.machine import load_machine
 from sweeps.model.workloads import WORKLOADS, Number, Share, Value
 
 FIRST_SEED = 1  # of maps and tables, and of each search
-NO_LOCK = "null"  # of a cell whose lock is still to be named
 # Axes along which costs follow a line or, over the run length, a hyperbola. Over owner's shares and
 # threads the work itself is another at each value, and costs may cross more than once.
 _MODELLED = ("cas_latency", "fence_latency", "cancel_latency", "run_length")
@@ -167,8 +166,7 @@ def check_label(text: str) -> LockLabel:
     LockcrossError."""
     label = LockLabel(text)
     known = load_locks()
-    if label.lock not in known:
-        raise LockcrossError(f"lock {label.lock!r} is unknown; known are {', '.join(known)}")
+    check_known("lock", [label.lock], known)
     lock = known[label.lock]
     if why := lock.variant_invalid_reason(label.variant):
         raise LockcrossError(f"lock {text}: {why}")

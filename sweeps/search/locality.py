@@ -15,14 +15,11 @@ The definitions are those of Kawachiya 2005, sections 4.4 and 5.2. Where they ar
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from results.errors import LockcrossError
-from sweeps.search.lock_log import EventLog, Kind
+from sweeps.search.lock_log import EventLog, Flags, Integers, Kind, levels
 
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 _THREAD_BITS = 24  # behind those of an object, where both are one number
 _OPERATIONS = (Kind.ACQUIRED, Kind.RELEASE, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
 _NOTIFICATION = (Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
@@ -139,7 +136,7 @@ class Sections:
                 "log is of a lock that excludes nobody"
             )
         change = self._contention_changes()
-        level = _levels(change, self._object)
+        level = levels(change, self._object)
         self._fat_after: Flags = level > 0
         self._fat_before: Flags = level - change > 0
 
@@ -149,7 +146,7 @@ class Sections:
     def _outermost(self) -> Flags:
         """Of ACQUIRE, ACQUIRED and RELEASE: not nested."""
         change = self._is(Kind.ACQUIRED).astype(np.int64) - self._is(Kind.RELEASE)
-        outermost: Flags = _levels(change, self._by_thread) == self._is(Kind.ACQUIRED)
+        outermost: Flags = levels(change, self._by_thread) == self._is(Kind.ACQUIRED)
         return outermost
 
     def _contention_changes(self) -> Integers:
@@ -254,12 +251,3 @@ class Sections:
             "longest": int(lengths.max()) if len(lengths) else 0,
             "long": int((lengths >= long).sum()),
         }
-
-
-def _levels(changes: Integers, groups: Integers) -> Integers:
-    """The running sum of changes within each group, raised where it would go below zero: what was
-    there when the log began."""
-    level = pd.Series(changes).groupby(groups, sort=False).cumsum()
-    lowest = level.groupby(groups, sort=False).transform("min").clip(upper=0)
-    levels: Integers = (level - lowest).to_numpy()
-    return levels

@@ -335,14 +335,19 @@ def _taken_by_several(events: pd.DataFrame) -> Integers:
     return np.flatnonzero(events["object"].isin(shared).to_numpy())
 
 
+def levels(changes: Integers, groups: Integers) -> Integers:
+    """The running sum of changes within each group, raised where it would go below zero: what was
+    there when the log began."""
+    level = pd.Series(changes).groupby(groups, sort=False).cumsum()
+    lowest = level.groupby(groups, sort=False).transform("min").clip(upper=0)
+    return np.asarray(level - lowest, np.int64)
+
+
 def _held(kind: npt.NDArray[np.int8], group: Integers) -> tuple[Flags, Flags]:
     """Of records in groups of one thread at one object: where it has the lock from, and up to
     where, nested acquisitions apart."""
     taken, given = kind == Kind.ACQUIRED, kind == Kind.RELEASE
-    level = pd.Series(taken.astype(np.int64) - given).groupby(group).cumsum()
-    # What a thread held when recording began it gives back without having taken it.
-    level -= level.groupby(group).transform("min").clip(upper=0)
-    depth = level.to_numpy()
+    depth = levels(taken.astype(np.int64) - given, group)
     gains = (taken & (depth == 1)) | (kind == Kind.WAITED)
     losses = (given & (depth == 0)) | (kind == Kind.WAIT)
     return gains, losses
@@ -383,10 +388,8 @@ def convert(engine_log: Path, log: Path) -> None:
     about = {"log": "engine", "clock_mhz": clock, "objects_made": made, "identity_bits": 0}
     with log.open("wb") as file:
         file.write(HEADER.pack(MAGIC, VERSION, 0))
-        for tag, body in (
-            (TEXT, _line(about)), (EVENTS, _in_one_buffer(records).tobytes()),
-            (DONE, _line({"end": "exit"})),
-        ):  # fmt: skip
+        told = _in_one_buffer(records).tobytes()
+        for tag, body in ((TEXT, _line(about)), (EVENTS, told), (DONE, _line({"end": "exit"}))):
             file.write(BLOCK.pack(tag, 0, len(body)) + body)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.store.queries import condition
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.locks import FULL, LockLabel
@@ -158,9 +158,9 @@ def compare(
     only = {axis_name(name): value for name, value in (only or {}).items()}
     places = _with_cost(runs)
     known = list(dict.fromkeys(name for place, _ in places for name in place))
-    for what, name in (("--by", by), ("--along", along), *(("--only", name) for name in only)):
-        if name not in known:
-            raise LockcrossError(f"{what}: {name!r} is unknown; known are {', '.join(known)}")
+    check_known("--by:", [by], known)
+    check_known("--along:", [along], known)
+    check_known("--only:", only, known)
     for name, words in only.items():
         places = [
             (place, cost)

@@ -5,12 +5,10 @@ little by itself: its acquisitions are given to the lines that call it, in the s
 stacks of a sample of them have.
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 
-from sweeps.search.lock_log import EventLog, Kind, Site
+from sweeps.search.lock_log import EventLog, Kind, Site, levels
 
 _OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
@@ -73,11 +71,9 @@ def _nested(acquired: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
     """Whether each acquisition is by a thread that has the object already."""
     kinds = events["kind"].to_numpy()
     taken = (kinds == Kind.ACQUIRED).astype(np.int64)
-    level = pd.Series(taken - (kinds == Kind.RELEASE), events.index)
-    groups = [events["object"], events["thread"]]
-    depth = level.groupby(groups).cumsum()
-    lowest = depth.groupby(groups).transform("min").clip(upper=0)
-    nested: pd.Series = (depth - lowest).loc[acquired.index] > 1
+    by_thread = np.asarray(events.groupby(["object", "thread"]).ngroup(), np.int64)
+    depth = levels(taken - (kinds == Kind.RELEASE), by_thread)
+    nested: pd.Series = pd.Series(depth, events.index).loc[acquired.index] > 1
     return nested
 
 
@@ -86,8 +82,8 @@ def _callers(log: EventLog) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
     pairs = log.stacks.groupby(["site", "stack"]).size().reset_index(name="count")
     for site, stack, count in pairs.astype(int).to_numpy().tolist():
-        line = _outside(log.frames.get(stack, ()))
-        if line:
+        frames = log.frames.get(stack, ())  # the innermost first
+        if line := next((frame for frame in frames if not frame.startswith(_OF_THE_JDK)), ""):
             of_site = found.setdefault(site, {})
             of_site[line] = of_site.get(line, 0.0) + count
     for of_site in found.values():
@@ -95,11 +91,6 @@ def _callers(log: EventLog) -> dict[int, dict[str, float]]:
         for line in of_site:
             of_site[line] /= whole
     return found
-
-
-def _outside(frames: Iterable[str]) -> str:
-    """The innermost frame that is not the JDK's."""
-    return next((one for one in frames if not one.startswith(_OF_THE_JDK)), "")
 
 
 def _line(site: Site | None) -> str:

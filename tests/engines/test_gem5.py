@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits, ProcessResult
+from sweeps.engines.base import Limits, ProcessResult, load_engine
 from sweeps.engines.gem5 import engine as gem5_latency
 from sweeps.engines.gem5 import find as gem5_find
 from sweeps.engines.gem5 import output as gem5_output

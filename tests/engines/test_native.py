@@ -15,8 +15,7 @@ import pytest
 
 from results.errors import LockcrossError
 from results.store.store import Store
-from sweeps.engines import load_engine, refusal
-from sweeps.engines.base import Capabilities, ProcessResult
+from sweeps.engines.base import Capabilities, ProcessResult, load_engine, refusal
 from sweeps.engines.native import host
 from sweeps.engines.native import output as native_output
 from sweeps.engines.native.sample import (

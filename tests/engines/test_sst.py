@@ -10,8 +10,7 @@ import pytest
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.engines import load_engine, refusal
-from sweeps.engines.base import Limits
+from sweeps.engines.base import Limits, load_engine, refusal
 from sweeps.engines.sst import find as sst_element
 from sweeps.engines.sst import find as sst_find
 from sweeps.engines.sst.engine import places

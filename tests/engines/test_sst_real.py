@@ -8,8 +8,7 @@ import pytest
 
 from results.errors import LockcrossError
 from results.store.store import Store
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits
+from sweeps.engines.base import Limits, load_engine
 from sweeps.engines.sst.engine import INPUT, probe
 from sweeps.engines.sst.find import find_sst
 from sweeps.model.cell import Cell

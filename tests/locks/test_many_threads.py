@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from results.paths import ROOT
-from sweeps.engines import load_engine, refusal
+from sweeps.engines.base import load_engine, refusal
 from sweeps.model.axes import MAX_THREADS
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.locks import load_locks

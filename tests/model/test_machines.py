@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from results.errors import LockcrossError
-from sweeps.engines import load_engine, refusal
+from sweeps.engines.base import load_engine, refusal
 from sweeps.model import machine as machine_module
 from sweeps.model.cell import Cell
 from sweeps.model.engines import ENGINES

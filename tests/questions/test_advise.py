@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from results.draw.painter import check_file, save
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import machine as machine_module
@@ -15,7 +16,7 @@ from sweeps.model.axes import LATENCIES
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.questions.advise.answer import Advice, Advisor, AxisAnswer, Change, nearest
-from sweeps.questions.advise.figure import check_format, draw_advice
+from sweeps.questions.advise.figure import draw_advice
 from sweeps.questions.advise.question import ASSUMED, Program, Use, ask
 from sweeps.questions.advise.strata import LIVES
 from sweeps.questions.advise.text import headline, reason, remarks
@@ -134,10 +135,10 @@ def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> No
     assert [one.axis for one in found.axes][:2] == ["cas_latency", "fence_latency"]
     assert "cancel_latency" not in {one.axis for one in found.axes}
     assert "loses" in reason(found)
-    draw_advice(found, tmp_path / "answer.png")
+    save(tmp_path / "answer.png", lambda: draw_advice(found))
     assert (tmp_path / "answer.png").stat().st_size > 10_000
     with pytest.raises(LockcrossError, match=r"\.svg"):
-        check_format(tmp_path / "answer.doc")
+        check_file(tmp_path / "answer.doc")
 
 
 def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:

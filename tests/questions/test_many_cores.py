@@ -10,7 +10,7 @@ import pytest
 from results.errors import LockcrossError, NoDataError
 from results.store.records import StoredRun
 from results.store.store import Store
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model.cell import Cell, command, digest, invalid_reason, unsupported_reason
 from sweeps.plans import STUDIES
 from sweeps.plans.study import question_of
@@ -140,7 +140,7 @@ def test_the_study_is_known_by_its_table() -> None:
         ("links = [1, 4, 7, 10, 14]", "links = [1, 15]", "farthest node of sst_mesh64 is 14"),
         ('[distance]\nmachine = "sst_mesh64"', '[distance]\nmachine = "sst_bus"', "has no mesh"),
         ("step = 0.05", "step = 0.03", "owner_share: 0.5 is no multiple of step 0.03"),
-        ("critical = 20, think", "iterations = 20, think", "random_threads takes critical, think"),
+        ("critical = 20, think", "iterations = 20, think", "random_threads has critical, think"),
         ("objects = 1, runs", "owner_share = 1, runs", "parameters: owner_share: unknown"),
         ('owner = "running"', 'owner = "asleep"', "parameters: owner: asleep"),
         ("pairs = 512", "pairs = 0", "cores.pairs"),

@@ -9,8 +9,9 @@ import pytest
 
 from results.errors import LockcrossError
 from sweeps.model.cell import Cell
+from sweeps.model.isa import isa_of
 from sweeps.model.locks import FULL
-from sweeps.plans.study import isa_of, load_study
+from sweeps.plans.study import load_study
 from sweeps.questions.advise.question import Settled, Use, ask, program_of
 from sweeps.questions.advise.strata import Stratum, strata
 from sweeps.questions.crossover.study import StudyCells, table_machines

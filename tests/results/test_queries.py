@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from results.errors import LockcrossError
 from results.store.export import export, frames
-from results.store.queries import QueryError, ask, named_queries, show_run
+from results.store.queries import ask, named_queries, show_run
 from results.store.store import Store
 from sweeps.cli.main import make_app
 from sweeps.questions.read.runs import list_runs
@@ -270,7 +270,7 @@ def test_single_tables_are_exported(database: Path, tmp_path: Path) -> None:
 
 
 def test_an_export_that_cannot_be_written(database: Path, tmp_path: Path) -> None:
-    with Store(database, read_only=True) as store, pytest.raises(QueryError, match="written"):
+    with Store(database, read_only=True) as store, pytest.raises(LockcrossError, match="written"):
         export(store.connection, "runs", tmp_path / "none" / "runs.csv")
 
 

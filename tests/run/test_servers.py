@@ -14,8 +14,7 @@ import pytest
 
 from results.store.records import StoredRun
 from results.store.store import Store
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits, Request
+from sweeps.engines.base import Limits, Request, load_engine
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS

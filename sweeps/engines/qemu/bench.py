@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from results.errors import LockcrossError
-from results.text.rows import FRAMED, Rows
+from results.text.rows import FRAMED, Rows, plain
 from sweeps.engines.qemu.engine import REPORT, find_qemu, guest_command, own_options, plugin_options
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
@@ -87,9 +87,7 @@ def bench(isas: Sequence[str]) -> Rows:
         return f"{rate / 1e6:.0f} M" if record["unit"] == _INSTRUCTIONS else f"{rate / 1e3:.0f} k"
 
     shown: dict[str, Any] = {
-        "ISA": "{ISA}",
-        "cores": "{cores}",
-        "run": "{run}",
+        **plain("ISA", "cores", "run"),
         "seconds": "{seconds:.2f}",
         "rate": lambda record: f"{per_second(record, 'rate')} {record['unit']}",
         "goal": lambda record: per_second(record, "goal"),

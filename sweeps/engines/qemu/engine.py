@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, Request, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
@@ -134,9 +134,7 @@ class QemuEngine(base.Engine):
 
 def make(label: str) -> QemuEngine:
     """The adapter of a label. Raises LockcrossError for an unknown one."""
-    known = (_LABEL, _WITH_EVENTS, _FAR)
-    if label not in known:
-        raise LockcrossError(f"engine {label!r} is unknown; known are {', '.join(known)}")
+    check_known("engine", [label], (_LABEL, _WITH_EVENTS, _FAR))
     return QemuEngine(events=label == _WITH_EVENTS, far=label == _FAR)
 
 

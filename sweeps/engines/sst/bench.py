@@ -10,7 +10,7 @@ from results.text.rows import FRAMED, Rows
 from sweeps.engines.base import Limits
 from sweeps.engines.guest import Metrics
 from sweeps.engines.sst.engine import SstEngine, run_once
-from sweeps.model.cell import Cell
+from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.programs import Builder
 
@@ -25,16 +25,7 @@ NOTE = (
 
 
 def _cell(machine: str, workload: str, lock: str, threads: int, **parameters: int | str) -> Cell:
-    return Cell(
-        engine="sst",
-        machine=machine,
-        isa="x86_64",
-        flavour="lock",
-        lock=lock,
-        workload=workload,
-        threads=threads,
-        parameters=parameters,
-    )
+    return usual(machine, "lock", workload, parameters, engine="sst", lock=lock, threads=threads)
 
 
 # What is run, its cell, its goal, metrics whose sum a second is its rate where it has one, repeats.

@@ -20,7 +20,7 @@ from sweeps.engines.qemu.engine import find_qemu, guest_command, plugin_options,
 from sweeps.engines.sst import output
 from sweeps.engines.sst.find import NEEDED, SCRIPT, Sst, configs_digest, element, find_sst
 from sweeps.model.axes import MAX_THREADS
-from sweeps.model.cell import Cell, digest
+from sweeps.model.cell import Cell, digest, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import MemorySystem, load_machine
 from sweeps.programs import TARGETS, Builder, Program
@@ -99,15 +99,7 @@ def probe(sst: Sst, flavour: str) -> Probe:
     """Runs the litmus tests on one core and on two, or returns what is stored of them: by SST, the
     configuration, the plugin and the programs."""
     cells = [
-        Cell(
-            engine="sst",
-            machine="sst_bus",
-            isa=TARGETS[flavour].isa,
-            flavour=flavour,
-            lock=lock,
-            workload=workload,
-            parameters=parameters,
-        )
+        usual("sst_bus", flavour, workload, parameters, engine="sst", lock=lock)
         for workload, lock, parameters in _TESTS
     ]
     programs = [Program.of(cell) for cell in cells]

@@ -13,10 +13,10 @@ from statistics import fmean
 
 from results.errors import LockcrossError
 from results.store.store import Store
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import AXIS_WORDS, LATENCIES, USE_QUANTITIES
-from sweeps.model.cell import Cell, cell_of, digest
+from sweeps.model.cell import NO_LOCK, Cell, cell_of, digest
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import HOST, load_machine
 from sweeps.model.workloads import with_defaults
@@ -36,7 +36,6 @@ from sweeps.search.errors import ONE_THREAD, EngineError, error_of, kind_of, wor
 from sweeps.search.found import Scale, Win, winner
 from sweeps.search.lines import (
     FIRST_SEED,
-    NO_LOCK,
     AxisLine,
     check_cell,
     own_latency,

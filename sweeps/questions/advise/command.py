@@ -9,10 +9,10 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 from sweeps.cli.progress import one_bar
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model.engines import ENGINES
 from sweeps.model.machine import HOST, machine_named
 from sweeps.questions.advise.answer import Advisor, check_engine
@@ -52,15 +52,15 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         _processor(
             "Machines (see `machines`), files or host; several with commas between, or each with "
             "an option of its own. Default: generic.",
-            autocompletion=complete.several_machines,
+            autocompletion=options.several_machines,
         ),
     ] = None,
     isa: Annotated[
-        str, _processor("Default: the machine's first.", autocompletion=complete.isas)
+        str, _processor("Default: the machine's first.", autocompletion=options.isas)
     ] = "",
     flavour: Annotated[
         str,
-        _processor("Atomic flavour; default: the ISA's first.", autocompletion=complete.flavours),
+        _processor("Atomic flavour; default: the ISA's first.", autocompletion=options.flavours),
     ] = "",
     cas_latency: Annotated[
         Whole,
@@ -113,23 +113,20 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = None,
     locks: Annotated[
         str,
-        typer.Option(
-            help="Locks to compare, e.g. thin,tasuki/full; default: the main job's.",
-            autocompletion=complete.several_locks,
+        options.option(
+            "Locks to compare, e.g. thin,tasuki/full; default: the main job's.",
+            options.several_locks,
         ),
     ] = "",
     fences: Annotated[
         str,
-        typer.Option(
-            help="Fences of the owner, e.g. rmw,full; default: what runtimes use.",
-            autocompletion=complete.fences,
+        options.option(
+            "Fences of the owner, e.g. rmw,full; default: what runtimes use.", options.fences
         ),
     ] = "",
     check: Annotated[
         str,
-        typer.Option(
-            help="Run the same on this host, too: native.", autocompletion=complete.engines
-        ),
+        options.option("Run the same on this host, too: native.", options.engines),
     ] = "",
     ranking: Annotated[
         bool,
@@ -185,13 +182,14 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         ask(name, isa, flavour, _names(locks), _names(fences), latencies, use) for name in machines
     ]
     if figure is not None:
-        from sweeps.questions.advise.figure import check_format, draw_advice
+        from results.draw.painter import check_file, save
+        from sweeps.questions.advise.figure import draw_advice
 
         if len(machines) > 1:
             raise LockcrossError("--figure: one machine at a time")
         if ranking:
             raise LockcrossError("--figure: draws what --ranking leaves out; give one of them")
-        check_format(figure)  # before anything is run
+        check_file(figure)  # before anything is run
     if check:
         check_engine(check, [question.base for question in questions])
     bounds, total = served(no_server), _USUAL * len(questions)
@@ -202,7 +200,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         ]
     (print_json if form == "json" else print_answers)(answers)
     if figure is not None:
-        draw_advice(answers[0], figure)
+        save(figure, lambda: draw_advice(answers[0]))
         print(figure, file=sys.stderr)
 
 

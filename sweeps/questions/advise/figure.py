@@ -1,42 +1,23 @@
 """The figure of an answer of `advise`: what each lock costs and why, and how far it holds."""
 
-from pathlib import Path
-
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from results.draw.painter import RC
-from results.errors import LockcrossError
 from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer
 from sweeps.report.style import look
 
-FORMATS = (".png", ".svg", ".pdf")
 _COLOURS = ("#E69F00", "#009E73", "#F0E442", "#CC79A7", "#56B4E9", "#D55E00", "#BBBBBB")
 _ROW = 0.55  # inches of an axis
 _HATCHES = ("///", "\\\\\\", "..", "xx", "--", "++", "")
 
 
-def check_format(path: Path) -> None:
-    """Raises LockcrossError for a file that is no figure's."""
-    if path.suffix not in FORMATS:
-        raise LockcrossError(
-            f"--figure {path}: a name that ends in {', '.join(FORMATS)} is expected"
-        )
-    if not path.parent.is_dir():
-        raise LockcrossError(f"--figure {path}: there is no such folder")
-
-
-def draw_advice(advice: Advice, path: Path) -> None:
-    """Writes the figure: costs by cause on the left, the reach of the answer on the right. The
-    file's format is one that `check_format` takes."""
-    with matplotlib.rc_context(RC):
-        height = max(3.8, _ROW * len(advice.axes))
-        figure = Figure(figsize=(11, height), layout="constrained")
-        costs, reach = figure.subplots(1, 2)
-        _draw_costs(costs, advice)
-        _draw_reach(reach, advice)
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+def draw_advice(advice: Advice) -> Figure:
+    """Costs by cause on the left, the reach of the answer on the right."""
+    figure = Figure(figsize=(11, max(3.8, _ROW * len(advice.axes))), layout="constrained")
+    costs, reach = figure.subplots(1, 2)
+    _draw_costs(costs, advice)
+    _draw_reach(reach, advice)
+    return figure
 
 
 def _draw_costs(ax: Axes, advice: Advice) -> None:
@@ -59,7 +40,7 @@ def _draw_costs(ax: Axes, advice: Advice) -> None:
         words += f"; bars count the program's own {advice.work:.0f}, too"
     ax.set(xlabel=words, title=f"On {advice.setting['machine']}")
     ax.set_xlim(0, 1.2 * max(left))
-    ax.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    ax.legend(fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.18))
 
 
 def _draw_reach(ax: Axes, advice: Advice) -> None:

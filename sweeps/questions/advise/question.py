@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from sweeps.model.axes import QUANTITIES
-from sweeps.model.cell import Cell
+from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import load_machine, machine_names
@@ -412,13 +412,12 @@ def ask(
     asked = use.given()
     use = use.at_clock(described.clock_mhz.number)
     settled, said = Settled(use), use.given()
-    base = Cell(
-        machine=machine,
-        isa=isa,
-        flavour=flavour or flavours[0],
+    base = usual(
+        machine,
+        flavour or flavours[0],
+        USE,
+        {**settled.keys, "on_map": int(not said)},
         lock=labels[0].lock,
-        workload=USE,
-        parameters={**settled.keys, "on_map": int(not said)},
         threads=settled.threads,
         cancel_latency=latencies.get("cancel_latency"),
     )
@@ -451,10 +450,7 @@ def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[Lock
     """Every lock with each kind of fence: that of its name, or those asked for, or the one that
     runtimes use."""
     refused = ISAS[isa].refused_fence_kinds
-    if unknown := [kind for kind in fences if kind not in FENCE_KINDS]:
-        raise LockcrossError(
-            f"--fences: {unknown[0]!r} is unknown; known are {', '.join(FENCE_KINDS)}"
-        )
+    check_known("--fences:", fences, FENCE_KINDS)
     labels = []
     for name in locks:
         label = check_label(name.removesuffix(f"/{FULL}"))

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.text.rows import Form, Format, print_parts
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.model import engines
 from sweeps.model.isa import ISAS
 
@@ -50,32 +50,24 @@ def bench_cell(
 def bench_engine(
     isas: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Instruction sets; all when none is given.", autocompletion=complete.isas
-        ),
+        options.argument("Instruction sets; all when none is given.", options.isas),
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(
-            help="The engine to measure; one that has a benchmark of its own.",
-            autocompletion=complete.engines,
+        options.option(
+            "The engine to measure; one that has a benchmark of its own.", options.engines
         ),
     ] = engines.DEFAULT,
     beside: Annotated[
         str,
-        typer.Option(
-            help="Another engine to run one of the cells on, as gem5/o3.",
-            autocompletion=complete.engines,
-        ),
+        options.option("Another engine to run one of the cells on, as gem5/o3.", options.engines),
     ] = "",
     form: Format = Form.TABLE,
 ) -> None:
     """Measure an engine: for the embedded one, instructions and hand-overs per second, memory."""
-    from sweeps.engines import load_engine
+    from sweeps.engines.base import load_engine
 
-    unknown = [isa for isa in isas or [] if isa not in ISAS]
-    if unknown:
-        raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
+    check_known("ISA", isas or [], ISAS)
     load_engine(engine)  # says which engines are known
     able = [
         entry.label
@@ -92,19 +84,11 @@ def bench_engine(
 def _compared(other: str) -> str:
     """How much faster the embedded engine runs a cell than another engine does, in words."""
     from sweeps.engines.base import Limits
-    from sweeps.model.cell import Cell
+    from sweeps.model.cell import usual
     from sweeps.run.bench import seconds
 
     cells = [
-        Cell(
-            engine=label,
-            machine="generic",
-            isa="x86_64",
-            flavour="lock",
-            lock="thin",
-            workload="sync",
-            parameters={"iterations": _TURNS},
-        )
+        usual("generic", "lock", "sync", {"iterations": _TURNS}, lock="thin", engine=label)
         for label in (engines.DEFAULT, other)
     ]
     own, its = seconds(cells, Limits(instructions=10**9))

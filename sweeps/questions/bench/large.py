@@ -3,7 +3,6 @@
 import itertools
 import json
 import random
-import subprocess
 import sys
 import time
 import urllib.error
@@ -24,6 +23,7 @@ from results.text.rows import Rows
 from sweeps.model import engines
 from sweeps.run.work import CellRecord
 from sweeps.search.found import PLAN, PlanFact
+from sweeps.support import tools
 
 Line = dict[str, Any]
 RUNS = 200_000
@@ -153,9 +153,7 @@ def _export(path: Path, file: Path) -> Line:
     """The peak memory of an export, in a process of its own."""
     words = [sys.executable, "-P", "-c", _EXPORT, str(path), str(file)]
     begin = time.perf_counter()
-    child = subprocess.run(
-        words, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    child = tools.run(words, cwd=ROOT)
     if child.returncode:
         raise LockcrossError(f"the export to {file.suffix} failed: {child.stderr[-200:]}", 1)
     seconds, size = time.perf_counter() - begin, file.stat().st_size / 1e6

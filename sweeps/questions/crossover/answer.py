@@ -176,10 +176,9 @@ def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
             scale = found.measured(
                 connection, crossover.machine, crossover.isa, crossover.flavour, crossover.axis
             )
-        above = crossover.lock_b if crossover.below == crossover.lock_a else crossover.lock_a
-        cheaper, dearer = (
-            (crossover.below, above) if crossover.value is None else (above, crossover.below)
-        )
+        cheaper, dearer = crossover.above, crossover.below
+        if crossover.value is None:
+            cheaper, dearer = dearer, cheaper
         if crossover.verdict == "tie":
             cheaper, dearer = crossover.lock_a, crossover.lock_b
         held = {
@@ -206,7 +205,7 @@ def _reach(crossover: FoundCrossover, scale: Scale | None) -> str:
     and the greatest value over several seeds."""
     band = crossover.band
 
-    def tried(value: int) -> str:
+    def tried(value: float) -> str:
         if crossover.unit == "share":
             return f"{100 * value:g}"
         return f"{scale(value) if scale is not None else value:,.0f}"

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -9,21 +10,20 @@ from typing import Annotated, Any
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.paths import DATABASE
 from results.store.store import Store
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 from sweeps.cli.progress import one_bar
-from sweeps.engines import load_engine
-from sweeps.model.isa import ISAS
-from sweeps.plans.study import isa_of, question_of
+from sweeps.engines.base import load_engine
+from sweeps.model.isa import ISAS, isa_of
+from sweeps.plans.study import question_of
 from sweeps.run.runner import Runner
 
 
 def _flavours(plan: Any, isas: list[str] | None) -> list[str]:
-    if unknown := [isa for isa in isas or [] if isa not in ISAS]:
-        raise LockcrossError(f"--isa: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
+    check_known("--isa:", isas or [], ISAS)
     flavours = [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
     if not flavours:
         raise LockcrossError(f"--isa: this study has {', '.join(plan.flavours)} only")
@@ -33,18 +33,15 @@ def _flavours(plan: Any, isas: list[str] | None) -> list[str]:
 def crossover(
     isa: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
-        ),
+        options.option("Only this ISA; may be given more than once.", options.isas),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A coarse grid: a first look in seconds.")
     ] = False,
     study: Annotated[
         str,
-        typer.Option(
-            help="A study in sweeps/plans/studies, e.g. gem5_o3; not with --quick.",
-            autocompletion=complete.studies,
+        options.option(
+            "A study in sweeps/plans/studies, e.g. gem5_o3; not with --quick.", options.studies
         ),
     ] = "",
     jobs: Jobs = 0,
@@ -67,14 +64,11 @@ def crossover(
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     with Store(db) as store, pool_of(cluster) as pool:
         before = _count_runs(store)
-        look = Runner(store, jobs, retry_failed=True, pool=pool)
-        looking = question.Study(plan, flavours, store, look)
-        if missing := len(look.missing(looking.known_cells())):
-            with one_bar(missing, at_least=True) as progress:  # searches follow from what is found
-                runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
-                question.Study(plan, flavours, store, runner).run()
-        else:
-            looking.run()
+        runner = Runner(store, jobs, None, served(no_server), True, pool=pool)
+        job = question.Study(plan, flavours, store, runner)
+        missing = len(runner.missing(job.known_cells()))  # searches follow from what is found
+        with one_bar(missing, at_least=True) if missing else nullcontext() as runner.progress:
+            job.run()
         if new := _count_runs(store) - before:
             words = ["--quick"] * quick + [f"--study {study}"] * bool(study)
             words += [f"--isa {name}" for name in isa or []]

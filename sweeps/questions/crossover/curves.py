@@ -1,14 +1,14 @@
 """Cost per pair against run length: what pays for a cancellation; and the cost of each round."""
 
 import sqlite3
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from results.draw.painter import HALO, panels
+from results.draw.painter import EDGED, HALO, note, panels, sign
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name
@@ -21,6 +21,7 @@ _TURN = 3  # rounds a thread runs before the other's turn
 _HIGH = 20  # bars above this say how high they are
 _CANCEL_LINES = (":", "--", "-")  # from the cheapest cancellation to the dearest
 _LEFT = 0.35  # of the first run length: room for the cancellation costs beside their curves
+_BOLD: dict[str, Any] = {"fontsize": 9, "fontweight": "bold"}
 _PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 
 # Run lengths and costs (cycles per pair) by lock label and cancellation cost (cycles).
@@ -47,7 +48,7 @@ def draw_rounds(connection: sqlite3.Connection) -> Figure:
     for ax, (machine, kind, runs) in zip(axes, shown, strict=True):
         _draw_bars(ax, connection, runs)
         ax.set_title(f"{titles.get(machine, machine)}{where}: {FENCE_KINDS[kind]}")
-        ax.legend(loc="upper right", ncols=3, frameon=False)
+        ax.legend(loc="upper right", ncols=3)
     return figure
 
 
@@ -64,28 +65,11 @@ def _draw_bars(ax: Axes, connection: sqlite3.Connection, runs: list[SeriesRun]) 
     for index, (label, cycles) in enumerate(rounds.items()):
         style, relative = look(label), np.array(cycles) / rounds[base][0]
         at = places + (index - (len(rounds) - 1) / 2) * width
-        ax.bar(
-            at,
-            relative,
-            width,
-            bottom=0,
-            color=style.colour,
-            hatch=style.hatch,
-            edgecolor="#333333",
-            linewidth=0.4,
-            label=label.words(),
-        )
+        bar = {"color": style.colour, "hatch": style.hatch, "label": label.words(), **EDGED}
+        ax.bar(at, relative, width, bottom=0, **bar)
         for x, height in zip(at, relative, strict=True):
             if height > _HIGH:
-                ax.annotate(
-                    f"{height:.0f} times",
-                    (x, height),
-                    xytext=(7, -4),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize=9,
-                    fontweight="bold",
-                )
+                note(ax, f"{height:.0f} times", (x, height), (7, -4), va="center", **_BOLD)
     ax.axhline(1, color="black", linewidth=0.8, zorder=0)
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(_PLAIN)
@@ -114,33 +98,13 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
         others = [label for label in labels if label not in cancelling]
         _draw_break_even(ax, curves, found.crossovers(connection, place), others)
     others = [label for label in labels if label not in cancelling]
-    handles = [
-        Line2D([], [], color=look(label).colour, ls=look(label).line, label=label.words())
-        for label in others
-    ]
-    handles += [
-        Line2D(
-            [],
-            [],
-            color=look(label).colour,
-            label=f"{label.words()}, by the cycles that a cancellation costs",
-        )
-        for label in labels
-        if label in cancelling
-    ]
-    handles += [
-        Line2D(
-            [],
-            [],
-            color="black",
-            marker=look(label).marker,
-            ls="",
-            markerfacecolor=look(label).colour,
-            label=f"break-even with {label.words()}",
-        )
-        for label in others
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    key = [sign(own.words(), color=look(own).colour, ls=look(own).line) for own in others]
+    for label in (label for label in labels if label in cancelling):
+        words = f"{label.words()}, by the cycles that a cancellation costs"
+        key.append(sign(words, color=look(label).colour))
+    for label in others:
+        key.append(sign(f"break-even with {label.words()}", **_mark(label)))
+    figure.legend(handles=key, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -158,22 +122,14 @@ def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
         axis.set_major_formatter(_PLAIN)
     ax.set_xlabel("run length (acquisitions by the owner, then as many by the other)")
     ax.set_ylabel("core cycles per acquire-release pair")
-    ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
+    ax.grid(True)
     for (label, cancel), (lengths, costs) in curves.items():
         style, several = look(label), [curve for lock, curve in curves if lock == label]
         line = style.line if len(several) == 1 else _CANCEL_LINES[several.index(cancel) % 3]
         ax.plot(lengths, costs, line, color=style.colour, linewidth=1.8)
         if len(several) > 1:
-            ax.annotate(
-                f"{cancel:,}",
-                (lengths[0], costs[0]),
-                xytext=(-5, 0),
-                va="center",
-                ha="right",
-                textcoords="offset points",
-                fontsize=8,
-                color=style.colour,
-            )
+            beside = {"va": "center", "ha": "right", "fontsize": 8, "color": style.colour}
+            note(ax, f"{cancel:,}", (lengths[0], costs[0]), (-5, 0), **beside)
         ax.set_xlim(left=lengths[0] * _LEFT)
     return curves
 
@@ -190,27 +146,16 @@ def _draw_break_even(
         # Curves are straight between their points on the logarithmic scales of the figure.
         lengths, costs = (np.log(values) for values in own[other])
         height = np.exp(np.interp(np.log(mark.value), lengths, costs))
-        style = look(other)
-        ax.plot(
-            mark.value,
-            height,
-            style.marker,
-            color="black",
-            markersize=6,
-            markerfacecolor=style.colour,
-            zorder=5,
-        )
+        ax.plot(mark.value, height, markersize=6, zorder=5, **_mark(other))
         if mark.band:
             ax.hlines(height, mark.band.low, mark.band.high, colors="black", linewidth=3, zorder=4)
-        ax.annotate(
-            f"{mark.value:.0f}",
-            (mark.value, height),
-            ha="center",
-            va="center",
-            xytext=(6, 10) if others.index(other) % 2 else (0, -11),
-            textcoords="offset points",
-            fontsize=9,
-            fontweight="bold",
-            zorder=6,
-            path_effects=HALO,
-        )
+        beside = (6, 10) if others.index(other) % 2 else (0, -11)
+        middle = {"ha": "center", "va": "center", "path_effects": HALO, "zorder": 6}
+        note(ax, f"{mark.value:.0f}", (mark.value, height), beside, **middle, **_BOLD)
+
+
+def _mark(label: LockLabel) -> dict[str, Any]:
+    """How the break-even with a lock is marked."""
+    style = look(label)
+    mark = {"marker": style.marker, "markerfacecolor": style.colour}
+    return {"ls": "", "color": "black", **mark}

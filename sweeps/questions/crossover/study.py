@@ -11,12 +11,11 @@ import numpy as np
 
 from results.store.records import CrossoverRecord
 from results.store.store import Store
-from sweeps.model.cell import Cell
-from sweeps.model.isa import ISAS
+from sweeps.model.cell import Cell, usual
+from sweeps.model.isa import ISAS, isa_of
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
-from sweeps.model.workloads import with_defaults
-from sweeps.plans.study import Map, RunLength, StudyPlan, isa_of, labels, load_study
+from sweeps.plans.study import Map, RunLength, StudyPlan, labels, load_study
 from sweeps.questions.crossover.answer import interpolate
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
@@ -24,7 +23,6 @@ from sweeps.search.found import MAP_CHECK, MapCheck, PlanFact, winner
 from sweeps.search.found import PLAN as PLAN_FACT
 from sweeps.search.lines import (
     FIRST_SEED,
-    NO_LOCK,
     AxisLine,
     first_values,
     in_parts,
@@ -79,16 +77,8 @@ class StudyCells:
 
     def _with(self, of: Map | RunLength) -> Cell:
         """A run of lock_sequence at the machine's own latencies."""
-        return Cell(
-            engine=self.plan.engine,
-            machine=self.machine,
-            isa=isa_of(self.flavour),
-            flavour=self.flavour,
-            lock=NO_LOCK,
-            workload="lock_sequence",
-            threads=of.threads,
-            parameters=with_defaults("lock_sequence", of.parameters),
-        )
+        on = {"engine": self.plan.engine, "threads": of.threads}
+        return usual(self.machine, self.flavour, "lock_sequence", of.parameters, **on)
 
     def map_cells(self) -> dict[Key, Cell]:
         """The grid: those of the table alone among them."""
@@ -165,18 +155,10 @@ def rounds_cells(plan: StudyPlan) -> list[Cell]:
     """The rounds experiment, a run for each fence kind and lock."""
     if (rounds := plan.rounds) is None:
         return []
+    on = {"engine": plan.engine, "threads": 2}
+    cell = usual(rounds.machine, rounds.flavour, "rounds", rounds.parameters, **on)
     return [
-        Cell(
-            engine=plan.engine,
-            machine=rounds.machine,
-            isa=isa_of(rounds.flavour),
-            flavour=rounds.flavour,
-            lock=lock,
-            fence=fence,
-            workload="rounds",
-            parameters=with_defaults("rounds", rounds.parameters),
-            threads=2,
-        )
+        replace(cell, lock=lock, fence=fence)
         for fence, lock in itertools.product(rounds.fences, plan.locks)
     ]
 

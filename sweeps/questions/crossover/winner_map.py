@@ -11,13 +11,12 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, withTickedStroke
 from matplotlib.text import Annotation
 from numpy.typing import NDArray
 
-from results.draw.painter import HALO, panels
+from results.draw.painter import HALO, note, panels, sign
 from results.errors import NoDataError
 from results.store.queries import compilers_of_study
 from sweeps.model import engines
@@ -41,6 +40,8 @@ _MARK: dict[str, Any] = {
     "markeredgecolor": "black",
     "linestyle": "",
 }
+_BORDER: dict[str, Any] = {"linewidths": 1.6, "zorder": 4}
+_SMALL: dict[str, Any] = {"fontsize": 8, "path_effects": HALO, "zorder": 6}  # texts
 _KEY_WIDTH = 45  # letters of a line of the key
 _TEETH = [withTickedStroke(angle=-90, spacing=8, length=0.6), Normal()]
 _TIE = 0.7  # how much of a region's colour the band of ties takes
@@ -124,13 +125,8 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
         xs, ys = zip(*points, strict=True)
         ax.plot(xs, ys, "-o", color="black", linewidth=1.4, markersize=3, zorder=3)
     for crossing in _shown(panel):
-        ax.plot(
-            *zip(*crossing.band, strict=True),
-            color="black",
-            linewidth=3,
-            zorder=3,
-            solid_capstyle="butt",
-        )
+        xs, ys = zip(*crossing.band, strict=True)
+        ax.plot(xs, ys, color="black", linewidth=3, zorder=3, solid_capstyle="butt")
     for label in shown.aside:
         _draw_aside(ax, x, y, shown.cost_at(label, x, y) - first, label)
     _draw_marks(ax, shown)
@@ -148,30 +144,14 @@ def _draw_aside(ax: Axes, x: Surface, y: Surface, lead: Surface, label: LockLabe
     """The line up to which a lock that stands aside would be cheaper than all in the contest, with
     teeth on the side where it is. `lead`: its cost less theirs."""
     if lead.min() < 0 < lead.max():
-        line = ax.contour(
-            x,
-            y,
-            lead,
-            levels=[0],
-            colors=[look(label).colour],
-            linewidths=1.6,
-            linestyles="solid",
-            zorder=4,
-        )
+        colours = [look(label).colour]
+        line = ax.contour(x, y, lead, [0], colors=colours, linestyles="solid", **_BORDER)
         line.set(path_effects=_TEETH)
         return
     words = "cheaper" if lead.max() <= 0 else "dearer"
-    ax.annotate(
-        f"{label.words()} is {words} everywhere",
-        (0.5, 0.985),
-        xycoords="axes fraction",
-        ha="center",
-        va="top",
-        fontsize=8,
-        color=_dark(label),
-        path_effects=HALO,
-        zorder=6,
-    )
+    text = f"{label.words()} is {words} everywhere"
+    look_of: dict[str, Any] = {"color": _dark(label), "ha": "center", "va": "top", **_SMALL}
+    ax.annotate(text, (0.5, 0.985), xycoords="axes fraction", **look_of)
 
 
 def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:
@@ -208,17 +188,9 @@ def _draw_marks(ax: Axes, shown: Grid) -> None:
         if least <= mark.cas <= most and low <= mark.fence <= high:
             ax.plot(mark.cas, mark.fence, **_MARK, zorder=5)
             left = mark.cas > least + 0.7 * (most - least)
-            ax.annotate(
-                mark.machine + "*" * mark.assumed,
-                (mark.cas, mark.fence),
-                zorder=6,
-                fontsize=8,
-                xytext=(-6 if left else 6, 0),
-                textcoords="offset points",
-                ha="right" if left else "left",
-                va="center",
-                path_effects=HALO,
-            )
+            words, at = mark.machine + "*" * mark.assumed, (mark.cas, mark.fence)
+            side = {"ha": "right" if left else "left", "va": "center"}
+            note(ax, words, at, (-6 if left else 6, 0), **side, **_SMALL)
 
 
 def label_regions(ax: Axes, panel: Panel) -> None:
@@ -363,27 +335,19 @@ def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) ->
     if plan.seeds > 1:
         equal += f";\nthick: the band of {plan.seeds} seeds"
     handles: list[Artist] = [
-        Line2D([], [], color="black", marker="o", markersize=3, label=equal),
+        sign(equal, color="black", marker="o", markersize=3),
         Patch(
             facecolor="white",
             edgecolor="#bbbbbb",
             label=f"lighter: a tie, lead below {100 * of.tie:g} %",
         ),
     ]
-    handles += [
-        Line2D(
-            [],
-            [],
-            color=look(label).colour,
-            linewidth=1.6,
-            path_effects=_TEETH,
-            label=f"where {label.words()} would be cheaper still\n(on the side of the teeth)",
-        )
-        for label in of.aside
-    ]
+    for aside in of.aside:
+        words = f"where {aside.words()} would be cheaper still\n(on the side of the teeth)"
+        handles.append(sign(words, color=look(aside).colour, linewidth=1.6, path_effects=_TEETH))
     if marked:
-        handles.append(Line2D([], [], **_MARK, label="real processor (* latency partly assumed)"))
-    ax.legend(handles=handles, loc="upper left", frameon=False)
+        handles.append(sign("real processor (* latency partly assumed)", **_MARK))
+    ax.legend(handles=handles, loc="upper left")
     label = plan.engine
     where = machine + (f" on {engines.title(label)}" if label != engines.DEFAULT else "")
     lines = [
@@ -479,16 +443,8 @@ def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
         between = np.ma.masked_where(np.minimum(first, second) > cheapest, first - second)
         if between.count() == 0 or not between.min() < 0 < between.max():
             continue
-        drawn = ax.contour(
-            x,
-            y,
-            between,
-            levels=[0],
-            colors=[drawn_as.colour],
-            linestyles=[drawn_as.line],
-            linewidths=1.6,
-            zorder=4,
-        )
+        colours, lines = [drawn_as.colour], [drawn_as.line]
+        drawn = ax.contour(x, y, between, [0], colors=colours, linestyles=lines, **_BORDER)
         parts += [_Border(study, pair, part) for part in drawn.allsegs[0] if len(part) > 1]
     for points in borders(panel).values():
         xs, ys = zip(*points, strict=True)
@@ -537,18 +493,10 @@ def _label(ax: Axes, every: Sequence[_Border], texts: Sequence[tuple[_Border, st
         spot, centre = max(inside or places, key=clearance)
         taken.append((centre, half))
         colour = engines.entry(border.study.engine).colour
-        ax.annotate(
-            text,
-            spot * scale + origin,
-            xytext=centre * scale + origin,
-            ha="center",
-            va="center",
-            fontsize=8,
-            color=colour,
-            path_effects=HALO,
-            zorder=7,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 1},
-        )
+        look_of = {"ha": "center", "va": "center", "color": colour, **_SMALL, "zorder": 7}
+        arrow = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 1}
+        at, place = (point * scale + origin for point in (spot, centre))
+        ax.annotate(text, at, xytext=place, arrowprops=arrow, **look_of)
 
 
 def _half(text: str) -> Surface:

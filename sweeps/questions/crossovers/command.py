@@ -9,17 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.paths import DATABASE
 from results.store.records import CrossoverRecord
 from results.store.store import Store
-from results.text.rows import Form, Rows, print_parts
-from sweeps.cli import complete
+from results.text.rows import Form, Format, Rows, print_parts
+from sweeps.cli import options
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.model import engines
 from sweeps.model.axes import AXES
-from sweeps.model.cell import Cell, cell_of, digest
+from sweeps.model.cell import NO_LOCK, Cell, cell_of, digest
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine, machine_named
@@ -28,7 +28,6 @@ from sweeps.plans.sweep import LoadedPlan, load_plan
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import store_isas, store_machines
 from sweeps.search.lines import (
-    NO_LOCK,
     AxisLine,
     axis_named,
     check_cell,
@@ -48,8 +47,8 @@ _SHARE = 250  # of the axis: the tolerance if none is given
 def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
         str,
-        complete.option(
-            "Two locks, e.g. thin,reservation or thin,tasuki/rmw.", complete.several_locks
+        options.option(
+            "Two locks, e.g. thin,reservation or thin,tasuki/rmw.", options.several_locks
         ),
     ],
     axis: Annotated[
@@ -59,7 +58,7 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     high: Annotated[float, typer.Option("--to", help="Where it ends.")],
     plan: Annotated[
         str,
-        complete.option("Search in every setting of this plan (a name or a file).", complete.plans),
+        options.option("Search in every setting of this plan (a name or a file).", options.plans),
     ] = "",
     settings: Annotated[
         list[str] | None,
@@ -68,16 +67,16 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
         ),
     ] = None,
     workload: Annotated[
-        str, complete.option("Without a plan.", complete.workloads)
+        str, options.option("Without a plan.", options.workloads)
     ] = "lock_sequence",
     machine: Annotated[
-        str, complete.option("A machine's name or file.", complete.machines)
+        str, options.option("A machine's name or file.", options.machines)
     ] = "generic",
-    isa: Annotated[str, complete.option("Default: the machine's first.", complete.isas)] = "",
+    isa: Annotated[str, options.option("Default: the machine's first.", options.isas)] = "",
     flavour: Annotated[
-        str, complete.option("Atomic flavour; default: the ISA's first.", complete.flavours)
+        str, options.option("Atomic flavour; default: the ISA's first.", options.flavours)
     ] = "",
-    engine: Annotated[str, complete.option("The engine.", complete.engines)] = engines.DEFAULT,
+    engine: Annotated[str, options.option("The engine.", options.engines)] = engines.DEFAULT,
     tolerance: Annotated[
         float, typer.Option(min=0, help="Width of the bracket; 0: 1/250 of the axis.")
     ] = 0,
@@ -85,14 +84,12 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
         int, typer.Option("--points", min=2, max=1000, help="Values to begin with.")
     ] = _POINTS,
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Search with so many seeds.")] = 1,
-    form: Annotated[str, typer.Option("--format", help="table, csv or json.")] = "table",
+    form: Format = Form.TABLE,
     jobs: Jobs = 0,
     no_server: NoServer = False,
     db: Database = DATABASE,
 ) -> None:
     """Find where one lock starts to beat another along any numeric axis of any workload."""
-    if form not in list(Form):
-        raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(Form)}")
     pair = [check_label(name.strip()) for name in locks.split(",")]
     if len(pair) != 2 or pair[0] == pair[1]:
         raise LockcrossError("--locks: two different locks are expected, e.g. thin,reservation")
@@ -118,7 +115,7 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
         searches = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
     rows = [_row(task.line.series, crossover) for task, kept in searches for crossover in kept]
     shown = {name: partial(_shown, name) for name in rows[0]}
-    print_parts(Form(form), Rows(rows, shown), fold=False)
+    print_parts(form, Rows(rows, shown), fold=False)
 
 
 def _shown(name: str, row: Mapping[str, Any]) -> str:
@@ -128,7 +125,7 @@ def _shown(name: str, row: Mapping[str, Any]) -> str:
 _SHOWN = ("machine", "isa", "flavour", "workload", "axis")
 
 
-def _row(series: str, crossover: "CrossoverRecord") -> dict[str, Any]:
+def _row(series: str, crossover: CrossoverRecord) -> dict[str, Any]:
     """A crossing, or that there is none, for people."""
     values = [seed.value for seed in crossover.seeds if seed.value is not None]
     other = crossover.lock_b if crossover.below == crossover.lock_a else crossover.lock_a
@@ -156,11 +153,9 @@ def _row(series: str, crossover: "CrossoverRecord") -> dict[str, Any]:
 
 def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) -> Cell:
     """A cell with defaults for all that is not given; its lock is still to be named."""
-    if workload not in WORKLOADS:
-        raise LockcrossError(f"workload {workload!r} is unknown; known are {', '.join(WORKLOADS)}")
+    check_known("workload", [workload], WORKLOADS)
     isa = isa or load_machine(machine).isas[0]
-    if isa not in ISAS:
-        raise LockcrossError(f"--isa: {isa!r} is unknown; known are {', '.join(ISAS)}")
+    check_known("--isa:", [isa], ISAS)
     return Cell(
         engine=engine,
         machine=machine,

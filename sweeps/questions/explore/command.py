@@ -1,6 +1,7 @@
 """`lockcross explore`: the grid behind the report's interactive map."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -8,12 +9,12 @@ import typer
 
 from results.paths import DATABASE
 from results.store.store import Store
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model import engines
-from sweeps.plans.study import isa_of
+from sweeps.model.isa import isa_of
 from sweeps.questions.explore.explore import Exploration, load_exploration, maps
 from sweeps.run.runner import Runner
 
@@ -21,16 +22,13 @@ from sweeps.run.runner import Runner
 def explore(
     machine: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A machine with a map; may be given more than once. Default: generic.",
-            autocompletion=complete.machines,
+        options.option(
+            "A machine with a map; may be given more than once. Default: generic.", options.machines
         ),
     ] = None,
     isa: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
-        ),
+        options.option("Only this ISA; may be given more than once.", options.isas),
     ] = None,
     jobs: Jobs = 0,
     no_server: NoServer = False,
@@ -45,14 +43,11 @@ def explore(
     for _, flavour in asked:  # reports a missing engine before it creates a database
         load_engine(engines.DEFAULT).version(isa_of(flavour))
     with Store(db) as store:
-        look = Exploration(plan, asked, store, runner := Runner(store, jobs, retry_failed=True))
-        missing = len(runner.missing(look.cells()))
-        if missing:
-            with one_bar(missing) as progress:
-                runner = Runner(store, jobs, progress, served(no_server), True)
-                Exploration(plan, asked, store, runner).run()
-        else:
-            look.run()
+        runner = Runner(store, jobs, None, served(no_server), retry_failed=True)
+        job = Exploration(plan, asked, store, runner)
+        missing = len(runner.missing(job.cells()))
+        with one_bar(missing) if missing else nullcontext() as runner.progress:
+            job.run()
     folder = output or db.parent
     print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
     from sweeps.report.report import write_all

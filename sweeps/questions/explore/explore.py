@@ -8,24 +8,21 @@ from random import Random
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from results.errors import LockcrossError, NoDataError
+from results.errors import LockcrossError, NoDataError, check_known
 from results.store.store import Store
-from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import Cell
-from sweeps.model.isa import FLAVOURS, ISAS
+from sweeps.model.cell import Cell, usual
+from sweeps.model.isa import FLAVOURS, ISAS, isa_of
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
-from sweeps.model.workloads import with_defaults
 from sweeps.plans import EXPLORATIONS, study
-from sweeps.plans.study import isa_of
 from sweeps.questions.explore.shown import AS_IS, CHECK, PLAN, ExploreFact, cost_grid
 from sweeps.run.runner import Runner
 from sweeps.search import found
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.search.lines import NO_LOCK, in_parts, parts, with_lock
+from sweeps.search.lines import in_parts, parts, with_lock
 from sweeps.support.toml import Document
 
 NAME = "explore"
@@ -47,13 +44,7 @@ class Workload(Document):
     """Threads and parameters of the workload, but for the owner's share."""
 
     threads: study.Threads
-    parameters: dict[str, int]
-
-    @field_validator("parameters")
-    @classmethod
-    def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
-        study.check_keys(WORKLOAD, parameters, ("owner_share",))
-        return parameters
+    parameters: Annotated[dict[str, int], study.keys_of(WORKLOAD, "owner_share")]
 
 
 class Calibration(study.Calibration):
@@ -124,16 +115,7 @@ def labels(plan: ExplorePlan, flavour: str) -> list[LockLabel]:
 def _base(plan: ExplorePlan, machine: str, flavour: str, share: float) -> Cell:
     """A run at the machine's own latencies; its lock is still to be named."""
     parameters = {**plan.workload.parameters, "owner_share": share}
-    return Cell(
-        engine=engines.DEFAULT,
-        machine=machine,
-        isa=isa_of(flavour),
-        flavour=flavour,
-        lock=NO_LOCK,
-        workload=WORKLOAD,
-        parameters=with_defaults(WORKLOAD, parameters),
-        threads=plan.workload.threads,
-    )
+    return usual(machine, flavour, WORKLOAD, parameters, threads=plan.workload.threads)
 
 
 def map_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
@@ -189,14 +171,8 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
     Raises LockcrossError (exit code 2) for a machine or an ISA that there is no map of.
     """
     machines = [machine_named(name) for name in machines]
-    for key, given, known in (
-        ("machine", machines, known_machines(machines)),
-        ("isa", isas, list(ISAS)),
-    ):
-        if unknown := [value for value in given if value not in known]:
-            raise LockcrossError(
-                f"--{key}: {unknown[0]!r} is unknown; known are {', '.join(known)}"
-            )
+    check_known("--machine:", machines, known_machines(machines))
+    check_known("--isa:", isas, ISAS)
     maps = [
         (machine, flavour)
         for machine in machines or plan.machines

@@ -7,12 +7,12 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
-from results.errors import LockcrossError
+from results.errors import check_known
 from results.paths import DATABASE
 from results.text.rows import Form, Format, print_rows
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import Database, Jobs, NoServer, served
-from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.run.work import PATHS
@@ -36,10 +36,10 @@ NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
 
 def footprint(
     names: Annotated[
-        list[str] | None, complete.argument("Locks; default: all.", complete.locks, "[LOCK]...")
+        list[str] | None, options.argument("Locks; default: all.", options.locks, "[LOCK]...")
     ] = None,
     isa: Annotated[
-        str | None, complete.option("Only x86_64, ppc64le or aarch64.", complete.isas)
+        str | None, options.option("Only x86_64, ppc64le or aarch64.", options.isas)
     ] = None,
     form: Format = Form.TABLE,
     jobs: Jobs = 0,
@@ -59,11 +59,10 @@ def footprint(
     from sweeps.run.runner import Runner
 
     known = load_locks()
-    if unknown := [name for name in names or () if name not in known]:
-        raise LockcrossError(f"lock {unknown[0]!r} is unknown; known are {', '.join(known)}")
-    if isa is not None and isa not in ISAS:
-        raise LockcrossError(f"isa {isa!r} is unknown; known are {', '.join(ISAS)}")
-    wanted = cells([known[name] for name in names or known], [isa] if isa else ISAS)
+    check_known("lock", names or (), known)
+    isas = list(ISAS) if isa is None else [isa]
+    check_known("isa", isas, ISAS)
+    wanted = cells([known[name] for name in names or known], isas)
     with Store(db) as store, Bar() as progress:
         footprints = measure(Runner(store, jobs, progress, served(no_server)), wanted)
     if form != Form.TABLE:
@@ -149,16 +148,8 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
     for lock, isa in product(locks, isas):
         kinds = (("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds)
         for variant, flavour, fence in product(*kinds):
-            alone = Cell(
-                machine="generic",
-                isa=isa,
-                flavour=flavour,
-                lock=lock.name,
-                variant=variant,
-                fence=fence,
-                workload="footprint",
-                parameters={"iterations": TURNS},
-            )
+            built = {"lock": lock.name, "variant": variant, "fence": fence}
+            alone = usual("generic", flavour, "footprint", {"iterations": TURNS}, **built)
             both = (alone, replace(alone, threads=2))
             possible = [cell for cell in both if not unsupported_reason(cell)]
             # What is chosen for programs of one thread is measured with one, too.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def plans(form: Format = Form.TABLE) -> None:
     """List the plans with their number of cells, and how many of them are refused."""
-    from sweeps.engines import refusal
+    from sweeps.engines.base import refusal
     from sweeps.model.cell import unsupported_reason
     from sweeps.model.engines import entry
     from sweeps.plans import SWEEPS
@@ -36,8 +36,7 @@ def plans(form: Format = Form.TABLE) -> None:
 
 def doctor(form: Format = Form.TABLE) -> None:
     """Show which engines and compilers are installed, their versions, and what is missing."""
-    from sweeps.engines import load_engine
-    from sweeps.engines.base import Check
+    from sweeps.engines.base import Check, load_engine
     from sweeps.model.engines import ENGINES
     from sweeps.programs import TARGETS, compiler_version, find_compiler
 

@@ -5,15 +5,13 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, NamedTuple
 
 from proofs.stored import read_proofs, standing
-from results.errors import LockcrossError
+from results.errors import check_known
 from results.text.rows import Form, Format, Rows, plain, print_parts
-from sweeps.cli import complete
-from sweeps.engines import refusal
-from sweeps.model import engines
-from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.cli import options
+from sweeps.engines.base import refusal
+from sweeps.model.cell import unsupported_reason, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, Lock, LockLabel, load_locks
-from sweeps.model.workloads import with_defaults
 
 _WORKLOAD = "threads"  # runs with any lock, alone or not
 _FLAVOURS = tuple((isa.name, flavour) for isa in ISAS.values() for flavour in isa.flavours)
@@ -25,13 +23,12 @@ _STANDINGS = (
 
 
 def locks(
-    name: Annotated[str | None, complete.argument("Show all of this one.", complete.locks)] = None,
+    name: Annotated[str | None, options.argument("Show all of this one.", options.locks)] = None,
     form: Format = Form.TABLE,
 ) -> None:
     """List the locks and how each can be built, or one with its source and variants."""
     known = load_locks()
-    if name is not None and name not in known:
-        raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(known)}")
+    check_known("lock", [] if name is None else [name], known)
     print_parts(form, *(overview(known.values()) if name is None else details(known[name])))
 
 
@@ -46,28 +43,16 @@ class Offer(NamedTuple):
 
 def offers(lock: Lock) -> list[Offer]:
     """One for each variant of a lock, its default first."""
-    parameters = with_defaults(_WORKLOAD, {})
     every = []
     for variant in ("", *lock.variants[1:]):
         offer = Offer(LockLabel.of(lock.name, variant), {}, {})
-        for isa, flavour in _FLAVOURS:
+        for _, flavour in _FLAVOURS:
             kinds = []
             for fence in (kind for kind in FENCE_KINDS if kind in lock.fence_kinds):
                 # Why it does not run with one thread, with two, with two on one core.
+                built = {"lock": lock.name, "variant": variant, "fence": fence}
                 cells = [
-                    Cell(
-                        engine=engines.DEFAULT,
-                        machine="generic",
-                        isa=isa,
-                        flavour=flavour,
-                        lock=lock.name,
-                        variant=variant,
-                        fence=fence,
-                        workload=_WORKLOAD,
-                        threads=threads,
-                        cores=cores,
-                        parameters=parameters,
-                    )
+                    usual("generic", flavour, _WORKLOAD, {}, threads=threads, cores=cores, **built)
                     for threads, cores in ((1, None), (2, None), (2, 1))
                 ]
                 reasons = [unsupported_reason(cell) or refusal(cell) for cell in cells]

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, plain, print_parts
-from sweeps.cli import complete
-from sweeps.engines import load_engine
+from sweeps.cli import options
+from sweeps.engines.base import load_engine
 from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import (
@@ -34,7 +34,7 @@ _ASSUMED = "assumed:"
 
 def machines(
     name: Annotated[
-        str | None, complete.argument("Show every figure of this machine.", complete.machines)
+        str | None, options.argument("Show every figure of this machine.", options.machines)
     ] = None,
     every_option: Annotated[
         bool, typer.Option("--options", help="Show what a machine file may say, and what it means.")
@@ -45,7 +45,7 @@ def machines(
     if every_option and name is not None:
         raise LockcrossError("--options is of every machine file: give no name with it")
     if every_option:
-        shown = options(load_machine("generic"))
+        shown = what_may_be_said(load_machine("generic"))
     elif name is None:
         shown = overview(list(map(load_machine, machine_names())))
     else:
@@ -128,7 +128,7 @@ _Option = tuple[str, str, Mapping[str, Any], object]  # name, meaning, bounds, g
 _FENCE = "of this fence, behind what it waits for"
 
 
-def options(generic: Machine) -> Iterator[Rows | str]:
+def what_may_be_said(generic: Machine) -> Iterator[Rows | str]:
     """What a machine file may say, in a table each of its tables: what it means, its unit and
     bounds, what machine generic has, and the engines that are given it."""
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.text.rows import Form, Format, Rows, print_parts
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.model.workloads import WORKLOADS, Let, Workload, in_words
 from sweeps.support.paths import KERNELS
 
@@ -36,7 +36,7 @@ def first_sentence(workload: str) -> str:
 
 def workloads(
     name: Annotated[
-        str | None, complete.argument("Show all of this one.", complete.workloads)
+        str | None, options.argument("Show all of this one.", options.workloads)
     ] = None,
     form: Format = Form.TABLE,
 ) -> None:
@@ -56,8 +56,7 @@ def workloads(
             ),
         )
         return
-    if name not in WORKLOADS:
-        raise LockcrossError(f"workload {name!r} is unknown; known are {', '.join(WORKLOADS)}")
+    check_known("workload", [name], WORKLOADS)
     if form == Form.TABLE:
         print(f"{name}: {description(name)}\n")  # its lines are not to be folded
     print_parts(form, *details(WORKLOADS[name]))

@@ -252,7 +252,6 @@ def changing(connection: sqlite3.Connection) -> list[dict[str, Any]]:
             for name, words in _HELD.items()
             if name in crossing.setting and name != crossing.axis
         ]
-        above = crossing.lock_b if crossing.below == crossing.lock_a else crossing.lock_a
         ends = (crossing.bracket_high, crossing.band.upper_low, crossing.band.upper_high)
         first, low, high = (_value(crossing.axis, end) for end in ends)
         band = f" ({low} to {high})" if crossing.band.upper_low < crossing.band.upper_high else ""
@@ -261,7 +260,7 @@ def changing(connection: sqlite3.Connection) -> list[dict[str, Any]]:
                 "pair": f"{crossing.lock_a.words()} / {crossing.lock_b.words()}",
                 "axis": along,
                 "held": ", ".join(held),
-                "words": f"{above.words()} from {first} {unit}{band}",
+                "words": f"{crossing.above.words()} from {first} {unit}{band}",
                 "bracket": f"{crossing.bracket_low:,} to {crossing.bracket_high:,}",
                 "id": crossing.id,
             }

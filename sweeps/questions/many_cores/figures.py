@@ -82,24 +82,14 @@ def _draw(ax: Axes, curves: Curves, name: str) -> None:
     ax.set_ylabel(quantity.unit)
     for label, spots in curves.items():
         style, xs = look(label), [spot.x for spot in spots]
-        ax.plot(
-            xs,
-            [spot.value for spot in spots],
-            style.line,
-            color=style.colour,
-            linewidth=1.6,
-            marker=style.marker,
-            markersize=4,
-            label=label.words(),
-        )
+        values = [spot.value for spot in spots]
+        ax.plot(xs, values, linewidth=1.6, label=label.words(), **style.curve)
         low, high = [spot.low for spot in spots], [spot.high for spot in spots]
         ax.fill_between(xs, low, high, color=style.colour, alpha=0.2, linewidth=0)
-    ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
+    ax.grid(True)
 
 
 def _key(figure: Figure, ax: Axes) -> None:
     """The locks, as they are drawn in one of the panels."""
     handles, labels = ax.get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(6, len(labels)), frameon=False
-    )
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)))

@@ -15,26 +15,21 @@ from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.axes import MAX_THREADS
-from sweeps.model.cell import Cell
+from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, MemorySystem, known_machines, load_machine
-from sweeps.model.workloads import Value, with_defaults
+from sweeps.model.workloads import Value
 from sweeps.plans import STUDIES, study
 from sweeps.questions.many_cores import answer
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import store_isas, store_machines
-from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, in_parts, set_to, with_lock
+from sweeps.search.lines import FIRST_SEED, AxisLine, in_parts, set_to, with_lock
 from sweeps.search.searches import pairs, points, records, search_all
 from sweeps.support.toml import Document
 
 PLAN = "many_cores"
 CONTENDED = "random_threads"  # the workload in which all cores contend
-
-
-def _check_keys(workload: str, parameters: dict[str, Value], *own: str) -> None:
-    words = "{}: unknown; workload {} takes {}"
-    study.check_keys(workload, parameters, own, words, where="parameters: ")
 
 
 class Cores(Document):
@@ -45,12 +40,7 @@ class Cores(Document):
     values: Annotated[list[study.Threads], study.Several, study.RISING]
     pairs: study.Count
     tolerance: study.Count
-    parameters: dict[str, Value] = {}
-
-    @model_validator(mode="after")
-    def _known_keys(self) -> Self:
-        _check_keys(CONTENDED, self.parameters, "iterations")
-        return self
+    parameters: Annotated[dict[str, Value], study.keys_of(CONTENDED, "iterations")] = {}
 
 
 class Distance(Document):
@@ -64,11 +54,10 @@ class Distance(Document):
     tolerance: study.Count
     owner_share: Annotated[list[study.Share], study.Several, study.RISING]
     step: study.Share
-    parameters: dict[str, Value]
+    parameters: Annotated[dict[str, Value], study.keys_of("lock_sequence", "owner_share")]
 
     @model_validator(mode="after")
-    def _known_keys(self) -> Self:
-        _check_keys("lock_sequence", self.parameters, "owner_share")
+    def _multiples(self) -> Self:
         study.check_multiples(self.step, self.owner_share, "owner_share: ")
         return self
 
@@ -81,12 +70,7 @@ class Cancellation(Document):
     machine: MachineName
     lock: str
     cancel_latency: study.Latency
-    parameters: dict[str, Value]
-
-    @model_validator(mode="after")
-    def _known_keys(self) -> Self:
-        _check_keys("transition", self.parameters)
-        return self
+    parameters: Annotated[dict[str, Value], study.keys_of("transition")]
 
 
 class ManyCoresPlan(Document):
@@ -278,16 +262,8 @@ class Study:
 
     def _base(self, machine: str, workload: str, parameters: Mapping[str, Value]) -> Cell:
         """Two threads, on the cores in the order of the nodes."""
-        return Cell(
-            engine=self.plan.engine,
-            machine=machine,
-            isa=study.isa_of(self.plan.flavour),
-            flavour=self.plan.flavour,
-            lock=NO_LOCK,
-            workload=workload,
-            threads=2,
-            parameters=with_defaults(workload, parameters),
-        )
+        on = {"engine": self.plan.engine, "threads": 2}
+        return usual(machine, self.plan.flavour, workload, parameters, **on)
 
     def known_cells(self) -> list[Cell]:
         """Every cell that can be named before anything has been run."""

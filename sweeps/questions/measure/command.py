@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, writing
 from results.paths import DATABASE
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import shown
@@ -51,12 +51,8 @@ def measure(
             "runs here, and measure again",
             exit_code=1,
         ) from None
-    try:
+    with writing(path, "name another file with --output"):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise LockcrossError(
-            f"{path}: cannot be written ({error.strerror}); name another file with --output", 1
-        ) from None
     table = Table("operation", "figure", "spread", "unit", "meaning", box=None)
     for operation, finding in measured.found.items():
         figures = (f"{finding.value:.4g}", f"{finding.spread:.2g}", finding.unit, finding.meaning)
@@ -85,7 +81,7 @@ def _check(name: str, path: Path, force: bool) -> None:
 def _measurer() -> Any:
     """The part of the engine on the host itself that measures it. Raises LockcrossError where
     there is no such engine."""
-    from sweeps.engines import load_engine
+    from sweeps.engines.base import load_engine
     from sweeps.model.engines import ENGINES
 
     for engine in ENGINES:

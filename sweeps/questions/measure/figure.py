@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from results.draw.painter import HALO
+from results.draw.painter import HALO, note
 
 _COLOUR, _SHARE_COLOUR = "#0072B2", "#009E73"
 _LEAST = 0.1  # cycles at which the scale begins: less has no bar, but its number
@@ -29,25 +29,12 @@ def draw_measured(
     _draw_bars(ax, cycles, color=_COLOUR, alpha=0.75, height=0.7)
     halves = [min(spread / 2, 0.9 * value) for value, spread in cycles.values()]
     values = [value for value, _ in cycles.values()]
-    ax.errorbar(
-        values,
-        range(len(cycles)),
-        xerr=halves,
-        fmt="none",
-        ecolor="black",
-        capsize=2,
-        linewidth=0.8,
-    )
+    lines: dict[str, Any] = {"ecolor": "black", "capsize": 2, "linewidth": 0.8}
+    ax.errorbar(values, range(len(cycles)), xerr=halves, fmt="none", **lines)
     ax.set_xscale("log")
     for place, (value, half) in enumerate(zip(values, halves, strict=True)):
-        ax.annotate(
-            f"{value:.3g}" if value < 1000 else f"{value:,.0f}",
-            (max(value + half, _LEAST), place),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7.5,
-        )
+        words = f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+        note(ax, words, (max(value + half, _LEAST), place), (4, 0), va="center", fontsize=7.5)
     ax.set_xlim(left=_LEAST)
     ax.margins(x=0.12)
     ax.set_xlabel("core cycles; lines: the range between the quartiles")
@@ -82,15 +69,8 @@ def _draw_matrix(figure: Figure, ax: Axes, transfers: Mapping[tuple[int, int], f
     if len(cpus) <= _NUMBERED:
         for (row, column), cycles in np.ndenumerate(field):
             if not np.isnan(cycles):
-                ax.text(
-                    column,
-                    row,
-                    f"{cycles:.0f}",
-                    ha="center",
-                    va="center",
-                    path_effects=HALO,
-                    fontsize=8,
-                )
+                number = ax.text(column, row, f"{cycles:.0f}", ha="center", va="center", fontsize=8)
+                number.set(path_effects=HALO)
     every = max(1, len(cpus) // _NUMBERED)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks(range(0, len(cpus), every), [str(cpu) for cpu in cpus[::every]])

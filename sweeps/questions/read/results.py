@@ -13,7 +13,7 @@ from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import reading
 from results.text.rows import Form, Format, cell, number, print_rows
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import Database
 from sweeps.model.locks import LockLabel, labels_words
 
@@ -21,21 +21,17 @@ Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: 
 
 OfPlan = Annotated[
     str | None,
-    complete.option(
-        "Of this plan, its name or file, not of the main job.", complete.plans, "--plan"
-    ),
+    options.option("Of this plan, its name or file, not of the main job.", options.plans, "--plan"),
 ]
 
 
 def query(
-    sql: Annotated[
-        str | None, complete.argument("SQL, or a named query.", complete.queries)
-    ] = None,
+    sql: Annotated[str | None, options.argument("SQL, or a named query.", options.queries)] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the named queries.")] = False,
     plan: Annotated[
         str | None,
-        complete.option(
-            "winners or costs of this plan, its name or file, not of the study.", complete.plans
+        options.option(
+            "winners or costs of this plan, its name or file, not of the study.", options.plans
         ),
     ] = None,
     form: Format = Form.TABLE,

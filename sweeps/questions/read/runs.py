@@ -12,7 +12,7 @@ from results.paths import DATABASE
 from results.store.queries import Answer, QueryError, condition, guarded
 from results.store.store import reading
 from results.text.rows import Form, Format, print_compact, print_rows
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import Database, with_axes
 from sweeps.model.axes import AXES
 from sweeps.model.cell import read_cell, selected, values
@@ -27,7 +27,7 @@ _ALWAYS = ("id", "lock", "cycles_per_pair", "cause")
 def runs(
     plan: Annotated[
         str | None,
-        complete.option("Only the runs of this plan: its name or its file.", complete.plans),
+        options.option("Only the runs of this plan: its name or its file.", options.plans),
     ] = None,
     status: Annotated[str | None, typer.Option(help="ok, failed or refused.")] = None,
     compiler: Annotated[

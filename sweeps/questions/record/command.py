@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, writing
 from sweeps.questions.record.jvm import Program, recorded
 
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -96,13 +96,9 @@ def _make_room(log: Path, force: bool) -> None:
         raise LockcrossError(f"--output {log}: the folder does not exist")
     if log.exists() and not (force and log.is_file()):
         raise LockcrossError(f"--output {log}: exists; --force replaces it, or name another file")
-    try:
+    with writing(f"--output {log}", exit_code=2):
         log.open("wb").close()
         log.unlink()
-    except OSError as error:
-        raise LockcrossError(
-            f"--output {log}: cannot be written ({error.strerror}); name another file"
-        ) from None
 
 
 def _without_agent(program: Program) -> tuple[str, ...]:

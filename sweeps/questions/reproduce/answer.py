@@ -6,7 +6,6 @@ Each is kept as the fact `reproduction/<name>`; figures and the report read it f
 
 import itertools
 import math
-import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from statistics import StatisticsError, correlation
 from typing import TYPE_CHECKING, Any, Literal
 
 from results.store.facts import Fact
-from sweeps.model.cell import Cell
+from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.model.machine import load_machine
@@ -182,11 +181,6 @@ def rank_correlation(published: Sequence[float], other: Sequence[float]) -> floa
 KEPT: Fact[Reproduction] = Fact("reproduction", Reproduction)  # one by name
 
 
-def load(connection: sqlite3.Connection) -> list[Reproduction]:
-    """Every reproduction in the database, sorted by name."""
-    return KEPT.every(connection)
-
-
 @dataclass(frozen=True)
 class PlannedRow:
     """A row without a number of ours, and what gives it. `if_not_positive`: what is shown instead
@@ -217,18 +211,9 @@ def cell_on(
 ) -> Cell:
     """A cell of a reproduction: of the machine's first ISA and its first atomic flavour, if no ISA
     is named, with a lock label."""
-    isa, built = isa or load_machine(machine).isas[0], LockLabel(label)
-    return Cell(
-        machine=machine,
-        isa=isa,
-        flavour=ISAS[isa].flavours[0],
-        lock=built.lock,
-        variant=built.variant,
-        fence=built.fence,
-        workload=workload,
-        parameters=dict(parameters),
-        **axes,
-    )
+    flavour, built = ISAS[isa or load_machine(machine).isas[0]].flavours[0], LockLabel(label)
+    axes |= {"lock": built.lock, "variant": built.variant, "fence": built.fence}
+    return usual(machine, flavour, workload, parameters, **axes)
 
 
 class _MissingError(Exception):

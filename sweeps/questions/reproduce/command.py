@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.paths import DATABASE
 from results.store.queries import Answer
 from results.text.rows import Form, Format, Rows, print_parts, print_rows
 from results.text.terminal import console
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.plans import REPRODUCTIONS
@@ -31,19 +31,19 @@ _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
 
 
 def _names(incomplete: str) -> list[str]:
-    return complete.beginning([*REPRODUCTIONS.names(), overtake.NAME], incomplete)
+    return options.beginning([*REPRODUCTIONS.names(), overtake.NAME], incomplete)
 
 
 def reproduce(
     names: Annotated[
-        list[str] | None, complete.argument("Reproductions; default: all.", _names, "[NAME]...")
+        list[str] | None, options.argument("Reproductions; default: all.", _names, "[NAME]...")
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the reproductions.")] = False,
     machine: Annotated[
         str,
-        complete.option(
+        options.option(
             "A machine's name or file instead of the source's; figures keep the source's.",
-            complete.machines,
+            options.machines,
         ),
     ] = "",
     dry_run: DryRun = False,
@@ -95,10 +95,7 @@ def reproduce(
 
 def _chosen(chosen: Sequence[str], machine: str) -> list[PlannedReproduction]:
     known = [*REPRODUCTIONS.names(), overtake.NAME]
-    if unknown := [name for name in chosen if name not in known]:
-        raise LockcrossError(
-            f"reproduction {unknown[0]!r} is unknown; known are {', '.join(known)}"
-        )
+    check_known("reproduction", chosen, known)
     if machine and (not chosen or overtake.NAME in chosen):
         raise LockcrossError(
             f"--machine: name the reproductions that are to run on it, and not {overtake.NAME}, "

@@ -24,7 +24,7 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import machine_names
-from sweeps.model.workloads import read_value, with_defaults
+from sweeps.model.workloads import read_value
 from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce.answer import (
     CLOCK,
@@ -249,10 +249,10 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
 def _cell(plan: Definition, point: CellPlan) -> Cell:
     # What is written in digits is a number, such as "{percent}e-2".
     given = {key: read_value(str(value)) for key, value in point.parameters.items()}
-    parameters, machine = with_defaults(point.workload, given), point.machine or plan.machine
+    machine = point.machine or plan.machine
     on = {"cores": None if point.cores is None else int(point.cores), "threads": int(point.threads)}
     on["cancel_latency"] = point.cancel_latency
-    cell = cell_on(machine, point.lock, point.workload, parameters, point.isa, **on)
+    cell = cell_on(machine, point.lock, point.workload, given, point.isa, **on)
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {point.name}: {why}")
     return cell

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
+from results.draw.painter import EDGED, note
 from results.errors import NoDataError
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.questions.reproduce.answer import Reproduction, Row
@@ -57,23 +58,14 @@ def _draw_pairs(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> No
         (-0.2, [row.value or 0.0 for row in rows], "#999999", "///", "published"),
         (0.2, [row.ours or 0.0 for row in rows], "#0072B2", "", "ours"),
     ):
-        ax.barh(
-            places + at,
-            values,
-            0.38,
-            color=colour,
-            hatch=hatch,
-            label=label,
-            edgecolor="#333333",
-            linewidth=0.4,
-        )
+        ax.barh(places + at, values, 0.38, color=colour, hatch=hatch, label=label, **EDGED)
     ax.set_yticks(places, [row.label for row in rows])
     ax.invert_yaxis()
     ax.set_xlabel(reproduction.plot.y)
     if reproduction.plot.log:
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter(_PLAIN)
-    ax.legend(loc="best", frameon=False)
+    ax.legend(loc="best")
 
 
 def _draw_lines(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
@@ -125,16 +117,10 @@ def _draw_bars(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> Non
     for index, (label, points) in enumerate(series.items()):
         offset = (index - (len(series) - 1) / 2) * width
         at = [places.index(row.x) + offset for row in points]
-        ax.bar(
-            at,
-            [row.ours or 0.0 for row in points],
-            width,
-            color=_colour(label, others),
-            hatch="" if LockLabel(label).fence == FULL else "///",
-            edgecolor="#333333",
-            linewidth=0.4,
-            label=LockLabel(label).words(),
-        )
+        heights, colour = [row.ours or 0.0 for row in points], _colour(label, others)
+        hatch = "" if LockLabel(label).fence == FULL else "///"
+        words = LockLabel(label).words()
+        ax.bar(at, heights, width, color=colour, hatch=hatch, label=words, **EDGED)
         for x, row in zip(at, points, strict=True):
             mark = row.mark or Published(None, None)
             if mark.value is not None:
@@ -142,11 +128,8 @@ def _draw_bars(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> Non
             elif mark.low is not None and mark.high is not None:
                 ax.plot([x, x], [mark.low, mark.high], marker="_", color="black", linewidth=1.5)
             if reproduction.plot.low is not None and (row.ours or 0.0) < reproduction.plot.low:
-                cut = (x, reproduction.plot.low)
-                number = ax.annotate(
-                    f"{row.ours:.0f}", cut, (0, 3), textcoords="offset points", fontsize=7
-                )
-                number.set(rotation=90, ha="center", va="bottom")
+                cut, upright = (x, reproduction.plot.low), {"rotation": 90, "fontsize": 7}
+                note(ax, f"{row.ours:.0f}", cut, (0, 3), ha="center", va="bottom", **upright)
     ax.axhline(0, color="black", linewidth=0.8)
     ax.set_xticks(range(len(places)), places, rotation=20 if len(places) > 5 else 0)
     _finish(ax, reproduction)
@@ -162,4 +145,4 @@ def _finish(ax: Axes, reproduction: Reproduction) -> None:
         ax.yaxis.set_minor_formatter(_PLAIN if high < 30 * low else NullFormatter())
     if reproduction.plot.low is not None:
         ax.set_ylim(bottom=reproduction.plot.low)
-    ax.legend(loc="best", frameon=False, fontsize=8, ncols=2)
+    ax.legend(loc="best", fontsize=8, ncols=2)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from results.store.facts import Fact
 from sweeps.model.axes import LATENCIES, QUANTITIES
-from sweeps.model.cell import Cell
+from sweeps.model.cell import NO_LOCK, Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.questions.reproduce import macro
-from sweeps.search.lines import NO_LOCK, AxisLine, own_latency, set_to, with_lock
+from sweeps.search.lines import AxisLine, own_latency, set_to, with_lock
 from sweeps.search.searches import Crossover, Point, find_all, search
 
 if TYPE_CHECKING:

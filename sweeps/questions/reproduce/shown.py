@@ -11,7 +11,7 @@ from sweeps.search.found import PLAN
 
 def figures(connection: sqlite3.Connection, _: References) -> Iterator[Drawing]:
     """One of each reproduction that has any."""
-    for reproduction in answer.load(connection):
+    for reproduction in answer.KEPT.every(connection):
         if reproduction.plot.kind:
             yield Drawing(
                 f"reproduction_{reproduction.name}",
@@ -33,7 +33,7 @@ def part(connection: sqlite3.Connection, _: References, drawn: Collection[Drawin
             "rows": [(row, answer.cells(row)) for row in answer.table_rows(reproduction)],
             "figure": by_name.get(f"reproduction_{reproduction.name}"),
         }
-        for reproduction in answer.load(connection)
+        for reproduction in answer.KEPT.every(connection)
     ]
     cases = overtake.load(connection)
     if not (reproductions or cases):

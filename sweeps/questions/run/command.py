@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, writing
 from results.paths import DATABASE
 from results.text.rows import Form, Format, Rows, print_parts, whole
-from sweeps.cli import complete, options
+from sweeps.cli import options
 from sweeps.model.axes import LATENCIES, option
 from sweeps.support.text import shown
 
@@ -77,7 +77,7 @@ def run(
 
 def _cell(axes: "Mapping[str, Any]", given: "Mapping[str, Value]") -> "Cell":
     """The cell of the axes and keys that are given, the others worked out."""
-    from sweeps.engines import load_engine
+    from sweeps.engines.base import load_engine
     from sweeps.model.cell import Cell
     from sweeps.model.isa import ISAS, host_isa
     from sweeps.model.locks import load_locks
@@ -213,7 +213,7 @@ def _ran(
     """Cells that differ in their seed alone, run if they are not in `db`, with their store. Raises
     LockcrossError if one is not ok."""
     from results.store.store import Store
-    from sweeps.engines import load_engine
+    from sweeps.engines.base import load_engine
     from sweeps.model.cell import invalid_reason
     from sweeps.run.runner import Runner
 
@@ -221,11 +221,8 @@ def _ran(
         from sweeps.search.lock_log import convert
 
         assert events is not None
-        try:
+        with writing(events, "name another file with --events"):
             convert(folder / load_engine(cells[0].engine).capabilities().event_log, events)
-        except OSError as error:
-            why = f"cannot be written ({error.strerror}); name another file with --events"
-            raise LockcrossError(f"{events}: {why}", exit_code=1) from None
 
     if why := next(filter(None, map(invalid_reason, cells)), None):
         raise LockcrossError(why)  # before there is a database
@@ -246,7 +243,7 @@ def _ran(
 def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
     """The label of an engine that records lock events. Raises LockcrossError if there is none, or
     no place for them."""
-    from sweeps.engines import load_engine
+    from sweeps.engines.base import load_engine
     from sweeps.model.engines import ENGINES
 
     label = load_engine(engine).capabilities().events
@@ -280,13 +277,11 @@ def _parameters(words: Sequence[str]) -> dict[str, "Value"]:
 def calibrate(
     machine: Annotated[
         str,
-        typer.Argument(help="A machine's name (see `machines`).", autocompletion=complete.machines),
+        options.argument("A machine's name (see `machines`).", options.machines),
     ],
-    isa: Annotated[
-        str | None, typer.Option(help="Only this one of its ISAs.", autocompletion=complete.isas)
-    ] = None,
+    isa: Annotated[str | None, options.option("Only this one of its ISAs.", options.isas)] = None,
     flavour: Annotated[
-        str | None, typer.Option(help="Only this atomic flavour.", autocompletion=complete.flavours)
+        str | None, options.option("Only this atomic flavour.", options.flavours)
     ] = None,
     jobs: options.Jobs = 0,
     no_server: options.NoServer = False,

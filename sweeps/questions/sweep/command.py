@@ -14,7 +14,7 @@ from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store, reading, store_to_read
 from results.text.rows import Form, Format, Rows, number, print_compact, print_parts, print_rows
-from sweeps.cli import complete, options
+from sweeps.cli import options
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 
 _SHOWN_FAILURES = 5  # causes
 _SHOWN_WINNERS = 24  # rows
-_DRAWN = (".png", ".svg", ".pdf")
 
 
 def sweep(
     plan: Annotated[
         str,
-        typer.Argument(help="A plan's name (see `plans`) or file.", autocompletion=complete.plans),
+        options.argument("A plan's name (see `plans`) or file.", options.plans),
     ],
     dry_run: options.DryRun = False,
     retry_failed: options.RetryFailed = False,
@@ -122,15 +121,13 @@ def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
 
 
 def build(
-    plan: Annotated[
-        str, typer.Argument(help="Build the programs of this plan.", autocompletion=complete.plans)
-    ],
+    plan: Annotated[str, options.argument("Build the programs of this plan.", options.plans)],
     jobs: options.Jobs = 0,
     form: Format = Form.TABLE,
 ) -> None:
     """Build the programs that a plan runs."""
     from results.store.queries import Answer
-    from sweeps.engines import load_engine
+    from sweeps.engines.base import load_engine
     from sweeps.model.cell import unsupported_reason
     from sweeps.model.locks import LockLabel
     from sweeps.plans.sweep import load_plan
@@ -151,9 +148,7 @@ def build(
 def compare(
     plan: Annotated[
         str,
-        typer.Option(
-            help="A plan that was swept: its name or its file.", autocompletion=complete.plans
-        ),
+        options.option("A plan that was swept: its name or its file.", options.plans),
     ],
     along: Annotated[
         str, typer.Option(help="An axis or a key of the workload, as cas_latency or threads.")
@@ -173,8 +168,10 @@ def compare(
     from sweeps.search.plan_costs import compare as compare_runs
     from sweeps.search.plan_costs import runs_of_plan
 
-    if figure is not None and figure.suffix not in _DRAWN:
-        raise LockcrossError(f"--figure {figure}: allowed are {', '.join(_DRAWN)}")
+    if figure is not None:
+        from results.draw.painter import check_file, save
+
+        check_file(figure)
     chosen = {}
     for word in only or []:
         name, equals, chosen[name] = word.partition("=")
@@ -187,7 +184,6 @@ def compare(
     else:
         _print_rows(comparison, form)
     if figure is not None:
-        from results.draw.painter import save
         from sweeps.report.plan import MOST_PANELS, draw_comparison
 
         save(figure, lambda: draw_comparison(comparison))

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from results.errors import LockcrossError
-from sweeps.cli import complete
+from results.errors import LockcrossError, check_known, writing
+from sweeps.cli import options
 from sweeps.support.text import shown
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -34,9 +34,7 @@ def machine(
     name: Name,
     origin: Annotated[
         str,
-        typer.Option(
-            "--from", help="The machine to copy (see `machines`).", autocompletion=complete.machines
-        ),
+        options.option("The machine to copy (see `machines`).", options.machines, "--from"),
     ] = "generic",
     output: Output = None,
     force: Force = False,
@@ -46,10 +44,7 @@ def machine(
     from sweeps.support.paths import MACHINES
     from sweeps.support.toml import parse
 
-    if origin not in machine_names():
-        raise LockcrossError(
-            f"machine {origin!r} is unknown; known are {', '.join(machine_names())}"
-        )
+    check_known("machine", [origin], machine_names())
     lines = (MACHINES / f"{origin}.toml").read_text(encoding="utf-8").splitlines()
     about = itertools.takewhile(lambda line: line.startswith("#"), lines)
     known = load_machine(origin)
@@ -92,14 +87,10 @@ def _write(
     file = output or Path(f"{name}.toml")
     words = text.replace("NAME", name).replace("FILE", str(file))
     read(words)
-    try:
-        with file.open("w" if force else "x", encoding="utf-8") as out:
-            out.write(words)
-    except FileExistsError:
-        raise LockcrossError(f"{file}: is there already; --force writes over it") from None
-    except OSError as error:
-        why = f"cannot be written ({error.strerror}); name another file with --output"
-        raise LockcrossError(f"{file}: {why}") from None
+    if file.exists() and not force:
+        raise LockcrossError(f"{file}: is there already; --force writes over it")
+    with writing(file, "name another file with --output", exit_code=2):
+        file.write_text(words, encoding="utf-8")
     print(file)
     path = str(file) if is_path(str(file)) else f"./{file}"
     print(f"next: ./lockcross {then.format(shlex.quote(path))}", file=sys.stderr)

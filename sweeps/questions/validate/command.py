@@ -7,15 +7,15 @@ import typer
 
 from results.paths import DATABASE
 from results.text.rows import Form, Format, print_parts
-from sweeps.cli import complete
+from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
 
 
 def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     against: Annotated[
         str,
-        complete.option(
-            "A definition in sweeps/plans/validations; default: the first.", complete.validations
+        options.option(
+            "A definition in sweeps/plans/validations; default: the first.", options.validations
         ),
     ] = "",
     sets: Annotated[
@@ -30,9 +30,9 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = True,
     machine: Annotated[
         str,
-        complete.option(
+        options.option(
             "Against the host: the machine that describes it; default: the latest.",
-            complete.machines,
+            options.machines,
         ),
     ] = "",
     errors: Annotated[
@@ -70,7 +70,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
         return
     from results.store.store import Store
     from sweeps.cli.progress import Bar
-    from sweeps.engines import load_engine
+    from sweeps.engines.base import load_engine
     from sweeps.plans import VALIDATIONS
     from sweeps.questions.validate import validate as validation
     from sweeps.questions.validate.table import newly_missed, validation_parts

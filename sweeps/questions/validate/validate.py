@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.store.store import Store
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.engines import DEFAULT

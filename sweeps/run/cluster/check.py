@@ -6,11 +6,10 @@ import time
 from typing import Any
 
 from results.errors import LockcrossError
-from results.text.rows import Rows, whole
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits
+from results.text.rows import Rows, plain, whole
+from sweeps.engines.base import Limits, load_engine
 from sweeps.model import engines
-from sweeps.model.cell import Cell
+from sweeps.model.cell import usual
 from sweeps.model.isa import ISAS
 from sweeps.programs import Builder
 from sweeps.run.cluster import ship
@@ -20,26 +19,15 @@ from sweeps.run.cluster.session import Session
 from sweeps.run.work import Done, LocalPool, Work
 from sweeps.support.paths import ENGINE_PLUGIN
 
-SMALL_CELL = Cell(
-    machine="generic",
-    isa="x86_64",
-    flavour="lock",
-    lock="tasuki",
-    workload="sync",
-    parameters={"iterations": 200},
-)
+SMALL_CELL = usual("generic", "lock", "sync", {"iterations": 200}, lock="tasuki")
 _CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
 _SHOWN: dict[str, Any] = {
-    "node": "{node}",
-    "job": "{job}",
-    "processor": "{processor}",
-    "CPUs": "{CPUs}",
+    **plain("node", "job", "processor", "CPUs"),
     "memory GB": "{memory GB:.0f}",
     "scratch GB free": "{scratch GB free:.0f}",
     "clock s off": "{clock s off:.1f}",
     "cycles": lambda row: "" if row["cycles"] is None else f"{row['cycles']:.0f}",
-    "limits": "{limits}",
-    "fit": "{fit}",
+    **plain("limits", "fit"),
 }
 
 

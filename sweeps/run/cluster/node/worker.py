@@ -18,7 +18,7 @@ from pathlib import Path
 
 from results.errors import LockcrossError
 from results.store.records import Place
-from sweeps.engines import load_engine
+from sweeps.engines.base import load_engine
 from sweeps.programs import loaded_digest
 from sweeps.run.kept import FULL, Entry, pack
 from sweeps.run.processes import Processes, Share
