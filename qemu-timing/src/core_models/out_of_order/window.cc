@@ -13,6 +13,7 @@ Window::Window(const Options &options)
 
 void Window::start_at(Cycle cycle) {
     fetch_from_ = retired_at_ = cycle;
+    scheduler_.start_at(cycle);
     fetched_.start_at(cycle);
     entered_.start_at(cycle);
     retired_.start_at(cycle);
@@ -25,17 +26,13 @@ Cycle Window::enter(const MicroOp &op) {
     if (op.loads)
         room = std::max(room, slot(load_queue_, loads_));
     for (unsigned i = 0; i < op.slots; i++) {
-        room = std::max(room, slot(rob_, number_ + i));
-        waits_in_[i] = &free_entry(scheduler_, number_ + i, room);
-        room = std::max(room, *waits_in_[i]);
-        *waits_in_[i] = kTaken;
+        room = scheduler_.take(std::max(room, slot(rob_, number_ + i)));
         Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
         entered_.take(std::max(fetched + options_.front_end, room), options_.width);
     }
     Cycle ready = entered_.cycle() + 1;
     for_each_register(op.reads, [&](int reg) { ready = std::max(ready, ready_[size_t(reg)]); });
-    for (unsigned i = 0; i < op.slots; i++)
-        *waits_in_[i] = ready;
+    scheduler_.leave(ready);
     return ready;
 }
 

@@ -9,12 +9,12 @@
 #include "base/counts.h"
 #include "base/options.h"
 #include "core/slots.h"
+#include "core_models/out_of_order/entries.h"
 #include "isa/micro_ops.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace lockcross {
@@ -54,7 +54,6 @@ class Window {
   private:
     static constexpr size_t kRegisters = 64;
     static constexpr size_t kPortCycles = 4096; // for which ports are booked
-    static constexpr Cycle kTaken = std::numeric_limits<Cycle>::max();
     struct Booking {
         Cycle cycle = 0;
         std::array<uint8_t, size_t(Port::Count)> used{};
@@ -82,9 +81,8 @@ class Window {
     uint64_t number_ = 0; // of micro-operations that entered before the last one
     uint64_t loads_ = 0;  // of those, of loads
     uint64_t misses_ = 0;
-    std::vector<Cycle> rob_;             // when the last entries retired: then theirs are free
-    std::vector<Cycle> scheduler_;       // of each entry: when what waits in it has its operands
-    std::array<Cycle *, 64> waits_in_{}; // the entries of the one that enters
+    std::vector<Cycle> rob_; // when the last entries retired: then theirs are free
+    Entries scheduler_;      // what waits for operands
     std::vector<Cycle> load_queue_, miss_buffers_; // when they were free again
     std::vector<Cycle> taken_branches_; // when the last ones in the entries of those retired
     uint64_t redirections_ = 0;
