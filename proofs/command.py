@@ -212,6 +212,16 @@ def _only(flag: str, words: str, names: Callable[[str], list[str]] | None = None
     return typer.Option(flag, help=whole, autocompletion=names)
 
 
+def _refuse_what_is_not_read(
+    chosen: Mapping[str, bool], given: Mapping[str, tuple[object, str]]
+) -> None:
+    """Refuses what says something (and the options beside which it would not be read)."""
+    for name, (value, options) in given.items():
+        for option in options.split():
+            if value and chosen[option]:
+                raise LockcrossError(f"{name}: says nothing beside {option}; leave one of them out")
+
+
 def prove(
     locks: Annotated[
         _Names, complete.argument("Locks; default: all.", complete.locks, "[LOCK]...")
@@ -220,7 +230,7 @@ def prove(
     clients: Annotated[_Names, _only("--client", "Only this client")] = None,
     tool: Annotated[
         str, typer.Option("--with", help="lockcross, which needs nothing; genmc; dartagnan.")
-    ] = "lockcross",
+    ] = stored.OWN_CHECKER,
     deep: Annotated[bool, typer.Option("--deep", help="Larger clients too.")] = False,
     mutants: Annotated[
         bool,
@@ -247,6 +257,20 @@ def prove(
     mutant survives that nobody has explained.
     """
     at_once = jobs or len(os.sched_getaffinity(0))
+    _refuse_what_is_not_read(
+        {"--assembly": assembly, "--mutants": mutants},
+        {
+            "LOCK": (locks, "--assembly"),
+            "--model": (models, "--assembly --mutants"),
+            "--client": (clients, "--assembly --mutants"),
+            "--with": (tool != stored.OWN_CHECKER, "--assembly --mutants"),
+            "--deep": (deep, "--assembly"),
+            "--mutants": (mutants, "--assembly"),
+            "--seconds": (seconds != _SECONDS, "--assembly --mutants"),
+        },
+    )
+    if isas and not assembly:
+        raise LockcrossError("--isa: is of --assembly; give both, or neither")
     if assembly:
         fine = prove_assembly(isas or (), store, jobs, form)
     elif mutants:

@@ -166,7 +166,9 @@ def lock_for_writing(path: Path) -> TextIO:
             "the copy with --db"
         )
     try:
-        file = real.with_name(real.name + ".lock").open("a+", encoding="utf-8")
+        # The words of a command line may be no UTF-8.
+        lock = real.with_name(real.name + ".lock")
+        file = lock.open("a+", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise StoreError(
             f"{real.parent}: cannot be written ({error.strerror}); check its permissions, or "
