@@ -209,6 +209,13 @@ def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
     (resolved,) = connection.execute(
         "SELECT resolved FROM resolved WHERE run_id = ?", (run_id,)
     ).fetchone() or ("{}",)
+    made_on = connection.execute(
+        "SELECT value FROM facts WHERE name = 'system/' || ?", (columns.pop("system", ""),)
+    ).fetchone()
+    if made_on:
+        system = json.loads(made_on[0])
+        versions = " ".join(f"{name}={version}" for name, version in system["packages"].items())
+        columns |= {"system": system["name"], "packages": versions}
     columns |= {"parameters": json.loads(columns["parameters"]), "resolved": json.loads(resolved)}
     metrics = connection.execute(
         "SELECT name, value, unit FROM metrics WHERE run_id = ? ORDER BY name", (run_id,)

@@ -22,6 +22,7 @@ from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.questions.validate import answer as validation
 from sweeps.questions.validate.latency import SLOPES
 from sweeps.report.report import render
+from sweeps.run.system import SYSTEM
 from sweeps.search import found
 from sweeps.search.published import Published
 from tests.commands import lockcross
@@ -80,7 +81,7 @@ FACTS: tuple[Fact[Any], ...] = (
     SLOPES,
     overtake.KEPT,
 )
-MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT)  # a fact for each of many names
+MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT, SYSTEM)  # a fact for each of many names
 
 
 def facts_are_whole(store: Store, but: Fact[Any]) -> None:

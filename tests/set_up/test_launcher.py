@@ -148,23 +148,27 @@ def test_the_agent_is_built_again_when_a_source_has_changed(tree: Path) -> None:
 def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
     packages = tree / ".venv" / "lib" / "python3.11" / "site-packages"
     (packages / "typer").mkdir(parents=True)
+    (packages / "pip-1.dist-info").mkdir()
     (tree / ".venv" / "bin").mkdir()
     (tree / ".venv" / "bin" / "python").symlink_to("/usr/bin/python3")
 
     def ready(first: str = "true") -> bool:
         return shell(tree, f"{first}; venv_ready").returncode == 0
 
-    stamp = "venv_packages >$work/.venv/contents; venv_state requirements.txt >$work/.venv/stamp"
+    stamp = (
+        "venv_packages >$work/.venv/contents; venv_state requirements/users.txt >$work/.venv/stamp"
+    )
     assert not ready()
     stamp = stamp.replace("$work/.venv/contents", '"$work/.venv/contents"')
     stamp = stamp.replace("$work/.venv/stamp", '"$work/.venv/stamp"')
     assert ready(stamp)
     (packages / "added").mkdir()
+    (packages / "pip-1.dist-info").rename(packages / "pip-2.dist-info")  # as Datasette brings it
     assert ready()
     (packages / "typer").rmdir()
     assert not ready()
     assert ready(stamp)
-    with (tree / "requirements.txt").open("a") as requirements:
+    with (tree / "requirements/users.txt").open("a") as requirements:
         requirements.write("# changed\n")
     assert not ready()
     assert ready(stamp)
@@ -234,7 +238,7 @@ def test_while_nothing_changes_a_launcher_looks_once(tree: Path) -> None:
     [
         lambda tree: (tree / "qemu-timing/src/base/new.cc").write_text(""),
         lambda tree: (tree / "qemu-timing/src/base/a.cc").unlink(),
-        lambda tree: (tree / "requirements.txt").write_text(""),
+        lambda tree: (tree / "requirements/users.txt").write_text(""),
         lambda tree: (tree / "sweeps/run/start.c").write_text(""),
         lambda tree: (tree / "build/qemu-timing/liblockcross-timing.so").unlink(),
         lambda tree: (tree / "build/start").unlink(),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from results.errors import LockcrossError
 from results.paths import WORK
+from sweeps.support.tools import run
 
 AGENT = WORK / "build" / "java-agent" / "lockcross-agent-1.jar"
 OLDEST = 11  # whose class files the agent has
@@ -51,15 +52,7 @@ def recorded(command: Sequence[str], options: str) -> Program:
 def _version(program: str) -> int:
     """The feature release of a JVM: 8, 11, 17. Raises LockcrossError if it does not say."""
     try:
-        done = subprocess.run(
-            [program, "-version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_SECONDS,
-        )
+        done = run([program, "-version"], _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LockcrossError(f"{program} -version: {error}; name another JVM") from None
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
