@@ -71,6 +71,7 @@ PLACES = (
     "sweeps.questions.measure.command._measurer",
     "sweeps.questions.record.command._run",
     "sweeps.questions.record.jvm.recorded",
+    "proofs.stored.store",
     "proofs.command.prove_locks",
     "proofs.command.prove_assembly",
     "proofs.command.judge_mutants",

@@ -43,7 +43,12 @@ Keep = Annotated[
 NoServer = Annotated[bool, typer.Option("--no-server", help=_LOADED)]
 QueryTimeout = Annotated[
     float,
-    typer.Option("--timeout", min=0, help="Seconds that SQL of your own may take; 0: any time."),
+    typer.Option(
+        "--timeout",
+        min=0,
+        max=_MAX_TIME_S,
+        help="Seconds that SQL of your own may take; 0: any time.",
+    ),
 ]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")]
 Seeds = Annotated[
