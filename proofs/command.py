@@ -24,7 +24,7 @@ from results.store.queries import Answer
 from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import options
 from sweeps.cli.options import Jobs
-from sweeps.cli.progress import Bar
+from sweeps.cli.progress import Bar, first_word
 
 _STATES = 30_000_000  # of a proof: a few GiB
 _SECONDS = 20
@@ -52,6 +52,7 @@ def prove_locks(
     jobs: Sequence[Job], outcomes: list[Outcome], tool: Tool, at_once: int, seconds: int
 ) -> None:
     """Makes proofs, and adds what comes of each to the outcomes."""
+    first_word(f"proofs by {tool.name}: {len(jobs)}; programs that are new are compiled first")
     with Bar() as progress:
         building = progress.add_task("building", total=len({job.program for job in jobs}))
         task = progress.add_task("proving", total=len(jobs))
@@ -147,6 +148,7 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
     Raises LockcrossError (1) where herd7 is missing, (2) for an unknown instruction set.
     """
     herd = find_herd()
+    first_word("asking herd7 of each primitive")
     asked = {name: verdicts.questions(name) for name in verdicts.flavours_of(isas)}
     rows: list[verdicts.Row] = []
     with Bar() as progress:
@@ -184,6 +186,7 @@ def judge_mutants(locks: Sequence[str], deep: bool, store: bool, at_once: int, f
     """Judges what no earlier run has judged, and prints all; whether all that survives is
     explained."""
     wanted = [lock.name for lock in known_locks(locks)] if locks else []
+    first_word("looking for mutants that no stored verdict is of")
     judged = campaign.Campaign(wanted, deep)
     with Bar() as progress:
         judging = progress.add_task("mutants", total=len(judged.missing))
@@ -212,6 +215,16 @@ def _only(flag: str, words: str, names: Callable[[str], list[str]] | None = None
     return typer.Option(flag, help=whole, autocompletion=names)
 
 
+def _refuse_what_is_not_read(
+    chosen: Mapping[str, bool], given: Mapping[str, tuple[object, str]]
+) -> None:
+    """Refuses what says something (and the options beside which it would not be read)."""
+    for name, (value, needless) in given.items():
+        for option in needless.split():
+            if value and chosen[option]:
+                raise LockcrossError(f"{name}: says nothing beside {option}; leave one of them out")
+
+
 def prove(
     locks: Annotated[
         _Names, options.argument("Locks; default: all.", options.locks, "[LOCK]...")
@@ -220,7 +233,7 @@ def prove(
     clients: Annotated[_Names, _only("--client", "Only this client")] = None,
     tool: Annotated[
         str, typer.Option("--with", help="lockcross, which needs nothing; genmc; dartagnan.")
-    ] = "lockcross",
+    ] = stored.OWN_CHECKER,
     deep: Annotated[bool, typer.Option("--deep", help="Larger clients too.")] = False,
     mutants: Annotated[
         bool,
@@ -247,6 +260,20 @@ def prove(
     mutant survives that nobody has explained.
     """
     at_once = jobs or len(os.sched_getaffinity(0))
+    _refuse_what_is_not_read(
+        {"--assembly": assembly, "--mutants": mutants},
+        {
+            "LOCK": (locks, "--assembly"),
+            "--model": (models, "--assembly --mutants"),
+            "--client": (clients, "--assembly --mutants"),
+            "--with": (tool != stored.OWN_CHECKER, "--assembly --mutants"),
+            "--deep": (deep, "--assembly"),
+            "--mutants": (mutants, "--assembly"),
+            "--seconds": (seconds != _SECONDS, "--assembly --mutants"),
+        },
+    )
+    if isas and not assembly:
+        raise LockcrossError("--isa: is of --assembly; give both, or neither")
     if assembly:
         fine = prove_assembly(isas or (), store, jobs, form)
     elif mutants:

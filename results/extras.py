@@ -3,18 +3,28 @@
 import fcntl
 import importlib
 import importlib.metadata
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from results import children
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 
+REQUIREMENTS = ROOT / "requirements"
 _TICK_S = 20.0  # an installation says at least so often that it goes on
+
+
+def pinned(path: Path) -> Iterator[Requirement]:
+    """The packages of a file of requirements, without the hashes of their files."""
+    text = re.sub(r"#.*|--hash=\S+|\\\n", "", path.read_text(encoding="utf-8"))
+    yield from map(Requirement, filter(None, map(str.strip, text.splitlines())))
 
 
 @dataclass(frozen=True)
@@ -28,10 +38,7 @@ class Extra:
 
     def installed(self) -> bool:
         """Every package of the requirements is there, in the version they pin."""
-        for line in self.requirements.read_text(encoding="utf-8").splitlines():
-            if not (text := line.partition("#")[0].strip()):
-                continue
-            wanted = Requirement(text)
+        for wanted in pinned(self.requirements):
             if wanted.marker and not wanted.marker.evaluate():
                 continue
             try:
@@ -55,7 +62,7 @@ class Extra:
     def _install(self) -> None:
         _say(f"installing {self.name} from {self.requirements.name} ({self.megabytes} MB to load)")
         begun = time.monotonic()
-        process = subprocess.Popen(
+        process = children.start(
             [
                 sys.executable,
                 "-m",
@@ -67,10 +74,9 @@ class Extra:
                 "--only-binary",
                 ":all:",
                 "--no-compile",
+                "--require-hashes",
                 "-r",
                 self.requirements,
-                "-c",
-                ROOT / "requirements.txt",
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -85,7 +91,7 @@ class Extra:
                 except subprocess.TimeoutExpired:
                     _say(f"still installing {self.name} after {time.monotonic() - begun:.0f} s")
         finally:
-            process.kill()  # where this was interrupted
+            children.end(process)  # where this was interrupted
         importlib.invalidate_caches()
         if process.returncode or not self.installed():
             print(said, end="", file=sys.stderr)

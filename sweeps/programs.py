@@ -5,6 +5,7 @@ import hashlib
 import io
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -24,6 +25,7 @@ from sweeps.support.paths import BINARIES
 
 # The family of compilers: gcc, clang, or one of a version, as in gcc-13.
 FAMILY = os.environ.get("LOCKCROSS_CC") or "gcc"
+_ASK_S = 60.0  # that a compiler may take to say its version
 _MANY = 10  # programs that take seconds to compile
 
 COMMON_FLAGS = (
@@ -167,8 +169,8 @@ def find_compiler(flavour: str) -> str:
 @cache
 def compiler_version(path: str) -> str:
     """The first line of a compiler's `--version`. Raises LockcrossError when it cannot be run."""
-    with suppress(OSError):
-        done = tools.run([path, "--version"])
+    with suppress(OSError, subprocess.TimeoutExpired):
+        done = tools.run([path, "--version"], _ASK_S)
         if done.returncode == 0 and done.stdout:
             return done.stdout.splitlines()[0]
     message = f"compiler {path} does not run ('{path} --version' failed); install it again"

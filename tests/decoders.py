@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from results.extras import Extra
-from results.paths import ROOT
+from results.extras import REQUIREMENTS, Extra
 
-DECODERS = Extra("decoders to compare with", ROOT / "requirements-decoders.txt", megabytes=15)
+DECODERS = Extra("decoders to compare with", REQUIREMENTS / "decoders.txt", megabytes=15)
 
 # Numbers of registers, as the engine has them (qemu-timing/src/isa/insn.h).
 _X86 = {

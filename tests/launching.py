@@ -16,7 +16,7 @@ def make_tree(tmp_path: Path) -> Path:
     """A tree without .venv, in a folder whose name has a space, and a bin/ with only the tools that
     every Debian has."""
     tree = tmp_path / "a tree"
-    for name in ("lockcross", "requirements.txt", "requirements-cli.txt", "sweeps/setup"):
+    for name in ("lockcross", "requirements.txt", "requirements/cli.txt", "sweeps/setup"):
         (tree / name).parent.mkdir(exist_ok=True, parents=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tree / name)

@@ -82,7 +82,7 @@ def by_conformance(target: str, mutant: Mutant | None, effort: Effort = QUICK) -
         binary = Path(folder) / "conformance"
         command = program.command(workloads.find_compiler(_FLAVOUR), str(binary))
         command = mutated([*command, *few], mutant, Path(folder))
-        subprocess.run(command, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+        tools.run(command, cwd=ROOT).check_returncode()
         return next(filter(None, (_kernel_says(binary, label, run) for run in effort.runs)), "")
 
 

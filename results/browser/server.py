@@ -1,7 +1,6 @@
 """Datasette, an optional package, as a process: started, seen to answer, ended."""
 
 import socket
-import subprocess
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -10,12 +9,12 @@ from subprocess import DEVNULL
 from tempfile import TemporaryFile
 from typing import NoReturn
 
+from results import children
 from results.browser.site import HOST
 from results.errors import LockcrossError
-from results.extras import Extra
-from results.paths import ROOT
+from results.extras import REQUIREMENTS, Extra
 
-DATASETTE = Extra("Datasette", ROOT / "requirements-browser.txt", megabytes=5)
+DATASETTE = Extra("Datasette", REQUIREMENTS / "browser.txt", megabytes=5)
 _START_S = 120  # that a start may take on a busy machine
 
 
@@ -37,10 +36,8 @@ def free_port(port: int) -> int:
 def served(words: Sequence[str], port: int) -> Iterator[Callable[[], NoReturn]]:
     """A process that serves on a port: inside it answers, afterwards it ends. Yields what waits for
     an end of its own, which is a failure. Raises LockcrossError."""
-    with (
-        TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
-        subprocess.Popen(words, stdin=DEVNULL, stdout=DEVNULL, stderr=said) as process,
-    ):
+    with TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        process = children.start(words, stdin=DEVNULL, stdout=DEVNULL, stderr=said)
 
         def fail() -> NoReturn:
             said.seek(0)
@@ -59,7 +56,7 @@ def served(words: Sequence[str], port: int) -> Iterator[Callable[[], NoReturn]]:
                 time.sleep(0.1)
             yield wait_for_end
         finally:
-            process.terminate()
+            children.end(process)
 
 
 def _answers(port: int) -> bool:

@@ -4,10 +4,11 @@ import fcntl
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from results.errors import LockcrossError
 
@@ -15,6 +16,7 @@ SCHEMA = Path(__file__).with_name("schema.sql")
 VERSION = 9  # of the schema
 APPLICATION_ID = 0x4C584442  # as the schema sets it
 BUSY_SECONDS = 30
+_STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
 
 
 class StoreError(LockcrossError):
@@ -64,17 +66,67 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turns SQLite's exceptions into StoreError."""
+    """Turns SQLite's exceptions into StoreError, and the one of a signal into KeyboardInterrupt."""
     try:
         yield
     except sqlite3.Error as error:
+        if code_of(error) == sqlite3.SQLITE_INTERRUPT:
+            raise KeyboardInterrupt from None
         raise explain(error, path) from None
+
+
+def see_signals(connection: sqlite3.Connection, ends: Callable[[], bool] = lambda: False) -> None:
+    """From now on a signal ends what SQLite is at, and so does `ends` when it is true. Python
+    raises what a signal asks for inside the handler, and SQLite says SQLITE_INTERRUPT for it."""
+    connection.set_progress_handler(ends, _STEPS)
+
+
+class _Object(NamedTuple):
+    """A table or view of the schema. `sql`: of a view, all of it; a table may have got columns."""
+
+    kind: str
+    sql: str
+
+
+def _objects(connection: sqlite3.Connection) -> dict[str, _Object]:
+    """What a database has, by name. The kinds are what SQLite has read, not what it was told."""
+    texts = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
+    return {
+        name: _Object(kind, texts.get(name, "") if kind == "view" else "")
+        for _, name, kind, *_ in connection.execute("PRAGMA main.table_list")
+        if not name.startswith("sqlite_")
+    }
+
+
+@cache
+def _schema() -> dict[str, _Object]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA.read_text(encoding="utf-8"))
+        return _objects(connection)
+
+
+def _foreign(connection: sqlite3.Connection, names: Iterable[str]) -> str:
+    """The first of the schema's objects that is missing or another than Lockcross makes, in words;
+    empty if there is none. A view in a table's place can be without end, a trigger do anything."""
+    there = _objects(connection)
+    for name in names:
+        wanted = _schema()[name]
+        if name not in there:
+            return f"the {wanted.kind} {name} is missing"
+        if (kind := there[name].kind) != wanted.kind:
+            kind = "virtual table" if kind == "virtual" else kind
+            return f"{name} is a {kind} and should be a {wanted.kind}"
+        if there[name].sql != wanted.sql:
+            return f"the {wanted.kind} {name} is another than this program's"
+    trigger = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchone()
+    return f"it has a trigger, {trigger[0]}" if trigger else ""
 
 
 def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether a file has the schema; not, if it is empty.
 
-    Raises StoreError for another program's database, or one of another version.
+    Raises StoreError for another program's database, one of another version, or one in which
+    something is in the place of what Lockcross made.
     """
     if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
         return False
@@ -82,6 +134,8 @@ def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
         raise StoreError(
             f"{path}: is a SQLite database, but not one of Lockcross; name another file with --db"
         )
+    if wrong := _foreign(connection, ["migrations"]):
+        raise damaged(path, wrong)
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
     if version is None:
         raise damaged(path, "its table migrations is empty")
@@ -90,6 +144,8 @@ def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
             f"{path}: was written by another version of Lockcross (its schema is {version}, this "
             f"program's {VERSION}); move it away and run again, or name another file with --db"
         )
+    if wrong := _foreign(connection, _schema()):
+        raise damaged(path, wrong)
     return True
 
 
@@ -110,7 +166,9 @@ def lock_for_writing(path: Path) -> TextIO:
             "the copy with --db"
         )
     try:
-        file = real.with_name(real.name + ".lock").open("a+", encoding="utf-8")
+        # The words of a command line may be no UTF-8.
+        lock = real.with_name(real.name + ".lock")
+        file = lock.open("a+", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise StoreError(
             f"{real.parent}: cannot be written ({error.strerror}); check its permissions, or "
@@ -188,4 +246,5 @@ def _connect_reader(path: Path) -> sqlite3.Connection:
     uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     connection.execute("PRAGMA query_only = ON")
+    see_signals(connection)
     return connection

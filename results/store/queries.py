@@ -1,8 +1,10 @@
 """Querying the database: SQL, named queries, single runs. Read-only throughout."""
 
 import json
+import math
 import re
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -11,7 +13,7 @@ from typing import Any
 
 from results.errors import LockcrossError
 from results.paths import QUERIES
-from results.store.database import code_of, explain
+from results.store.database import code_of, explain, see_signals
 from results.store.records import RunRecord
 
 
@@ -83,7 +85,6 @@ TABLES = tuple(
 # Columns of runs that do not say what was chosen, and the engine.
 _OF_ITS_RUN = {"id", "engine", "plan", "cycles_per_pair", "resolved_id", "place_id"}
 _OF_ITS_RUN |= {field.name for field in fields(RunRecord)}
-_STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
 _FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)  # VACUUM attaches a file too
 _PLACE = ("host", "processor", "job", "worker")
 
@@ -124,10 +125,11 @@ def query_text(connection: sqlite3.Connection, path: Path) -> str:
     return re.sub(r"\bSETTING\b", ", ".join(setting), text)
 
 
-def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
+def ask(connection: sqlite3.Connection, query: str, path: Path, limit_s: float = 0) -> Answer:
     """Answers SQL or the named query of that name. Bytes that are no UTF-8 come as `\\xff`.
 
-    Raises QueryError for a faulty one, KeyboardInterrupt when a signal ends it.
+    Raises QueryError for a faulty one, or after `limit_s` seconds (0: it may take any time), and
+    KeyboardInterrupt when a signal ends it.
     """
     if query in named_queries():
         query = query_text(connection, QUERIES / f"{query}.sql")
@@ -137,7 +139,7 @@ def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
             "anything of several words is read as SQL"
         )
     try:
-        with guarded(connection):
+        with guarded(connection, limit_s):
             cursor = connection.execute(query)
             if cursor.description is None:
                 raise QueryError("this SQL returns no table; only queries (SELECT) are allowed")
@@ -157,18 +159,27 @@ def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
 
 
 @contextmanager
-def guarded(connection: sqlite3.Connection) -> Iterator[None]:
-    """For SQL of any kind: signals are seen while it runs, and no other file is opened or made."""
-    # Python raises what a signal asks for inside the handler, and SQLite ends the query for it.
-    connection.set_progress_handler(lambda: 0, _STEPS)
+def guarded(connection: sqlite3.Connection, limit_s: float) -> Iterator[None]:
+    """For SQL of any kind: it ends after `limit_s` seconds, if that is not 0, signals are seen
+    while it runs, and no other file is opened or made. Raises QueryError (1) after that time."""
+    end = time.monotonic() + (limit_s or math.inf)
+    see_signals(connection, lambda: time.monotonic() > end)
     connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action in _FILES else sqlite3.SQLITE_OK
     )
     connection.text_factory = lambda text: text.decode("utf-8", "backslashreplace")
     try:
         yield
+    except sqlite3.OperationalError as error:
+        if code_of(error) == sqlite3.SQLITE_INTERRUPT and time.monotonic() > end:
+            raise QueryError(
+                f"the query took longer than {limit_s:g} s and was ended; --timeout gives it more "
+                "seconds, --timeout 0 as many as it takes",
+                1,
+            ) from None
+        raise
     finally:
-        connection.set_progress_handler(None, 0)
+        see_signals(connection)
         connection.set_authorizer(None)
         connection.text_factory = str
 
@@ -198,6 +209,13 @@ def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
     (resolved,) = connection.execute(
         "SELECT resolved FROM resolved WHERE run_id = ?", (run_id,)
     ).fetchone() or ("{}",)
+    made_on = connection.execute(
+        "SELECT value FROM facts WHERE name = 'system/' || ?", (columns.pop("system", ""),)
+    ).fetchone()
+    if made_on:
+        system = json.loads(made_on[0])
+        versions = " ".join(f"{name}={version}" for name, version in system["packages"].items())
+        columns |= {"system": system["name"], "packages": versions}
     columns |= {"parameters": json.loads(columns["parameters"]), "resolved": json.loads(resolved)}
     metrics = connection.execute(
         "SELECT name, value, unit FROM metrics WHERE run_id = ? ORDER BY name", (run_id,)

@@ -35,6 +35,7 @@ class RunRecord:
     resolved: dict[str, int | str]  # engine options as the engine reported them
     metrics: dict[str, tuple[float, str]]  # name -> (value, unit)
     place: Place | None = None  # None: it was refused, or nobody said
+    system: str = ""  # the fact system/NAME has the packages of the system that built it
 
 
 @dataclass(frozen=True)

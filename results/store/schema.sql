@@ -30,6 +30,7 @@ CREATE TABLE runs (
     binary_digest TEXT NOT NULL,
     source_revision TEXT NOT NULL,
     compiler TEXT NOT NULL,
+    system TEXT NOT NULL DEFAULT '', -- the fact system/NAME: of which packages all this was made
     variant TEXT NOT NULL DEFAULT '', -- '': the lock's first, or only one
     cores INTEGER,                  -- NULL: a core a thread
     cycles_per_pair REAL,           -- NULL: a run without a cost; beside the axes, as lists are

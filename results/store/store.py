@@ -24,6 +24,7 @@ from typing import Self, TextIO, get_type_hints
 from results.errors import LockcrossError
 from results.store.database import (
     StoreError,
+    code_of,
     damaged,
     explained,
     lock_for_writing,
@@ -85,7 +86,11 @@ class Store:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Raises StoreError where `error` comes from a database that is not as it was written."""
         wrong = ""
-        if isinstance(error, Exception) and not isinstance(error, LockcrossError | OSError):
+        interrupted = isinstance(error, sqlite3.Error) and (
+            code_of(error) == sqlite3.SQLITE_INTERRUPT
+        )
+        ours = isinstance(error, LockcrossError | OSError) or interrupted
+        if isinstance(error, Exception) and not ours:
             from results.store.damage import damage
 
             wrong = damage(self.connection)

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from results import children
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 
@@ -70,32 +71,46 @@ class Commands(TyperGroup):
         return name, self.commands[name], rest
 
 
-class _Once(TyperCommand):
+def _is_empty(values: Mapping[str, Any]) -> Callable[[TyperOption], bool]:
+    """Tells the options whose value is an empty text, where that is no value."""
+
+    def is_empty(option: TyperOption) -> bool:
+        value = values.get(option.name or "")
+        if "" not in (value if isinstance(value, list) else [value]):
+            return False
+        from sweeps.model.axes import MAY_BE_EMPTY
+
+        return option.name not in MAY_BE_EMPTY
+
+    return is_empty
+
+
+class _Strict(TyperCommand):
     """A command that refuses an option given twice, unless it is a list or a switch: otherwise the
-    last value would silently win."""
+    last value would silently win. And one that is empty, as a shell's variable may be: otherwise
+    its default would be taken."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raises BadParameter."""
         if not ctx.resilient_parsing:  # of a line that a shell completes
-            _, _, given = self.make_parser(ctx).parse_args(list(args))
-            singles = [
-                option
-                for option in given
-                if isinstance(option, TyperOption) and not option.multiple
-            ]
+            values, _, given = self.make_parser(ctx).parse_args(list(args))
+            options = [option for option in given if isinstance(option, TyperOption)]
+            singles = [option for option in options if not option.multiple]
+            for option in filter(_is_empty(values), options):
+                raise typer.BadParameter("is empty", ctx, option)
             for option in singles:
                 if singles.count(option) > 1 and not option.is_flag:
                     raise typer.BadParameter("is given more than once", ctx, option)
         return super().parse_args(ctx, args)
 
 
-def _take_options_once(app: typer.Typer) -> None:
+def _take_options_strictly(app: typer.Typer) -> None:
     """For every command of a module, those of its groups too."""
     for command in app.registered_commands:
-        command.cls = _Once
+        command.cls = _Strict
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            _take_options_once(group.typer_instance)
+            _take_options_strictly(group.typer_instance)
 
 
 @cache
@@ -109,7 +124,7 @@ def _loaded(name: str) -> Any:
     else:
         settings = getattr(module, "SETTINGS", {}).get(name)
         app.command(name, context_settings=settings)(command)
-    _take_options_once(app)
+    _take_options_strictly(app)
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     return group.commands[name]
@@ -169,7 +184,8 @@ def _every(
 
 def main() -> int:
     """Runs the command line and returns its exit code: 2 a user's mistake, 1 a failed run."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     for name in ("stdout", "stderr"):
         # Nobody reads closed output (`>&-`). Python has None for it, and the next file opened
         # would get its descriptor number.
@@ -185,6 +201,12 @@ def main() -> int:
         _write_nowhere()
         _say(_os_error(error))
     return 1
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    """Ctrl-C at a terminal is for this process alone: its children lead groups of their own."""
+    children.end_all()
+    signal.default_int_handler(number, frame)
 
 
 def _write_nowhere() -> None:

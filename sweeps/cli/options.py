@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sweeps.engines.base import Limits
     from sweeps.run.work import Pool
 
+QUERY_TIMEOUT_S = 60.0
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000
 MAX_INSTRUCTIONS = 10**15  # as cycles in an engine's ticks it still fits into 64 bits
@@ -41,6 +42,15 @@ Keep = Annotated[
     bool, typer.Option("--keep", help="Keep the folder of every run, not only of failed ones.")
 ]
 NoServer = Annotated[bool, typer.Option("--no-server", help=_LOADED)]
+QueryTimeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        min=0,
+        max=_MAX_TIME_S,
+        help="Seconds that SQL of your own may take; 0: any time.",
+    ),
+]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")]
 Seeds = Annotated[
     int,

@@ -15,6 +15,11 @@ from rich.text import Text
 _EVERY_S = 10.0  # between two plain lines
 
 
+def first_word(words: str) -> None:
+    """Says what a command is about to do that may take long, before it imports what it needs."""
+    print(words, file=sys.stderr, flush=True)
+
+
 class _Words(progress.ProgressColumn):
     """A few words about a job."""
 

@@ -110,6 +110,7 @@ def _axis(name: str, default: Any, annotated: Any) -> Axis:
 _TYPES = get_type_hints(Axes, include_extras=True)
 AXES = tuple(_axis(field.name, field.default, _TYPES[field.name]) for field in fields(Axes))
 _NUMBERS = {axis.name: axis.quantity for axis in AXES if axis.quantity}
+MAY_BE_EMPTY = {axis.name for axis in AXES if axis.default == ""}
 LATENCIES = tuple(name for name, quantity in _NUMBERS.items() if quantity.cost_of)
 # Of axes and of the keys of workloads that searches go along, by name, in the order of tables.
 QUANTITIES = {

@@ -16,6 +16,7 @@ from sweeps.engines.base import Limits, load_engine, refusal
 from sweeps.model.cell import Cell, arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
+from sweeps.run.system import keep_system
 from sweeps.run.work import CellRecord, Done, LocalPool, Pool, Work, alone, not_run
 from sweeps.support.tools import source_revision
 
@@ -192,7 +193,7 @@ class Runner:
     def _run_all(self, works: Sequence[Work], plan: str, title: str, pool: Pool) -> None:
         bar = self.progress.add_task(title, total=len(works)) if self.progress else None
         by_identity = {work.identity: work for work in works}
-        mean_s = _mean_seconds(self._store)
+        mean_s, system = _mean_seconds(self._store), keep_system(self._store)
         # Cells of one program one after another, for whoever loads a program once.
         binaries = dict.fromkeys(work.binary.path for work in works)
         turn = {path: number for number, path in enumerate(binaries)}
@@ -203,7 +204,7 @@ class Runner:
         with closing(pool.run(ordered)) as chunks:
             for chunk in chunks:
                 if chunk:
-                    records = [_record(by_identity[done.identity], done) for done in chunk]
+                    records = [_record(by_identity[done.identity], done, system) for done in chunk]
                     self._store.add_runs(records, plan)
                 if self.progress and bar is not None:
                     self.progress.update(bar, state=pool.state())
@@ -211,8 +212,8 @@ class Runner:
                         self.progress.advance(bar, len(chunk))
 
 
-def _record(work: Work, done: Done) -> CellRecord:
-    """A run as it is stored."""
+def _record(work: Work, done: Done, system: str = "") -> CellRecord:
+    """A run as it is stored; a refused one has no system."""
     return CellRecord(
         **vars(work.cell),
         **vars(done),
@@ -223,6 +224,7 @@ def _record(work: Work, done: Done) -> CellRecord:
         binary_digest=work.binary.digest,
         source_revision=source_revision(ROOT),
         compiler=work.binary.compiler,
+        system=system,
     )
 
 

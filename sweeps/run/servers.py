@@ -1,6 +1,5 @@
 """Servers: processes that have loaded a program once, and fork a child for each of its cells."""
 
-import errno
 import os
 import signal
 import socket
@@ -12,8 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from results import children
 from sweeps.engines.base import MAX_OUTPUT, Request
-from sweeps.support.paths import STARTER
 
 _KEPT = 32  # servers at a time, each a few megabytes of its own
 _ALONE = 2  # first cells of a program; to start a server for two more would cost more than it saves
@@ -24,13 +23,10 @@ _MOST_LOST = 2  # servers of one program; after that its cells run alone
 
 
 def start(command: Sequence[str], cpus: Iterable[int], **settings: Any) -> subprocess.Popen[bytes]:
-    """Starts a command by start.c: it dies with this process, however that dies, and stays on the
-    CPUs. It leads a group of its own. Raises OSError where there is no such program."""
-    if not os.access(command[0], os.X_OK):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    """Starts a command that dies with this process and stays on the CPUs. It leads a group of its
+    own. Raises OSError where there is no such program."""
     where = ",".join(map(str, sorted(cpus)))
-    tied = [str(STARTER), str(os.getpid()), where, str(MAX_OUTPUT), *command]
-    return subprocess.Popen(tied, env={}, start_new_session=True, **settings)
+    return children.start(command, where, str(MAX_OUTPUT), env={}, **settings)
 
 
 class ServerLostError(Exception):

@@ -3,6 +3,7 @@ run (`java-agent/`), `run --events` from the events that an engine recorded."""
 
 import json
 import struct
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -23,6 +24,7 @@ TEXT, EVENTS, MARK, DONE = b"TEXT", b"EVTS", b"MARK", b"DONE"
 RECORD = np.dtype([("word", "<u8"), ("identity", "<u4"), ("site", "<u4")])
 # Where the parts of a record's word begin: the kind has its first four bits.
 _BEGUN, _FAT, _TIME = 4, 5, 16
+_LONG = 100_000_000  # bytes that take some seconds to read
 _ONE = np.uint64(1)
 _BUFFERS = 1 << 32  # more than there are buffers
 _FOR_RECORDING = "`./lockcross record` and `./lockcross run ... --events FILE` write one"
@@ -130,6 +132,8 @@ def read_events(path: Path) -> EventLog:
             f"{path}: version {version} of the log; this program reads {VERSION}; record it again"
         )
     content = np.memmap(path, np.uint8, "r")
+    if content.size > _LONG:
+        print(f"reading {path.name}, {content.size / 1e6:,.0f} MB", file=sys.stderr, flush=True)
     facts = _Facts()
     buffers: dict[int, list[npt.NDArray[np.void]]] = {}
     marked = None

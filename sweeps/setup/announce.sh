@@ -9,7 +9,7 @@ qemu_s=150
 engine_s=40
 
 announce_to_print() { # missing system packages
-    say "first call: the Python packages of requirements-cli.txt are loaded into .venv" \
+    say "first call: the Python packages of requirements/cli.txt are loaded into .venv" \
         "($command_line_mb MB, about $command_line_s s)"
     [[ -z $1 ]] || say "  and system packages: ${1//$'\n'/ } (about 20 s)"
 }

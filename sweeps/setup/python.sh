@@ -1,5 +1,5 @@
-# The virtual environment with the packages of requirements.txt, or at first, for --help and --version,
-# with those of requirements-cli.txt alone.
+# The virtual environment with the packages of requirements.txt, or at first, for --help and
+# --version, with those of requirements/cli.txt alone.
 
 find_python() {
     local python
@@ -18,10 +18,15 @@ find_python() {
 venv_state() { # requirements
     local version
     version="$("$work/.venv/bin/python" -V 2>/dev/null)" || return 1
-    printf '%s\n' "$1" "$(cat "$root/requirements-cli.txt" "$root/$1" | sha256sum)" "$work" "$version"
+    printf '%s\n' "$1" "$(sha256sum <"$root/$1")" "$work" "$version"
 }
 
-venv_packages() { (cd "$work/.venv" && printf '%s\n' lib/python3*/site-packages/* bin/*); }
+# But for those that an optional package may bring in a newer version.
+venv_packages() (
+    local site='lib/python3*/site-packages' GLOBIGNORE
+    GLOBIGNORE="$site/pip*:$site/setuptools*:$site/pkg_resources:$site/*distutils*"
+    cd "$work/.venv" && printf '%s\n' lib/python3*/site-packages/* bin/*
+)
 
 # Whether the packages are there: of requirements.txt, if nothing else is said.
 venv_ready() { # requirements
@@ -41,11 +46,11 @@ make_venv() { # requirements
         "Install one (on Debian: apt-get install python3-venv) and start again."
     rm -rf "$venv"
     quietly "the virtual environment could not be made" "$python" -m venv "$venv"
-    # Only wheels: the compilers may not be there yet. Python compiles a module when it is first used;
-    # most of them never are.
+    # Only files whose hashes are listed, and only wheels: the compilers may not be there yet. Python
+    # compiles a module when it is first used; most of them never are.
     quietly "the Python packages could not be installed; check the network and pip's index" \
         "$venv/bin/python" -m pip install --quiet --no-input --disable-pip-version-check \
-        --only-binary :all: --no-compile -r "$root/$1"
+        --require-hashes --only-binary :all: --no-compile -r "$root/$1"
     venv_packages >"$venv/contents"
     venv_state "$1" >"$venv/stamp"
 }

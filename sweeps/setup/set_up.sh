@@ -36,7 +36,7 @@ set_up_for_all() { # command
 # Whether a command prints words and no more. It needs no compiler, no QEMU and no engine.
 only_prints() { [[ -z $1 || $1 == -h || $1 == --help || $1 == --version ]]; }
 
-prints_ready() { venv_ready || venv_ready requirements-cli.txt; }
+prints_ready() { venv_ready || venv_ready requirements/cli.txt; }
 
 ready() {
     choose_qemu && venv_ready && engine_ready && starter_ready &&
@@ -85,7 +85,7 @@ get_lists() { step "lists of system packages" update_lists; }
 
 get_python_venv() { step "system packages for Python" install_packages missing_for_python; }
 
-get_command_line() { step "Python packages of the command line" make_venv requirements-cli.txt; }
+get_command_line() { step "Python packages of the command line" make_venv requirements/cli.txt; }
 
 get_packages() { venv_ready || step "Python packages" make_venv requirements.txt; }
 

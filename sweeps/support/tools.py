@@ -2,6 +2,7 @@
 what was shown of it. Who needs a tool tells its variable, its program and how to ask for its
 version."""
 
+import errno
 import json
 import os
 import re
@@ -11,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from results import children
 from results.errors import LockcrossError
 
 _ASK_S = 60.0
@@ -29,18 +32,20 @@ def run(
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program without input and keeps what it says. Raises OSError where it cannot be
-    started, and subprocess.TimeoutExpired after `limit_s` seconds."""
-    return subprocess.run(
-        argv,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        check=False,
-        timeout=limit_s,
-        cwd=cwd,
-        env=env,
-    )
+    started, and subprocess.TimeoutExpired after `limit_s` seconds; nothing is left of it then."""
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+    }
+    process = children.start(argv, cwd=cwd, env=env, text=True, errors="replace", **pipes)
+    try:
+        out, err = process.communicate(timeout=limit_s)
+    finally:
+        children.end(process)
+    if process.returncode == children.CANNOT_START and f"{argv[0]}: " in err:
+        raise OSError(errno.ENOEXEC, err.rpartition(": ")[2].strip(), argv[0])
+    return subprocess.CompletedProcess(argv, process.returncode, out, err)
 
 
 @cache

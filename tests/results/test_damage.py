@@ -22,6 +22,7 @@ from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.questions.validate import answer as validation
 from sweeps.questions.validate.latency import SLOPES
 from sweeps.report.report import render
+from sweeps.run.system import SYSTEM
 from sweeps.search import found
 from sweeps.search.published import Published
 from tests.commands import lockcross
@@ -80,7 +81,7 @@ FACTS: tuple[Fact[Any], ...] = (
     SLOPES,
     overtake.KEPT,
 )
-MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT)  # a fact for each of many names
+MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT, SYSTEM)  # a fact for each of many names
 
 
 def facts_are_whole(store: Store, but: Fact[Any]) -> None:
@@ -156,12 +157,39 @@ def test_numbers_that_are_none(database: Path, numbers: str) -> None:
 def test_tables_that_are_missing(database: Path, tmp_path: Path, table: str) -> None:
     change(database, "PRAGMA foreign_keys = OFF", f"DROP TABLE {table}")
     for words in (["report", "--output", tmp_path], ["export", tmp_path / "x.csv"], ["show", 1]):
-        if table in ("facts", "machines") and words[0] != "report":
-            continue  # are not asked for
-        if table == "series" and words[0] == "export":
-            continue
         said = run(*words, "--db", database, code=2)
         assert f"the table {table} is missing" in said and "\n" not in said
+
+
+ENDLESS = "AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i AS number FROM n"
+FOREIGN = [
+    (["DROP TABLE migrations", f"CREATE VIEW migrations {ENDLESS}"], "migrations is a view"),
+    (["DROP TABLE facts", f"CREATE VIEW facts {ENDLESS}"], "facts is a view"),
+    (["DROP TABLE facts", "CREATE VIRTUAL TABLE facts USING fts5(name, value)"],
+     "facts is a virtual table and should be a table"),
+    (["DROP VIEW resolved", "CREATE TABLE resolved (run_id, resolved)"], "resolved is a table"),
+    (["DROP VIEW metrics", f"CREATE VIEW metrics {ENDLESS}"], "metrics is another"),
+    (["CREATE TRIGGER mine AFTER INSERT ON runs BEGIN INSERT INTO facts SELECT i, i FROM "
+      "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n); END"],
+     "it has a trigger, mine"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(("statements", "words"), FOREIGN, ids=lambda value: str(value)[:60])
+def test_objects_that_are_not_lockcross_s(
+    database: Path, read_only: bool, statements: list[str], words: str
+) -> None:
+    """They are refused before anything of them is read: an endless view would hang a command."""
+    change(database, "PRAGMA foreign_keys = OFF", *statements)
+    with pytest.raises(StoreError, match="move it away") as error:
+        Store(database, read_only)
+    assert words in error.value.message
+
+
+def test_a_user_s_own_tables_do_no_harm(database: Path) -> None:
+    change(database, "CREATE TABLE mine (x)", "CREATE VIEW mine_too AS SELECT x FROM mine")
+    assert "tasuki" in run("runs", "--db", database)
 
 
 @pytest.mark.parametrize("read_only", [False, True])

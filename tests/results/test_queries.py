@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from results.errors import LockcrossError
+from results.store.database import explained
 from results.store.export import export, frames
 from results.store.queries import ask, named_queries, show_run
 from results.store.store import Store
@@ -121,10 +123,25 @@ def has_open(process: int, file: Path) -> bool:
     return file.resolve() in {one.resolve() for one in Path(f"/proc/{process}/fd").iterdir()}
 
 
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+
+
+@pytest.mark.parametrize("words", [["query", ENDLESS], ["runs", "--where", f"({ENDLESS}) > 1"]])
+def test_sql_of_one_s_own_has_a_time_limit(database: Path, words: list[str]) -> None:
+    said = run(*words, "--timeout", 0.2, "--db", database, code=1)
+    assert "longer than 0.2 s" in said and "--timeout" in said
+
+
+def test_a_signal_ends_what_lockcross_itself_asks(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+        with pytest.raises(KeyboardInterrupt), explained(database):
+            store.connection.execute(ENDLESS)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_long_query_ends_at_once_when_it_is_told_to(database: Path, number: int) -> None:
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
-    process = start("query", endless, "--db", str(database))
+    process = start("query", ENDLESS, "--db", str(database))
     deadline = time.monotonic() + 60
     while not has_open(process.pid, database):
         assert process.poll() is None and time.monotonic() < deadline

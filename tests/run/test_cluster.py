@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from results.errors import LockcrossError
-from results.paths import ROOT
+from results.paths import ROOT, WORK
 from results.store.records import Place
 from results.store.store import Store
 from sweeps.engines.base import Limits
@@ -389,6 +389,16 @@ def test_the_watch_cancels_the_jobs_of_a_driver_that_died(
     assert (log.read_text() if log.exists() else "") == cancelled
 
 
+def test_the_watch_ends_the_processes_of_a_driver_on_this_machine() -> None:
+    job = subprocess.Popen(["sh", "-c", "sleep 60; true"], start_new_session=True)
+    watching = subprocess.Popen(
+        [sys.executable, watch.__file__, "lockcross-x", "local"], stdin=subprocess.PIPE, text=True
+    )
+    gone = 2**22 + 1  # more than any process's number
+    watching.communicate(f"{gone}\n{job.pid}\n", timeout=20)
+    assert watching.returncode == 0 and job.wait(10) == -signal.SIGKILL
+
+
 # Provenance
 
 
@@ -467,7 +477,8 @@ def test_a_node_answers_what_it_is() -> None:
 
 
 @pytest.mark.usefixtures("with_parsl")
-def test_an_interrupted_sweep_leaves_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
+def test_a_sweep_that_is_ended_leaves_no_process(tmp_path: Path, blow: signal.Signals) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
         'title = "long"\n[[sweep]]\nmachine = "generic"\nlock = "cas_spin"\nworkload = "sync"\n'
@@ -481,20 +492,26 @@ def test_an_interrupted_sweep_leaves_no_process(tmp_path: Path) -> None:
         [sys.executable, "-P", "-m", "sweeps", *words],
         stderr=subprocess.PIPE,
         text=True,
-        env=environment(),
+        env=environment(LOCKCROSS_WORK=str(WORK)),
         start_new_session=True,
     )
     deadline = time.monotonic() + 90
     while not list(scratch.glob("*/runs/driver-*/*")) and time.monotonic() < deadline:
         assert driver.poll() is None
         time.sleep(0.2)
-    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
-    _, err = driver.communicate(timeout=60)
-    assert driver.returncode == 130 and "interrupted" in err
-    deadline = time.monotonic() + 30
-    while (left := naming(str(tmp_path))) and time.monotonic() < deadline:
+    (logs,) = (WORK / "build" / "cluster").glob(f"*-{driver.pid}-*")
+    if blow == signal.SIGINT:
+        os.killpg(driver.pid, blow)  # as a terminal does
+        _, err = driver.communicate(timeout=60)
+        assert driver.returncode == 130 and "interrupted" in err
+    else:
+        driver.kill()
+        driver.wait()
+    deadline = time.monotonic() + (30 if blow == signal.SIGINT else 10)
+    places = str(tmp_path), str(logs)
+    while (left := [*map(naming, places)]) != [[], []] and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert not left
+    assert left == [[], []]
 
 
 def naming(text: str) -> list[str]:

@@ -19,6 +19,7 @@ from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.model.cell import Cell, command
 from sweeps.run.runner import Runner
+from sweeps.run.system import SYSTEM, this_system
 from sweeps.run.work import with_paths
 from tests.commands import SMALL, lockcross, program, start
 
@@ -60,6 +61,28 @@ def test_cells_run_once_and_come_back_in_order(tmp_path: Path) -> None:
     # One CAS a pair, each 50 cycles dearer.
     assert runs[0].metrics["cycles"] - runs[1].metrics["cycles"] == pytest.approx(2500, abs=100)
     assert rows(tmp_path / "a.db", "SELECT count(*), max(attempts) FROM runs") == [(2, 1)]
+
+
+def test_the_system_s_packages_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in a database from before they were."""
+    said = r"ii \tgcc-12:amd64\t12.2.0-14\nun \tgcc-13:amd64\t\nii \tmake:amd64\t4.3-4.1\n"
+    program(tmp_path, "dpkg-query", f"printf '{said}'; exit 1")  # some names are nobody's
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    system = this_system.__wrapped__()
+    assert system.packages == {"gcc-12:amd64": "12.2.0-14", "make:amd64": "4.3-4.1"}
+    assert system.name
+    monkeypatch.setattr("sweeps.run.system.this_system", lambda: system)
+    db = tmp_path / "a.db"
+    with Store(db) as store:
+        store.connection.execute("ALTER TABLE runs DROP COLUMN system")
+        Runner(store).run([CELL], "test")
+        assert len(SYSTEM.every(store.connection)) == 1
+    assert (
+        "gcc-12:amd64=12.2.0-14 make:amd64=4.3-4.1"
+        in lockcross("show", "1", "--db", str(db)).stdout
+    )
+    program(tmp_path, "dpkg-query", "exit 2")
+    assert this_system.__wrapped__().packages == {}
 
 
 def test_an_identity_tells_what_can_change_the_answer(tmp_path: Path) -> None:

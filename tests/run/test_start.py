@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from results.children import STARTER
 from sweeps.run.processes import Processes, Task
-from sweeps.support.paths import STARTER
+from sweeps.support import tools
+from tests.commands import SMALL, environment, program
+from tests.commands import start as start_command
 
 CPU = min(os.sched_getaffinity(0))
 
@@ -64,3 +67,82 @@ def test_a_run_dies_with_its_driver() -> None:
         assert select.select([run], [], [], 10.0)[0], "the run is still there"
     finally:
         os.close(run)
+
+
+@pytest.mark.parametrize("end", ["driver", "program"])
+def test_what_a_run_has_started_dies_with_it_and_with_its_driver(tmp_path: Path, end: str) -> None:
+    """A program that is a script, and ignores what it can."""
+    script = f"trap '' TERM; sleep 60 & echo $! >{tmp_path}/child; "
+    script += "wait" if end == "driver" else f"until [ -e {tmp_path}/end ]; do sleep 0.1; done"
+    driver = (
+        "import sys, time; from results import children; "
+        f"run = children.start(['sh', '-c', {script!r}]); "
+        "print(run.pid, flush=True); sys.stdin.read()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", driver],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    handles = [os.pidfd_open(int(process.stdout.readline()))]
+    child = tmp_path / "child"
+    while not child.exists() or not child.read_text():
+        time.sleep(0.05)
+    handles.append(os.pidfd_open(int(child.read_text())))
+    if end == "driver":
+        process.kill()
+    else:
+        (tmp_path / "end").touch()
+    try:
+        for handle in handles:
+            assert select.select([handle], [], [], 10.0)[0], "it is still there"
+    finally:
+        process.kill()
+        process.wait()
+        for handle in handles:
+            os.close(handle)
+
+
+def test_a_version_that_hangs_leaves_nothing(tmp_path: Path) -> None:
+    program(tmp_path, "hangs", f"trap '' TERM; echo $$ >{tmp_path}/pid; sleep 60; true")
+    with pytest.raises(subprocess.TimeoutExpired):
+        tools.run([str(tmp_path / "hangs"), "--version"], 0.5)
+    assert_gone(int((tmp_path / "pid").read_text()))
+
+
+def assert_gone(group: int) -> None:
+    """Nothing is left of a group of processes, once init has collected them."""
+    deadline = time.monotonic() + 10
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(group, 0)
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_command_that_is_ended_takes_what_it_asks_along(tmp_path: Path, number: int) -> None:
+    """The compiler hangs when it is asked for its version, in a script of a script."""
+    program(tmp_path, "x86_64-linux-gnu-gcc", f"echo $$ >{tmp_path}/pid; sleep 60; true")
+    words = ["run", *SMALL, "--db", str(tmp_path / "a.db")]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    process = start_command(*words, LOCKCROSS_CC="gcc", PATH=path)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.2)
+    group = int((tmp_path / "pid").read_text())
+    process.send_signal(number)
+    _, err = process.communicate(timeout=10)
+    assert number == signal.SIGKILL or (process.returncode == 130 and "interrupted" in err)
+    assert_gone(group)
+
+
+def test_what_is_no_program_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no program\n")
+    (tmp_path / "text").chmod(0o755)
+    with pytest.raises(OSError, match="Exec format error"):
+        tools.run([str(tmp_path / "text")])
+    with pytest.raises(FileNotFoundError):
+        tools.run(["lockcross-no-such-program"])

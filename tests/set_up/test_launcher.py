@@ -148,18 +148,22 @@ def test_the_agent_is_built_again_when_a_source_has_changed(tree: Path) -> None:
 def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
     packages = tree / ".venv" / "lib" / "python3.11" / "site-packages"
     (packages / "typer").mkdir(parents=True)
+    (packages / "pip-1.dist-info").mkdir()
     (tree / ".venv" / "bin").mkdir()
     (tree / ".venv" / "bin" / "python").symlink_to("/usr/bin/python3")
 
     def ready(first: str = "true") -> bool:
         return shell(tree, f"{first}; venv_ready").returncode == 0
 
-    stamp = "venv_packages >$work/.venv/contents; venv_state requirements.txt >$work/.venv/stamp"
+    stamp = (
+        "venv_packages >$work/.venv/contents; venv_state requirements.txt >$work/.venv/stamp"
+    )
     assert not ready()
     stamp = stamp.replace("$work/.venv/contents", '"$work/.venv/contents"')
     stamp = stamp.replace("$work/.venv/stamp", '"$work/.venv/stamp"')
     assert ready(stamp)
     (packages / "added").mkdir()
+    (packages / "pip-1.dist-info").rename(packages / "pip-2.dist-info")  # as Datasette brings it
     assert ready()
     (packages / "typer").rmdir()
     assert not ready()

@@ -53,8 +53,8 @@ def test_words_alone_need_two_packages_and_no_compiler(tree: Path, word: str) ->
     done = run(tree, str(tree / "lockcross"), word)
     assert (done.returncode, done.stdout) == (0, f"ran {word}\n"), done.stderr
     asked = (tree / "asked").read_text()
-    assert "requirements-cli.txt" in asked and "apt-get" not in asked
-    assert "--only-binary :all:" in asked
+    assert "requirements/cli.txt" in asked and "apt-get" not in asked
+    assert "--only-binary :all:" in asked and "--require-hashes" in asked
     (tree / "asked").unlink()
     again = run(tree, str(tree / "lockcross"), word)
     assert again.stdout == f"ran {word}\n" and again.stderr == ""
@@ -74,7 +74,7 @@ def test_the_first_word_comes_before_anything_is_loaded(tree: Path) -> None:
             env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")},
         )
     seen = (tree / "seen").read_text()
-    assert re.search(r"requirements-cli.txt .*\(\d+ MB, about \d+ s\)", seen)
+    assert re.search(r"requirements/cli.txt .*\(\d+ MB, about \d+ s\)", seen)
     assert re.search(r"Python packages of the command line: ready after \d+ s", said.read_text())
 
 
@@ -82,7 +82,11 @@ def test_all_that_is_missing_is_announced(tree: Path) -> None:
     give(tree, "exit 3", "exit 100")
     said = run(tree, str(tree / "lockcross"), "plans").stderr
     assert re.search(r"about \d+ min in all", said)
-    for part in ("system packages: .*g\\+\\+", "the engine", "Python packages of requirements.txt"):
+    for part in (
+        "system packages: .*g\\+\\+",
+        "the engine",
+        "Python packages of requirements.txt",
+    ):
         assert re.search(f"  {part}.*about \\d+ s", said), part
 
 
@@ -236,7 +240,7 @@ def test_pip_is_told_in_a_sentence(tmp_path: Path) -> None:
 def test_commands_of_developers_install_what_they_need(
     command: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    wanted = tmp_path / "requirements.txt"
+    wanted = tmp_path / "wanted.txt"
     wanted.write_text("lockcross-no-such-package==1.0\n")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setattr(dev, "TOOLS", Extra("Nothing", wanted, megabytes=1))
@@ -245,7 +249,7 @@ def test_commands_of_developers_install_what_they_need(
 
 
 def test_a_requirement_of_another_processor_is_none_here(tmp_path: Path) -> None:
-    wanted = tmp_path / "requirements.txt"
+    wanted = tmp_path / "wanted.txt"
     wanted.write_text('none==1.0; platform_machine == "vax"  # why\n\npytest>=1 # is here\n')
     assert Extra("Nothing", wanted, megabytes=1).installed()
     wanted.write_text("pytest==0.1\n")

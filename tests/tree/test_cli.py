@@ -63,6 +63,14 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str) -> None:
         (["runs", "--db", ""], "--db"),
         (["sweep", "smoke", "--db", ""], "--db"),
         (["runs", "--db", "."], "is a directory"),
+        (["advise", "--locks", ","], "--locks: ',': names are expected"),
+        (["advise", "--fences", " "], "--fences"),
+        (["advise", "--isa", ""], "'--isa': is empty"),
+        (["advise", "--machine", "zen4", "--machine="], "'--machine': is empty"),
+        (["prove", "thin", "--assembly"], "LOCK: says nothing beside --assembly"),
+        (["prove", "--mutants", "--model", "sc"], "--model: says nothing beside --mutants"),
+        (["prove", "--isa", "x86_64"], "--isa: is of --assembly"),
+        (["query", "SELECT 1", "--timeout", "nan"], "--timeout"),
         (["query", "winners", "--format", "xml"], "'table', 'csv', 'json'"),
         (["runs", "--format", "xml"], "'table', 'csv', 'json'"),
         (["runs", "--threads", "0"], "--threads"),
@@ -196,6 +204,7 @@ def test_missing_parts_are_one_message(tmp_path: Path) -> None:
 def test_the_doctor_tells_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
     done = lockcross("doctor")
     assert done.returncode == 0 and "MISSING" not in done.stdout and ENGINE_PLUGIN.exists()
+    assert done.stderr.startswith("asking compilers and engines")  # which may take a while
     done = lockcross("doctor", PATH=path_with(tmp_path, "qemu-x86_64"), LOCKCROSS_QEMU="")
     assert done.returncode == 1
     assert re.search(r"ok +engine qemu: qemu-x86_64", done.stdout)

@@ -60,6 +60,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     assert found - folders == {
         "sweeps.cli",
         "sweeps.cli.main",
+        "results.children",
         "results.errors",
         "results.paths",
     }

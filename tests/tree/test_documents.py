@@ -20,6 +20,7 @@ _FOLDERS = (
     "lockimpl",
     "proofs",
     "qemu-timing",
+    "requirements",
     "results",
     "sweeps",
     "tests",
@@ -117,7 +118,9 @@ def test_paths_that_are_named_exist(name: str) -> None:
     assert not [path for path in sorted(paths) if not exists(path)]
 
 
-@pytest.mark.parametrize("folder", [one for one in _FOLDERS if one not in ("docs", "tests")])
+@pytest.mark.parametrize(
+    "folder", [one for one in _FOLDERS if one not in ("docs", "requirements", "tests")]
+)
 def test_sources_name_files_that_exist(folder: str) -> None:
     sources = [path for path in (ROOT / folder).rglob("*") if path.suffix in _TEXTS]
     assert sources

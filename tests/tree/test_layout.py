@@ -17,6 +17,7 @@ MODULES = {
 ROOMS = (
     "results.errors",
     "results.paths",
+    "results.children",
     "results.extras",
     "results.store",
     "results.text",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from results import children
 from results.errors import LockcrossError
 from results.text.rows import FRAMED, Rows, plain
 from sweeps.engines.qemu.engine import REPORT, find_qemu, guest_command, own_options, plugin_options
@@ -108,16 +109,11 @@ class Sample:
 
 def _run(command: Sequence[str], counts: bool) -> Sample:
     """Runs a command on one CPU, as the pool does. Raises LockcrossError when it fails."""
-    on_one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    cpu = str(min(os.sched_getaffinity(0)))
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
-        child = subprocess.Popen(
-            [*on_one, *command],
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={},
-        )
+        nowhere: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+        child = children.start(command, cpu, cwd=folder, stderr=subprocess.PIPE, env={}, **nowhere)
         assert child.stderr is not None
         complaint = child.stderr.read().decode(errors="replace").strip()
         _, status, usage = os.wait4(child.pid, 0)

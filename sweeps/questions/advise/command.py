@@ -175,12 +175,10 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         "fence_latency": fence_latency,
         "cancel_latency": cancel_latency,
     }
-    machines = list(dict.fromkeys(map(_machine, _names(",".join(machine or ["generic"])))))
-    if not machines:
-        raise LockcrossError("--machine: a name, a file or host is expected (see `machines`)")
-    questions = [
-        ask(name, isa, flavour, _names(locks), _names(fences), latencies, use) for name in machines
-    ]
+    named = _names(",".join(machine or ["generic"]), "machine")
+    machines = list(dict.fromkeys(map(_machine, named)))
+    compared = _names(locks, "locks"), _names(fences, "fences")
+    questions = [ask(name, isa, flavour, *compared, latencies, use) for name in machines]
     if figure is not None:
         from results.draw.painter import check_file, save
         from sweeps.questions.advise.figure import draw_advice
@@ -204,8 +202,12 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         print(figure, file=sys.stderr)
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _names(text: str, option: str) -> list[str]:
+    """The names in a text. Raises LockcrossError for one that says something and has none."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if text and not names:
+        raise LockcrossError(f"--{option}: {text!r}: names are expected, with commas between them")
+    return names
 
 
 def _machine(name: str) -> str:

@@ -13,6 +13,7 @@ import typer
 from results.errors import LockcrossError, check_known
 from results.text.rows import Form, Format, print_parts
 from sweeps.cli import options
+from sweeps.cli.progress import first_word
 from sweeps.model import engines
 from sweeps.model.isa import ISAS
 
@@ -34,6 +35,7 @@ def bench_cell(
     """
     if context.invoked_subcommand:
         return
+    first_word("measuring; it takes some minutes")
     from sweeps.run import bench as of_runs
 
     # Of the questions that have a module `bench`.
@@ -77,6 +79,7 @@ def bench_engine(
     if engine not in able:
         raise LockcrossError(f"engine {engine} has no benchmark; {', '.join(able)} have")
     measured = import_module(f"sweeps.engines.{engine}.bench")
+    first_word("measuring; it takes a minute or more")
     rows = measured.bench(isas or list(ISAS))
     print_parts(form, rows, measured.NOTE, *([_compared(beside)] if beside else []))
 
@@ -104,6 +107,7 @@ def bench_results(
     form: Format = Form.TABLE,
 ) -> None:
     """Measure a large database: size, pages in the browser, winners, memory of an export."""
+    first_word("making a large database, and measuring it; it takes some minutes")
     from sweeps.questions.bench.large import NOTE, measured
 
     print_parts(form, measured(runs), NOTE)
@@ -118,6 +122,7 @@ def bench_cluster(
 
     Most of it with stand-ins that only wait, so that few cores can have many workers.
     """
+    first_word("measuring; it takes some minutes")
     from sweeps.run.cluster.bench import NOTE, rows
     from sweeps.run.cluster.description import load_cluster
 

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from results.errors import LockcrossError
-from results.extras import Extra
+from results.extras import REQUIREMENTS, Extra
 from results.paths import ROOT, WORK
 from sweeps.support.paths import ENGINE_PLUGIN
 
-TOOLS = Extra("packages for tests and checks", ROOT / "requirements-tests.txt", megabytes=82)
+TOOLS = Extra("packages for tests and checks", REQUIREMENTS / "tests.txt", megabytes=82)
 _C_FOLDERS = "lockimpl workloads qemu-timing sst-configs sweeps tests/link proofs".split()
 _C_SUFFIXES = (".c", ".h", ".cc")
 _ANY = {"allow_extra_args": True, "ignore_unknown_options": True}

@@ -36,10 +36,12 @@ def plans(form: Format = Form.TABLE) -> None:
 
 def doctor(form: Format = Form.TABLE) -> None:
     """Show which engines and compilers are installed, their versions, and what is missing."""
+    from sweeps.cli.progress import first_word
     from sweeps.engines.base import Check, load_engine
     from sweeps.model.engines import ENGINES
     from sweeps.programs import TARGETS, compiler_version, find_compiler
 
+    first_word("asking compilers and engines; a new engine is tried first, which takes a minute")
     checks = []
     for flavour, target in TARGETS.items():
         part = f"{target.isa} {flavour}: compiler"

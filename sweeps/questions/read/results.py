@@ -14,7 +14,7 @@ from results.paths import DATABASE
 from results.store.store import reading
 from results.text.rows import Form, Format, cell, number, print_rows
 from sweeps.cli import options
-from sweeps.cli.options import Database
+from sweeps.cli.options import QUERY_TIMEOUT_S, Database, QueryTimeout
 from sweeps.model.locks import LockLabel, labels_words
 
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
@@ -34,6 +34,7 @@ def query(
             "winners or costs of this plan, its name or file, not of the study.", options.plans
         ),
     ] = None,
+    timeout: QueryTimeout = QUERY_TIMEOUT_S,
     form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
@@ -54,7 +55,7 @@ def query(
 
             print_of_plan(connection, sql, plan, form)
             return
-        answer = ask(connection, sql, db)
+        answer = ask(connection, sql, db, timeout)
         note = _compared_in_study(connection) if sql in OF_A_PLAN and answer.rows else ""
     print_rows(answer, form)
     if note and form == Form.TABLE:

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from results.paths import DATABASE
+from results.store.database import code_of
 from results.store.queries import Answer, QueryError, condition, guarded
 from results.store.store import reading
 from results.text.rows import Form, Format, print_compact, print_rows
 from sweeps.cli import options
-from sweeps.cli.options import Database, with_axes
+from sweeps.cli.options import QUERY_TIMEOUT_S, Database, QueryTimeout, with_axes
 from sweeps.model.axes import AXES
 from sweeps.model.cell import read_cell, selected, values
 
@@ -40,6 +41,7 @@ def runs(
             "workload's keys, e.g. 'cas_latency > 20 AND iterations = 500'."
         ),
     ] = None,
+    timeout: QueryTimeout = QUERY_TIMEOUT_S,
     limit: Annotated[int, typer.Option(min=1, help="Print at most this many.")] = 50,
     form: Format = Form.TABLE,
     db: Database = DATABASE,
@@ -51,7 +53,14 @@ def runs(
     """
     with reading(db) as connection:
         answer = list_runs(
-            connection, limit, plan=plan, where=where, status=status, compiler=compiler, **axes
+            connection,
+            limit,
+            plan=plan,
+            where=where,
+            limit_s=timeout,
+            status=status,
+            compiler=compiler,
+            **axes,
         )
     if form == Form.TABLE and answer.rows:
         from results.text.terminal import console
@@ -70,12 +79,14 @@ def list_runs(
     *,
     plan: str | None = None,
     where: str | None = None,
+    limit_s: float = 0,
     **filters: str | int | None,
 ) -> Answer:
     """The latest runs: id, status, every axis and key of the workloads, cost, cause.
 
     `filters` are columns of the table `runs` and the values they must have, `plan` a plan's name
-    or path, `where` a condition in SQL on columns and keys. Raises QueryError.
+    or path, `where` a condition in SQL on columns and keys, which may take `limit_s` seconds (0:
+    any time). Raises QueryError.
     """
     given = {column: value for column, value in filters.items() if value is not None}
     if given.get("status", "ok") not in _STATUSES:
@@ -98,10 +109,10 @@ def list_runs(
         f"WHERE {' AND '.join(terms) or '1'} ORDER BY runs.id DESC LIMIT :limit"
     )
     try:
-        with nullcontext() if where is None else guarded(connection):
+        with nullcontext() if where is None else guarded(connection, limit_s):
             rows = connection.execute(sql, bound).fetchall()
     except (sqlite3.Error, UnicodeEncodeError) as error:
-        if where is None:
+        if where is None or code_of(error) == sqlite3.SQLITE_INTERRUPT:
             raise
         raise QueryError(
             f"--where {where!r}: {error}; give a condition in SQL on the columns that `lockcross "

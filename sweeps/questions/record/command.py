@@ -1,5 +1,6 @@
 """`lockcross record`: runs a Java program and records its locks."""
 
+import ctypes
 import os
 import re
 import resource
@@ -18,6 +19,7 @@ from sweeps.questions.record.jvm import Program, recorded
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _LEAST = 10**6  # bytes of a log
 _MOST_SAMPLE = 2**20
+_PR_SET_PDEATHSIG = 1
 _SIGNALLED = 128  # exit codes of programs that a signal has ended begin behind it
 
 
@@ -114,7 +116,7 @@ def _run(program: Program) -> tuple[int, float]:
         process = subprocess.Popen(
             program.command,
             env=_environment(program.environment),
-            preexec_fn=_usual_signals,  # noqa: PLW1509 no thread is here
+            preexec_fn=_in_the_program,  # noqa: PLW1509 no thread is here
         )
         kept[signal.SIGTERM] = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         code = process.wait()
@@ -135,7 +137,9 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
     return environment
 
 
-def _usual_signals() -> None:
+def _in_the_program() -> None:
+    # It is told to end when this process is killed.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     for one in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(one, signal.SIG_DFL)
 

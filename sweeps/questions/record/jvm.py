@@ -9,7 +9,7 @@ from pathlib import Path
 
 from results.errors import LockcrossError
 from results.paths import WORK
-from sweeps.support import tools
+from sweeps.support.tools import run
 
 AGENT = WORK / "build" / "java-agent" / "lockcross-agent-1.jar"
 OLDEST = 11  # whose class files the agent has
@@ -52,7 +52,7 @@ def recorded(command: Sequence[str], options: str) -> Program:
 def _version(program: str) -> int:
     """The feature release of a JVM: 8, 11, 17. Raises LockcrossError if it does not say."""
     try:
-        done = tools.run([program, "-version"], _SECONDS)
+        done = run([program, "-version"], _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LockcrossError(f"{program} -version: {error}; name another JVM") from None
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)

@@ -1,6 +1,6 @@
 """Parsl's parts, set up for a cluster file: the provider of a batch system and the executor.
 
-What goes past Parsl's own options, and why, as of the version in requirements-cluster.txt:
+What goes past Parsl's own options, and why, as of the version in requirements/cluster.txt:
 - The states of blocks are asked for every few seconds. How often a provider asks is its property
   `status_polling_interval`, a minute for batch systems, and no option.
 - The keys of a session are made before its executor starts (`cert_dir`), since a job that has no

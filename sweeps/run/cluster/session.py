@@ -21,8 +21,8 @@ from tempfile import mkdtemp
 from typing import Any, Self
 
 from results.errors import LockcrossError
-from results.extras import Extra
-from results.paths import ROOT, WORK
+from results.extras import REQUIREMENTS, Extra
+from results.paths import WORK
 from sweeps.run.cluster import ship, watch
 from sweeps.run.cluster.description import Cluster
 from sweeps.run.cluster.executor import make_executor
@@ -175,7 +175,7 @@ class Blocks:
         self._told = True
 
 
-PARSL = Extra("Parsl", ROOT / "requirements-cluster.txt", megabytes=3)
+PARSL = Extra("Parsl", REQUIREMENTS / "cluster.txt", megabytes=3)
 _FOLDER = WORK / "build" / "cluster"  # Parsl's logs, one folder a driver
 _TICK_S = 1.0
 _END_S = 20.0  # that the end of all jobs may take

@@ -11,17 +11,18 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from results.children import STARTER
 from results.paths import ROOT, WORK
 from sweeps.programs import Binary
 from sweeps.run.cluster.node import boot, guard
-from sweeps.support.paths import ENGINE_PLUGIN, OWN_MACHINES, STARTER
+from sweeps.support.paths import ENGINE_PLUGIN, OWN_MACHINES
 
 _BOOT = "lockcross_boot"  # the module boot's name on a node
 # What cells need of the tree; engines take digests of their sources.
 _PARTS = tuple(
     "sweeps results/store lockimpl workloads qemu-timing/src gem5-configs sst-configs".split()
 )
-_FILES = ("results/__init__.py", "results/errors.py", "results/paths.py")
+_FILES = tuple(f"results/{name}.py" for name in ("__init__", "children", "errors", "paths"))
 # So Parsl's workers find its function there.
 boot.run.__module__ = _BOOT
 sys.modules[_BOOT] = boot

@@ -4,6 +4,8 @@ Called with the name that the driver's jobs begin with and the provider's name; 
 a job's number in each line, then "end" when the driver has ended all by itself.
 """
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,7 +16,7 @@ _WAIT_S = 10.0  # between two tries: the batch system may be away for a while
 _TIMEOUT_S = 60.0
 
 
-# The command that cancels jobs by their numbers. A local job ends when its driver is gone.
+# The command that cancels jobs by their numbers. A local job is a process.
 _CANCEL = {
     "slurm": ["scancel"],
     "pbs": ["qdel"],
@@ -23,7 +25,6 @@ _CANCEL = {
     "lsf": ["bkill"],
     "condor": ["condor_rm"],
     "kubernetes": ["kubectl", "delete", "pod"],
-    "local": ["true"],
 }
 
 
@@ -45,7 +46,11 @@ def _cancel(label: str, provider: str, jobs: list[str]) -> None:
         known = _run("squeue", "--me", "--noheader", "--format=%i %j")
         lines = [line.split(maxsplit=1) for line in known.splitlines()]
         jobs = [number for number, name in lines if name.startswith(f"parsl.{label}.")]
-    if jobs:
+    if provider == "local":
+        for job in jobs:
+            with suppress(ProcessLookupError):
+                os.killpg(os.getpgid(int(job)), signal.SIGKILL)
+    elif jobs:
         _run(*_CANCEL[provider], *jobs)
 
 

@@ -319,7 +319,12 @@ def _core(make: _Figures, nearest: int) -> dict[str, Figure]:
     }
     if host_isa() == "x86_64":
         own["lat_pause"] = make.measured("lat_pause", "pause")
-    width = make.following("width").number
+    own["width"] = make.following("width")
+    no_ops = make.value("width")
+    if no_ops is not None and own["width"].value is None:  # nothing but no-ops was measured
+        most = options()["width"].high
+        own["width"] = make.measured("width", "width", no_ops - min(most, max(1, no_ops)))
+    width = own["width"].number
     for name in ("fetch_width", "retire_width"):
         if make.same(name).number < width:
             own[name] = Figure(assumption=width, why="not measured; no less than width")

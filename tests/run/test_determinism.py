@@ -1,0 +1,68 @@
+"""One result for a cell, however it is run: every workload and every lock, fresh and served, on one
+CPU and on all, beside other work."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from results.store.store import Store
+from sweeps.engines.base import Limits
+from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
+from sweeps.model.locks import load_locks
+from sweeps.plans.sweep import load_plan
+from sweeps.run.runner import Runner
+
+MANY = Cell(
+    machine="generic",
+    isa="x86_64",
+    flavour="lock",
+    lock="monitor_table",
+    workload="threads",
+    parameters={"iterations": 12, "critical": 3, "think": 20},
+    threads=8,
+)
+
+
+def cells() -> Iterator[Cell]:
+    """Every benchmark; every lock with as many threads as it has, on cores of their own and on two
+    that they share; a table of monitors with many objects."""
+    yield from load_plan("small").cells
+    for lock in load_locks().values():
+        cell = replace(MANY, lock=lock.name, threads=min(lock.threads or 8, 8))
+        yield cell
+        yield replace(cell, machine="zen5", cores=2)
+    objects = {"objects": 600, "runs": 2, "run_length": 3, "owner_share": 0.5}
+    yield replace(MANY, workload="lock_sequence", parameters=objects)
+
+
+@pytest.fixture
+def load() -> Iterator[None]:
+    """Two processes that keep the CPUs busy."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    yield
+    for process in busy:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("load")
+def test_a_cell_has_one_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [one for one in cells() if not (invalid_reason(one) or unsupported_reason(one))]
+    assert len(wanted) >= 150
+    assert {one.lock for one in wanted} == set(load_locks())
+    results = []
+    for number, (serve, bound) in enumerate([(True, True), (False, True), (False, False)]):
+        monkeypatch.setattr("sweeps.run.work.alone", lambda _, bound=bound: not bound)
+        with Store(tmp_path / f"{number}.db") as store:
+            jobs = len(os.sched_getaffinity(0)) + number
+            results.append(Runner(store, jobs, limits=Limits(serve=serve)).run(wanted, "test"))
+    for cell, *runs in zip(wanted, *results, strict=True):
+        said = {(run.status, run.cause) for run in runs}
+        assert len(said) == 1 and (runs[0].status == "ok" or cell.lock == "null"), (cell, said)
+        assert all(run.metrics == runs[0].metrics for run in runs), cell
