@@ -116,6 +116,8 @@ def details(lock: Lock) -> Iterator[Rows | str]:
     """Everything the registry says about a lock, and what its correctness rests on."""
     yield f"{lock.name}: {lock.paper_name}; {lock.source}"
     yield lock.summary
+    if lock.ships_in:
+        yield f"ships in: {lock.ships_in}"
     yield f"object header: {8 + 8 * lock.words} bytes; threads: {lock.threads or 'any number'}"
     yield "wait, notify, notify_all: " + ("yes" if lock.java else "none")
     for number, variant in enumerate(lock.variant_lines):
