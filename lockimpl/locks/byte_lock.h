@@ -28,7 +28,6 @@
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
-#include "monitor/park.h"
 #include "monitor/processor.h"
 #include "parts/bounded_spin.h"
 #include "parts/plain_mutex.h"

@@ -20,12 +20,12 @@
 #ifndef LOCKCROSS_FUTEX_MUTEX_H
 #define LOCKCROSS_FUTEX_MUTEX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
-#include "monitor/park.h"
 #include "parts/bounded_spin.h"
 #include "parts/plain_mutex.h"
 #include "types.h"

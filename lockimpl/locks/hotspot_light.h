@@ -44,9 +44,12 @@
 #define MONITOR_POOL_SIZE SMALL_IN_MODEL(4096, 6) /* with a spare one of each thread */
 #endif
 
+#include "parts/object_monitor.h" /* first, since it declares a part of each monitor */
+
 #include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
 #include "parts/bounded_spin.h"
-#include "parts/object_monitor.h" /* before monitor.h, whose part it declares */
 #include "types.h"
 
 enum { LIGHT_HELD = 0, LIGHT_FREE = 1, LIGHT_INFLATED = 2, LIGHT_STATE = 3 };
@@ -90,11 +93,17 @@ static inline monitor_t *light_obtain_monitor(const lock_object_t *obj, const lo
     (void)self;
     return lookup_monitor(obj);
 }
-
-static inline uint32_t light_inflated_word(const monitor_t *monitor, uint32_t word) {
-    return monitor->index << LIGHT_INDEX_SHIFT | (word & LIGHT_MISC) | LIGHT_INFLATED;
-}
 #endif
+
+/* The word of a lock that becomes inflated. */
+static inline uint32_t light_inflated_word(const monitor_t *monitor, uint32_t word) {
+#if LOCKCROSS_VARIANT_TABLE
+    (void)monitor;
+    return (word & ~LIGHT_STATE) | LIGHT_INFLATED;
+#else
+    return monitor->index << LIGHT_INDEX_SHIFT | (word & LIGHT_MISC) | LIGHT_INFLATED;
+#endif
+}
 
 /* By thread: what it holds flat, as often as it holds it, the latest last. The first place stays
  * empty: it is the top of an empty stack. */
@@ -230,20 +239,26 @@ LOCK_SLOW lock_result_t light_acquire_slow(lock_object_t *obj, lock_thread_t *se
     return SUCCESS;
 }
 
+/* Acquires a lock that is inflated. */
+LOCK_SLOW lock_result_t light_acquire_inflated(lock_object_t *obj, lock_thread_t *self,
+                                               uint32_t word) {
+    if (LOCK_LIKELY(object_monitor_enter_at_once(light_monitor(obj, self, word), self)))
+        return SUCCESS;
+    return light_acquire_slow(obj, self);
+}
+
 static inline lock_result_t hotspot_light_acquire(lock_object_t *obj, lock_thread_t *self) {
     light_stack_t *stack = light_stack(self);
     uint32_t word = load_rlx_u32(&obj->lock_word);
-    if (!LOCK_LIKELY(!(word & LIGHT_INFLATED))) {
-        if (object_monitor_enter_at_once(light_monitor(obj, self, word), self))
-            return SUCCESS;
-    } else if (LOCK_LIKELY(stack->used < LIGHT_STACK)) {
-        if (!LOCK_LIKELY(!light_on_top(stack, obj)) ||
-            LOCK_LIKELY(cas_acq_u32(&obj->lock_word, word | LIGHT_FREE, word & ~LIGHT_FREE))) {
-            light_push(stack, obj);
-            return SUCCESS;
-        }
-    }
-    return light_acquire_slow(obj, self);
+    if (!LOCK_LIKELY(!(word & LIGHT_INFLATED)))
+        return light_acquire_inflated(obj, self, word);
+    if (!LOCK_LIKELY(stack->used < LIGHT_STACK))
+        return light_acquire_slow(obj, self);
+    if (LOCK_LIKELY(!light_on_top(stack, obj)) &&
+        !LOCK_LIKELY(cas_acq_u32(&obj->lock_word, word | LIGHT_FREE, word & ~LIGHT_FREE)))
+        return light_acquire_slow(obj, self);
+    light_push(stack, obj);
+    return SUCCESS;
 }
 
 /* Releases a lock that is not on top of the stack, or not flat any more. */
@@ -260,22 +275,26 @@ LOCK_SLOW lock_result_t light_release_slow(lock_object_t *obj, lock_thread_t *se
     return SUCCESS;
 }
 
+/* Releases a lock that is not on top of the stack, mostly since it is inflated. */
+LOCK_SLOW lock_result_t light_release_inflated(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    monitor_t *monitor = word & LIGHT_INFLATED ? light_monitor(obj, self, word) : 0;
+    if (LOCK_LIKELY(monitor != 0) && LOCK_LIKELY(object_monitor_held_by(monitor, self)))
+        return object_monitor_exit(monitor, self);
+    return light_release_slow(obj, self);
+}
+
 static inline lock_result_t hotspot_light_release(lock_object_t *obj, lock_thread_t *self) {
     light_stack_t *stack = light_stack(self);
-    uint32_t word = load_rlx_u32(&obj->lock_word);
-    if (LOCK_LIKELY(light_on_top(stack, obj))) {
-        stack->used--;
-        if (!LOCK_LIKELY(!light_on_top(stack, obj)))
-            return SUCCESS;
-        uint32_t held = word & ~LIGHT_STATE;
-        if (LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, held, held | LIGHT_FREE)))
-            return SUCCESS;
-        stack->used++;
-    } else if (word & LIGHT_INFLATED) {
-        monitor_t *monitor = light_monitor(obj, self, word);
-        if (LOCK_LIKELY(object_monitor_held_by(monitor, self)))
-            return object_monitor_exit(monitor, self);
-    }
+    if (!LOCK_LIKELY(light_on_top(stack, obj)))
+        return light_release_inflated(obj, self);
+    stack->used--;
+    if (!LOCK_LIKELY(!light_on_top(stack, obj)))
+        return SUCCESS;
+    uint32_t held = load_rlx_u32(&obj->lock_word) & ~LIGHT_STATE;
+    if (LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, held, held | LIGHT_FREE)))
+        return SUCCESS;
+    stack->used++;
     return light_release_slow(obj, self);
 }
 

@@ -29,14 +29,19 @@
 #ifndef LOCKCROSS_HOTSPOT_STACK_H
 #define LOCKCROSS_HOTSPOT_STACK_H
 
+#ifndef RECORDS_EACH
 #define RECORDS_EACH SMALL_IN_MODEL(16u, 4u) /* a nested acquisition looks for one, too */
+#endif
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "parts/object_monitor.h" /* first, since it declares a part of each monitor */
+
 #include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
 #include "monitor/processor.h"
-#include "parts/object_monitor.h" /* before monitor.h, whose part it declares */
 #include "parts/record_pool.h"
 #include "types.h"
 
@@ -138,14 +143,27 @@ LOCK_SLOW lock_result_t stack_acquire_slow(lock_object_t *obj, lock_thread_t *se
     return SUCCESS;
 }
 
+/* Acquires a lock that is inflated. */
+LOCK_SLOW lock_result_t stack_acquire_inflated(lock_object_t *obj, lock_thread_t *self,
+                                               uint32_t word) {
+    if (LOCK_LIKELY(object_monitor_enter_at_once(stack_monitor(word), self)))
+        return SUCCESS;
+    return stack_acquire_slow(obj, self);
+}
+
+/* A record of `self` that is not in use: mostly the first, in a nested acquisition the second. */
+static inline uint32_t stack_take_record(const lock_thread_t *self) {
+    uint32_t first = (self->tid - 1) * RECORDS_EACH + 1;
+    return LOCK_LIKELY(record_at(first)->holds == 0)       ? first
+           : LOCK_LIKELY(record_at(first + 1)->holds == 0) ? first + 1
+                                                           : record_take(self);
+}
+
 static inline lock_result_t hotspot_stack_acquire(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
-    if (!LOCK_LIKELY(!(word & STACK_INFLATED))) {
-        if (object_monitor_enter_at_once(stack_monitor(word), self))
-            return SUCCESS;
-        return stack_acquire_slow(obj, self);
-    }
-    uint32_t number = record_take(self), header = (word & STACK_MISC) | STACK_FREE;
+    if (!LOCK_LIKELY(!(word & STACK_INFLATED)))
+        return stack_acquire_inflated(obj, self, word);
+    uint32_t number = stack_take_record(self), header = (word & STACK_MISC) | STACK_FREE;
     record_at(number)->displaced = header;
     if (LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, header, number << STACK_NUMBER_SHIFT))) {
         record_at(number)->holds = 1;
@@ -163,16 +181,18 @@ LOCK_SLOW lock_result_t stack_release_slow(lock_object_t *obj, lock_thread_t *se
     return object_monitor_exit(stack_inflate(obj, self), self);
 }
 
+/* Releases a lock that is inflated, or not held flat by `self`. */
+LOCK_SLOW lock_result_t stack_release_inflated(lock_object_t *obj, lock_thread_t *self,
+                                               uint32_t word) {
+    if (word & STACK_INFLATED && LOCK_LIKELY(object_monitor_held_by(stack_monitor(word), self)))
+        return object_monitor_exit(stack_monitor(word), self);
+    return stack_release_slow(obj, self);
+}
+
 static inline lock_result_t hotspot_stack_release(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t word = load_rlx_u32(&obj->lock_word);
-    if (!LOCK_LIKELY(!(word & STACK_INFLATED))) {
-        if (LOCK_LIKELY(object_monitor_held_by(stack_monitor(word), self)))
-            return object_monitor_exit(stack_monitor(word), self);
-        return stack_release_slow(obj, self);
-    }
-    uint32_t number = stack_mine(word, self);
+    uint32_t word = load_rlx_u32(&obj->lock_word), number = stack_mine(word, self);
     if (!LOCK_LIKELY(number != 0))
-        return stack_release_slow(obj, self);
+        return stack_release_inflated(obj, self, word);
     record_t *record = record_at(number);
     if (!LOCK_LIKELY(record->holds == 1)) {
         record->holds--;

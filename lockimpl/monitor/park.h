@@ -21,6 +21,10 @@
 #include "monitor/processor.h"
 #include "types.h"
 
+#ifdef PERMITS_MEET
+#include "monitor/permits.h"
+#endif
+
 #ifdef LOCKCROSS_SCHEDULER
 
 static inline void park(lock_thread_t *self) {

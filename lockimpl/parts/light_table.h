@@ -108,9 +108,4 @@ static inline monitor_t *light_monitor(const lock_object_t *obj, const lock_thre
     return light_obtain_monitor(obj, self);
 }
 
-static inline uint32_t light_inflated_word(const monitor_t *monitor, uint32_t word) {
-    (void)monitor;
-    return (word & ~LIGHT_STATE) | LIGHT_INFLATED;
-}
-
 #endif

@@ -24,9 +24,10 @@
  * A new monitor is owned by a thread that it does not know: by whoever holds the lock in its flat
  * form. Nobody else enters until that thread has left (object_monitor_claim).
  *
- * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; the
- * latch of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot
- * has a thread that deflates those that are not in use.
+ * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; who
+ * waits for a notification parks, even if that has come, until it is woken in its turn; the latch
+ * of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot has a
+ * thread that deflates those that are not in use.
  */
 #ifndef LOCKCROSS_OBJECT_MONITOR_H
 #define LOCKCROSS_OBJECT_MONITOR_H
@@ -37,18 +38,14 @@
     uint32_t tail;                                                                                 \
     volatile uint32_t not_spun; /* turns of spinning that did not pay */
 
+/* The successor may enter without parking, and be unparked again later (park.h). */
+#define PERMITS_MEET 1
+
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "arch/arch.h"
-
-/* The successor may enter without parking, and be unparked again later (park.h). */
-#define PERMITS_MEET 1
-static inline void permit_take(volatile uint32_t *permit) { swap_acq_rel_u32(permit, 0); }
-static inline void permit_give(volatile uint32_t *permit) { swap_acq_rel_u32(permit, 1); }
-
 #include "monitor/monitor.h"
-#include "monitor/monitor_table.h"
 #include "monitor/park.h"
 #include "parts/bounded_spin.h"
 #include "types.h"
@@ -275,8 +272,9 @@ LOCK_SLOW lock_result_t object_monitor_wait(monitor_t *monitor, lock_thread_t *s
     latch_release(&monitor->latch);
     if (!object_monitor_drop(monitor))
         object_monitor_choose_successor(monitor, self);
-    while (load_rlx_u32(&waiter->state) == WAITER_WAITS)
+    do
         park(self);
+    while (load_rlx_u32(&waiter->state) == WAITER_WAITS);
     object_monitor_await(monitor, self);
     monitor->recursion = recursion;
     return SUCCESS;

@@ -88,7 +88,8 @@ def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
         own = [proof for proof in proofs if proof.lock == lock.name]
         first, *others = offers(lock)
         offered += [first, *others]
-        variants = ["variants: " + " ".join(lock.variants)] if lock.variants else []
+        more = [f"variants: {' '.join(lock.variants)}"] if lock.variants else []
+        more += [f"ships in: {lock.ships_in}"] if lock.ships_in else []
         records.append(
             {
                 "lock": lock.name,
@@ -99,7 +100,7 @@ def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
                     for place in _FLAVOURS
                 },
                 "proof": " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS),
-                "summary": "\n".join([lock.summary, *variants]),
+                "summary": "\n".join([lock.summary, *more]),
             }
         )
     # The heads of the flavours have two lines: one of them is called as the column of locks.
