@@ -93,6 +93,8 @@ static inline monitor_t *light_obtain_monitor(const lock_object_t *obj, const lo
     (void)self;
     return lookup_monitor(obj);
 }
+
+#define LOCK_ON_OBJECT_INIT(obj) object_monitor_renew_of(obj)
 #endif
 
 /* The word of a lock that becomes inflated. */

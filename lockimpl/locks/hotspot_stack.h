@@ -29,6 +29,7 @@
 #ifndef LOCKCROSS_HOTSPOT_STACK_H
 #define LOCKCROSS_HOTSPOT_STACK_H
 
+#define OBJECT_MONITOR_SPINS SMALL_IN_MODEL(5000u, 0u) /* models have it in hotspot_light */
 #ifndef RECORDS_EACH
 #define RECORDS_EACH SMALL_IN_MODEL(16u, 4u) /* a nested acquisition looks for one, too */
 #endif
@@ -76,6 +77,8 @@ static inline bool stack_word_is_valid(uint32_t word) {
                : (word & STACK_STATE) == STACK_INFLATED && index - 1 < MONITOR_POOL_SIZE;
 }
 #define LOCK_WORD_IS_VALID(word) stack_word_is_valid(word)
+
+#define LOCK_ON_OBJECT_INIT(obj) object_monitor_renew_of(obj)
 
 /* The number of a record of `self` that the word refers to, or 0. */
 static inline uint32_t stack_mine(uint32_t word, const lock_thread_t *self) {

@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+#include "parts/object_monitor.h" /* first, since it declares a part of each monitor */
+
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
@@ -101,6 +103,17 @@ static inline monitor_t *light_obtain_monitor(const lock_object_t *obj, const lo
     }
     return light_look_up(obj, self);
 }
+
+/* The object is a new one, where another has been. */
+static inline void light_renew(const lock_object_t *obj) {
+    uint32_t index;
+    for (uint32_t at = light_hash(obj); (index = load_rlx_u32(&light_places[at])) != 0;
+         at = (at + 1) % LIGHT_PLACES) {
+        if (monitor_at(index)->object == obj)
+            object_monitor_renew(monitor_at(index));
+    }
+}
+#define LOCK_ON_OBJECT_INIT(obj) light_renew(obj)
 
 static inline monitor_t *light_monitor(const lock_object_t *obj, const lock_thread_t *self,
                                        uint32_t word) {

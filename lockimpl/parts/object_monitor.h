@@ -24,10 +24,11 @@
  * A new monitor is owned by a thread that it does not know: by whoever holds the lock in its flat
  * form. Nobody else enters until that thread has left (object_monitor_claim).
  *
- * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; who
- * waits for a notification parks, even if that has come, until it is woken in its turn; the latch
- * of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot has a
- * thread that deflates those that are not in use.
+ * A notified thread may go on before it is woken, so notify_all promises no order.
+ *
+ * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; the
+ * latch of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot
+ * has a thread that deflates those that are not in use.
  */
 #ifndef LOCKCROSS_OBJECT_MONITOR_H
 #define LOCKCROSS_OBJECT_MONITOR_H
@@ -46,16 +47,20 @@
 
 #include "arch/arch.h"
 #include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
 #include "monitor/park.h"
 #include "parts/bounded_spin.h"
 #include "types.h"
 
+#define LOCK_WAKES_IN_ANY_ORDER 1
 #define OBJECT_MONITOR_NOBODY 0xffffffffu
 
 /* Turns of spinning: always, at most, and what a success adds and a failure takes away. */
 #define OBJECT_MONITOR_SPINS_ALWAYS SMALL_IN_MODEL(10u, 0u)
+#ifndef OBJECT_MONITOR_SPINS
 #define OBJECT_MONITOR_SPINS SMALL_IN_MODEL(5000u, 1u)
-#define OBJECT_MONITOR_SPINS_LEAST SMALL_IN_MODEL(1000u, 1u) /* after a success */
+#endif
+#define OBJECT_MONITOR_SPINS_LEAST SMALL_IN_MODEL(1000u, 0u) /* after a success */
 #define OBJECT_MONITOR_BONUS 100u
 #define OBJECT_MONITOR_PENALTY 200u
 
@@ -81,6 +86,18 @@ static inline bool object_monitor_held_by(const monitor_t *monitor, const lock_t
 
 static inline bool object_monitor_has_unknown_owner(const monitor_t *monitor) {
     return load_rlx_u32(&monitor->owner) == 0;
+}
+
+/* The object is a new one, where another has been: its monitor knows no owner. */
+static inline void object_monitor_renew(monitor_t *monitor) { store_rlx_u32(&monitor->owner, 0); }
+
+/* The same, if the table of monitor_table.h has a monitor for it. */
+static inline void object_monitor_renew_of(const lock_object_t *obj) {
+    monitor_t *monitor = *monitor_bucket(obj);
+    while (monitor && monitor->object != obj)
+        monitor = monitor->hash_next;
+    if (monitor)
+        object_monitor_renew(monitor);
 }
 
 /* `self` is the owner that the monitor does not know, and has acquired the lock so often. */
@@ -154,11 +171,11 @@ static inline void object_monitor_spin_more(monitor_t *monitor) {
 
 /* Spins as long as the owner stays the same and it has paid before. */
 static inline bool object_monitor_spin_long(monitor_t *monitor, lock_thread_t *self) {
-    uint32_t not_spun = load_rlx_u32(&monitor->not_spun);
-    if (not_spun >= OBJECT_MONITOR_SPINS)
+    uint32_t not_spun = load_rlx_u32(&monitor->not_spun), most = OBJECT_MONITOR_SPINS - not_spun;
+    if (most == 0)
         return false;
     uint32_t owner = load_rlx_u32(&monitor->owner);
-    for (uint32_t turns = OBJECT_MONITOR_SPINS - not_spun; turns != 0; turns--) {
+    for (uint32_t turns = most; turns != 0; turns--) {
         if (load_rlx_u32(&monitor->successor) == 0)
             store_rlx_u32(&monitor->successor, self->tid);
         uint32_t seen = load_rlx_u32(&monitor->owner);
@@ -172,7 +189,8 @@ static inline bool object_monitor_spin_long(monitor_t *monitor, lock_thread_t *s
             return false;
         bounded_spin();
     }
-    store_rlx_u32(&monitor->not_spun, not_spun + OBJECT_MONITOR_PENALTY);
+    store_rlx_u32(&monitor->not_spun,
+                  not_spun + (most < OBJECT_MONITOR_PENALTY ? most : OBJECT_MONITOR_PENALTY));
     return false;
 }
 
@@ -272,9 +290,8 @@ LOCK_SLOW lock_result_t object_monitor_wait(monitor_t *monitor, lock_thread_t *s
     latch_release(&monitor->latch);
     if (!object_monitor_drop(monitor))
         object_monitor_choose_successor(monitor, self);
-    do
+    while (load_rlx_u32(&waiter->state) == WAITER_WAITS)
         park(self);
-    while (load_rlx_u32(&waiter->state) == WAITER_WAITS);
     object_monitor_await(monitor, self);
     monitor->recursion = recursion;
     return SUCCESS;

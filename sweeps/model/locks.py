@@ -187,10 +187,10 @@ def parse_locks(text: str) -> dict[str, Lock]:
                 "lock's: it must have TRAIT_NONE"
             )
         locks[name] = replace(locks[name], variant_lines=tuple(lines))
-    for name, runtime in runtimes.items():
+    for name, shipped in runtimes.items():
         if name not in locks:
-            raise LockcrossError(f"{_FILE}: {runtime} ships {name}, which is no lock")
-        locks[name] = replace(locks[name], ships_in=runtime)
+            raise LockcrossError(f"{_FILE}: {shipped} ships {name}, which is no lock")
+        locks[name] = replace(locks[name], ships_in=shipped)
     return locks
 
 
