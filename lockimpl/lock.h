@@ -17,6 +17,9 @@
  * and, if it needs them,
  *   LOCK_IS_FAT(obj)                    whether the lock word is inflated (events.h)
  *   LOCK_ON_THREAD_INIT(self, index)    runs for each thread before any thread runs
+ *   LOCK_ON_OBJECT_INIT(obj)            runs for each new object
+ *   LOCK_WAKES_IN_ANY_ORDER             threads that one notify_all has ended the waits of go on in
+ *                                       any order, not longest first
  *   LOCK_WORD_CREATED_BY(thread)        the lock word of a new object, if its creator matters
  *   LOCK_WORD_IS_VALID(word)            whether the diagram of the lock word allows this one
  *   what section.h lets a lock define
@@ -72,6 +75,9 @@ static inline void lock_object_init(lock_object_t *obj) {
     obj->flag = 0;
     for (int i = 0; i < LOCK_MEMBER(_extra_words); i++)
         obj->extra[i] = 0;
+#ifdef LOCK_ON_OBJECT_INIT
+    LOCK_ON_OBJECT_INIT(obj);
+#endif
     event_note_object(obj);
 }
 

@@ -36,9 +36,11 @@ enum {
         name##_extra_words = words                                                                 \
     };
 #define VARIANT(lock, name, traits, sentence) enum { lock##_##name##_traits = traits };
+#define SHIPS_IN(lock, runtime)
 #include "locks.def"
 #undef LOCK
 #undef VARIANT
+#undef SHIPS_IN
 
 _Static_assert(LOCK_MEMBER(_fence_kinds) & LOCKCROSS_FENCE,
                "locks.def does not offer this lock with this fence kind");

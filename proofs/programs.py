@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 from pydantic import Field, RootModel
 
@@ -17,6 +18,7 @@ from results.errors import LockcrossError, check_known
 from results.paths import ROOT
 from sweeps.model.locks import FULL, Lock, LockLabel, Trait, load_locks
 from sweeps.support import tools
+from sweeps.support.paths import LOCKS_DEF
 
 
 class Flavour(StrEnum):
@@ -221,8 +223,22 @@ def sources(program: Program, options: tuple[str, ...] = ()) -> str:
     files = zip(
         parts[1::2], parts[2::2], strict=True
     )  # of the system's headers, which differ, none
-    own = (text for name, text in files if name[0] not in "/<")
+    own = (
+        _own_entries(text, program.label) if Path(name) == LOCKS_DEF.relative_to(ROOT) else text
+        for name, text in files
+        if name[0] not in "/<"
+    )
     return hashlib.sha256(" ".join(" ".join(own).split()).encode()).hexdigest()[:12]
+
+
+_ENTRY = re.compile(r"enum \{ (\w+)[^}]*\};")  # of locks.def, as a compiler has it
+
+
+def _own_entries(registry: str, label: LockLabel) -> str:
+    """What locks.def says of this lock and variant. A program has the numbers of all others and
+    uses none of them: a new lock leaves the proofs of the others what they are."""
+    names = {f"{label.lock}_traits", f"{label.lock}_{label.variant}_traits"}
+    return " ".join(entry[0] for entry in _ENTRY.finditer(registry) if entry[1] in names)
 
 
 def _preprocess(*arguments: str) -> str:

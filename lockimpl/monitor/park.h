@@ -5,8 +5,11 @@
  * threads share processors the thread is switched out instead, and the switch is charged: a thread
  * library does this without the operating system.
  *
- * Each permit is given by one unpark and taken by one park: a thread parks only after it has put
- * itself into a queue, and only the thread that takes it from there unparks it.
+ * Mostly each permit is given by one unpark and taken by one park: a thread parks only after it has
+ * put itself into a queue, and only the thread that takes it from there unparks it. A lock that
+ * unparks a thread which may go on without parking defines PERMITS_MEET, permit_take and
+ * permit_give before it includes this header: two permits may become one then, and the thread must
+ * see what came before either.
  */
 #ifndef LOCKCROSS_PARK_H
 #define LOCKCROSS_PARK_H
@@ -17,6 +20,10 @@
 #include "monitor/handshake.h"
 #include "monitor/processor.h"
 #include "types.h"
+
+#ifdef PERMITS_MEET
+#include "monitor/permits.h"
+#endif
 
 #ifdef LOCKCROSS_SCHEDULER
 
@@ -39,12 +46,20 @@ static inline void park(lock_thread_t *self) {
     handshake_enter_safe(self);
     while (load_acq_u32(&self->permit) == 0)
         lock_sleep(&self->permit, 0);
+#ifdef PERMITS_MEET
+    permit_take(&self->permit);
+#else
     store_rlx_u32(&self->permit, 0);
+#endif
     handshake_leave_safe(self);
 }
 
 static inline void unpark(lock_thread_t *thread) {
+#ifdef PERMITS_MEET
+    permit_give(&thread->permit);
+#else
     store_rel_u32(&thread->permit, 1);
+#endif
     lock_wake(&thread->permit);
 }
 
@@ -56,7 +71,11 @@ static inline void park(lock_thread_t *self) {
     handshake_enter_safe(self);
     while (load_acq_u32(&self->permit) == 0)
         cpu_relax();
+#ifdef PERMITS_MEET
+    permit_take(&self->permit);
+#else
     store_rlx_u32(&self->permit, 0);
+#endif
     charge(CHARGE_WAKE);
     handshake_leave_safe(self);
 }
@@ -64,7 +83,11 @@ static inline void park(lock_thread_t *self) {
 /* Gives `thread` its permit. */
 static inline void unpark(lock_thread_t *thread) {
     charge(CHARGE_UNPARK);
+#ifdef PERMITS_MEET
+    permit_give(&thread->permit);
+#else
     store_rel_u32(&thread->permit, 1);
+#endif
 }
 
 #endif

@@ -97,7 +97,8 @@ class Lock:
     """A LOCK entry of locks.def with its VARIANT lines, the default variant first.
 
     `fence_kinds`: those it is built with. `threads`: the most that can use an object, 0 for any
-    number. `words`: 8-byte words of the object header behind lock word and flag word.
+    number. `words`: 8-byte words of the object header behind lock word and flag word. `ships_in`:
+    the runtime that uses it, and since when; "" for a lock of a paper.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Lock:
     words: int
     summary: str
     variant_lines: tuple[Variant, ...] = ()
+    ships_in: str = ""
 
     @property
     def java(self) -> bool:
@@ -149,6 +151,7 @@ def parse_locks(text: str) -> dict[str, Lock]:
         raise LockcrossError(f"{_FILE}: not an entry: {error}") from None
     locks: dict[str, Lock] = {}
     variants: dict[str, list[Variant]] = {}
+    runtimes: dict[str, str] = {}
     for row in rows:
         owner = ast.unparse(row.arguments[0]) if row.arguments else ""
         try:
@@ -169,6 +172,8 @@ def parse_locks(text: str) -> dict[str, Lock]:
                         registry.word(variant), _traits(traits), registry.string(sentence)
                     )
                     variants.setdefault(owner, []).append(described)
+                case "SHIPS_IN", [_, runtime]:
+                    runtimes[owner] = registry.string(runtime)
                 case _:
                     raise LockcrossError(f"{_FILE}: not an entry: {row}")
         except ValueError as error:
@@ -182,6 +187,10 @@ def parse_locks(text: str) -> dict[str, Lock]:
                 "lock's: it must have TRAIT_NONE"
             )
         locks[name] = replace(locks[name], variant_lines=tuple(lines))
+    for name, shipped in runtimes.items():
+        if name not in locks:
+            raise LockcrossError(f"{_FILE}: {shipped} ships {name}, which is no lock")
+        locks[name] = replace(locks[name], ships_in=shipped)
     return locks
 
 

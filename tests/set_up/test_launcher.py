@@ -155,9 +155,7 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
     def ready(first: str = "true") -> bool:
         return shell(tree, f"{first}; venv_ready").returncode == 0
 
-    stamp = (
-        "venv_packages >$work/.venv/contents; venv_state requirements.txt >$work/.venv/stamp"
-    )
+    stamp = "venv_packages >$work/.venv/contents; venv_state requirements.txt >$work/.venv/stamp"
     assert not ready()
     stamp = stamp.replace("$work/.venv/contents", '"$work/.venv/contents"')
     stamp = stamp.replace("$work/.venv/stamp", '"$work/.venv/stamp"')

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from results.text.terminal import console
+from sweeps.model.locks import load_locks
 from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
 from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
 from sweeps.search.errors import EngineError
@@ -277,12 +278,17 @@ def _locks(advice: Advice) -> Table:
     table = Table("lock", box=None)
     for name in ("cycles a pair", "over the best", *["on this host"] * native, "seeds", *causes):
         table.add_column(name, justify="right")
+    ships = {lock.label: load_locks()[lock.label.lock].ships_in for lock in advice.locks}
+    if any(ships.values()):
+        table.add_column("ships in")
     for lock in advice.locks:
         more = "" if lock is best else f"+{100 * (lock.cost / best.cost - 1):.1f} %"
         more += " tie" * (lock.label in tied)
         here = ["-" if lock.native is None else f"{lock.native:.1f}"] * native
         why = (f"{lock.causes[cause]:.1f}" for cause in causes)
-        table.add_row(lock.label.words(), f"{lock.cost:.1f}", more, *here, str(lock.seeds), *why)
+        runtime = [ships[lock.label]] * any(ships.values())
+        cells = (f"{lock.cost:.1f}", more, *here, str(lock.seeds), *why, *runtime)
+        table.add_row(lock.label.words(), *cells)
     return table
 
 

@@ -73,7 +73,8 @@ def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
         own = [proof for proof in proofs if proof.lock == lock.name]
         first, *others = offers(lock)
         offered += [first, *others]
-        variants = ["variants: " + " ".join(lock.variants)] if lock.variants else []
+        more = [f"variants: {' '.join(lock.variants)}"] if lock.variants else []
+        more += [f"ships in: {lock.ships_in}"] if lock.ships_in else []
         records.append(
             {
                 "lock": lock.name,
@@ -84,7 +85,7 @@ def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
                     for place in _FLAVOURS
                 },
                 "proof": " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS),
-                "summary": "\n".join([lock.summary, *variants]),
+                "summary": "\n".join([lock.summary, *more]),
             }
         )
     # The heads of the flavours have two lines: one of them is called as the column of locks.
@@ -101,6 +102,8 @@ def details(lock: Lock) -> Iterator[Rows | str]:
     """Everything the registry says about a lock, and what its correctness rests on."""
     yield f"{lock.name}: {lock.paper_name}; {lock.source}"
     yield lock.summary
+    if lock.ships_in:
+        yield f"ships in: {lock.ships_in}"
     yield f"object header: {8 + 8 * lock.words} bytes; threads: {lock.threads or 'any number'}"
     yield "wait, notify, notify_all: " + ("yes" if lock.java else "none")
     for number, variant in enumerate(lock.variant_lines):

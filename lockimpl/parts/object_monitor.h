@@ -1,0 +1,325 @@
+/*
+ * The monitor of HotSpot, as of JDK 24 (openjdk/jdk, src/hotspot/share/runtime/objectMonitor.cpp):
+ * part of hotspot_light.h and hotspot_stack.h, over the fields and the pool of monitor.h.
+ *
+ * One CAS of the owner enters it. A thread that finds it taken spins, pushes itself onto the entry
+ * list by a CAS, tries once more and parks, without a timer. Exit stores the owner, orders that
+ * store before the next load, and looks at the entry list: mostly it is empty. Otherwise, unless
+ * there is a successor, exit takes the owner again by a CAS, makes the thread that has queued
+ * longest the successor, leaves and wakes it. The successor stays in the list and competes; who has
+ * entered takes itself out.
+ *
+ *   who enters                        who leaves
+ *   push onto the entry list          owner = nobody
+ *   load the owner: held, so park     load the entry list: empty, so done
+ *
+ * Both sides store first and load second, in that order (Dekker). So do a successor that gives up
+ * (clears `successor`, loads the owner) and who leaves (owner, successor).
+ *
+ * The list has its latest thread first, and grows there alone; only the owner takes threads out.
+ * `previous` is written by the owner when it needs it, from the head to where it stands already.
+ *
+ *   entry_list -> T3 -> T2 -> T1   tail: who has queued longest, 0 while that is not known
+ *
+ * A new monitor is owned by a thread that it does not know: by whoever holds the lock in its flat
+ * form. Nobody else enters until that thread has left (object_monitor_claim).
+ *
+ * A notified thread may go on before it is woken, so notify_all promises no order.
+ *
+ * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; the
+ * latch of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot
+ * has a thread that deflates those that are not in use.
+ */
+#ifndef LOCKCROSS_OBJECT_MONITOR_H
+#define LOCKCROSS_OBJECT_MONITOR_H
+
+#define MONITOR_PART                                                                               \
+    volatile uint32_t owner, entry_list; /* a pair, since exit stores one and loads the other */   \
+    volatile uint32_t successor;                                                                   \
+    uint32_t tail;                                                                                 \
+    volatile uint32_t not_spun; /* turns of spinning that did not pay */
+
+/* The successor may enter without parking, and be unparked again later (park.h). */
+#define PERMITS_MEET 1
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
+#include "monitor/park.h"
+#include "parts/bounded_spin.h"
+#include "types.h"
+
+#define LOCK_WAKES_IN_ANY_ORDER 1
+#define OBJECT_MONITOR_NOBODY 0xffffffffu
+
+/* Turns of spinning: always, at most, and what a success adds and a failure takes away. */
+#define OBJECT_MONITOR_SPINS_ALWAYS SMALL_IN_MODEL(10u, 0u)
+#ifndef OBJECT_MONITOR_SPINS
+#define OBJECT_MONITOR_SPINS SMALL_IN_MODEL(5000u, 1u)
+#endif
+#define OBJECT_MONITOR_SPINS_LEAST SMALL_IN_MODEL(1000u, 0u) /* after a success */
+#define OBJECT_MONITOR_BONUS 100u
+#define OBJECT_MONITOR_PENALTY 200u
+
+typedef enum { WAITER_ENTERS, WAITER_WAITS } waiter_state_t;
+
+/* A thread's place in the entry list, of one monitor at a time. */
+typedef struct {
+    volatile uint32_t next; /* who came before, or 0 */
+    uint32_t previous;      /* who came after, or 0; known to the owner alone */
+    volatile uint32_t state;
+} __attribute__((aligned(LOCK_LINE))) waiter_t;
+
+extern waiter_t waiters[LOCK_MAX_THREADS];
+#ifdef LOCKCROSS_STORAGE
+waiter_t waiters[LOCK_MAX_THREADS];
+#endif
+
+static inline waiter_t *waiter_at(uint32_t tid) { return &waiters[tid - 1]; }
+
+static inline bool object_monitor_held_by(const monitor_t *monitor, const lock_thread_t *self) {
+    return load_rlx_u32(&monitor->owner) == self->tid;
+}
+
+static inline bool object_monitor_has_unknown_owner(const monitor_t *monitor) {
+    return load_rlx_u32(&monitor->owner) == 0;
+}
+
+/* The object is a new one, where another has been: its monitor knows no owner. */
+static inline void object_monitor_renew(monitor_t *monitor) { store_rlx_u32(&monitor->owner, 0); }
+
+/* The same, if the table of monitor_table.h has a monitor for it. */
+static inline void object_monitor_renew_of(const lock_object_t *obj) {
+    monitor_t *monitor = *monitor_bucket(obj);
+    while (monitor && monitor->object != obj)
+        monitor = monitor->hash_next;
+    if (monitor)
+        object_monitor_renew(monitor);
+}
+
+/* `self` is the owner that the monitor does not know, and has acquired the lock so often. */
+static inline void object_monitor_claim(monitor_t *monitor, lock_thread_t *self, uint32_t holds) {
+    monitor->recursion = holds;
+    store_rlx_u32(&monitor->owner, self->tid);
+}
+
+static inline bool object_monitor_try(monitor_t *monitor, const lock_thread_t *self) {
+    return load_rlx_u32(&monitor->owner) == OBJECT_MONITOR_NOBODY &&
+           cas_acq_u32(&monitor->owner, OBJECT_MONITOR_NOBODY, self->tid);
+}
+
+/* Puts a thread into the entry list. Fails if another comes before it. */
+static inline bool object_monitor_push(monitor_t *monitor, uint32_t tid) {
+    waiter_t *waiter = waiter_at(tid);
+    uint32_t head = load_rlx_u32(&monitor->entry_list);
+    waiter->previous = 0;
+    store_before_all_u32(&waiter->next, head);
+    return cas_before_all_u32(&monitor->entry_list, head, tid);
+}
+
+/* The functions from here to object_monitor_unlink are the owner's. */
+
+/* Writes `previous` where it is not known, and the tail. */
+static inline void object_monitor_link_back(monitor_t *monitor) {
+    uint32_t later = 0, at = load_acq_u32(&monitor->entry_list);
+    for (; at && waiter_at(at)->previous == 0; at = load_rlx_u32(&waiter_at(at)->next)) {
+        waiter_at(at)->previous = later;
+        later = at;
+    }
+    if (!at)
+        monitor->tail = later;
+}
+
+/* Takes `self` out of the entry list. */
+static inline void object_monitor_unlink(monitor_t *monitor, const lock_thread_t *self) {
+    waiter_t *waiter = waiter_at(self->tid);
+    uint32_t next = load_rlx_u32(&waiter->next);
+    bool at_head = load_rlx_u32(&monitor->entry_list) == self->tid &&
+                   cas_rlx_u32(&monitor->entry_list, self->tid, next);
+    if (!at_head) {
+        if (waiter->previous == 0)
+            object_monitor_link_back(monitor);
+        store_rlx_u32(&waiter_at(waiter->previous)->next, next);
+    }
+    if (next)
+        waiter_at(next)->previous = waiter->previous;
+    else
+        monitor->tail = waiter->previous;
+}
+
+/* `self` is no successor any more; false if it was none. Unless it has entered, it must try once
+ * more before it parks. */
+static inline bool object_monitor_resign(monitor_t *monitor, const lock_thread_t *self) {
+    if (load_rlx_u32(&monitor->successor) != self->tid)
+        return false;
+    store_before_all_u32(&monitor->successor, 0);
+    return true;
+}
+
+/* Spinning has paid. */
+static inline void object_monitor_spin_more(monitor_t *monitor) {
+    uint32_t most = OBJECT_MONITOR_SPINS - OBJECT_MONITOR_SPINS_LEAST;
+    uint32_t before = load_rlx_u32(&monitor->not_spun);
+    uint32_t now = before < most ? before : most;
+    now -= now < OBJECT_MONITOR_BONUS ? now : OBJECT_MONITOR_BONUS;
+    if (now != before)
+        store_rlx_u32(&monitor->not_spun, now);
+}
+
+/* Spins as long as the owner stays the same and it has paid before. */
+static inline bool object_monitor_spin_long(monitor_t *monitor, lock_thread_t *self) {
+    uint32_t not_spun = load_rlx_u32(&monitor->not_spun), most = OBJECT_MONITOR_SPINS - not_spun;
+    if (most == 0)
+        return false;
+    uint32_t owner = load_rlx_u32(&monitor->owner);
+    for (uint32_t turns = most; turns != 0; turns--) {
+        if (load_rlx_u32(&monitor->successor) == 0)
+            store_rlx_u32(&monitor->successor, self->tid);
+        uint32_t seen = load_rlx_u32(&monitor->owner);
+        if (seen == OBJECT_MONITOR_NOBODY) {
+            if (!cas_acq_u32(&monitor->owner, OBJECT_MONITOR_NOBODY, self->tid))
+                return false;
+            object_monitor_spin_more(monitor);
+            return true;
+        }
+        if (seen != owner)
+            return false;
+        bounded_spin();
+    }
+    store_rlx_u32(&monitor->not_spun,
+                  not_spun + (most < OBJECT_MONITOR_PENALTY ? most : OBJECT_MONITOR_PENALTY));
+    return false;
+}
+
+static inline bool object_monitor_spin(monitor_t *monitor, lock_thread_t *self) {
+    for (uint32_t turns = OBJECT_MONITOR_SPINS_ALWAYS; turns != 0; turns--) {
+        if (object_monitor_try(monitor, self)) {
+            object_monitor_spin_more(monitor);
+            return true;
+        }
+        bounded_spin();
+    }
+    bool entered = object_monitor_spin_long(monitor, self);
+    bool resigned = object_monitor_resign(monitor, self);
+    return entered || (resigned && object_monitor_try(monitor, self));
+}
+
+/* Enters the monitor with `self` in its entry list. */
+static inline void object_monitor_await(monitor_t *monitor, lock_thread_t *self) {
+    while (!object_monitor_try(monitor, self)) {
+        if (object_monitor_resign(monitor, self))
+            continue;
+        park(self);
+        if (object_monitor_spin(monitor, self))
+            break;
+    }
+    object_monitor_unlink(monitor, self);
+    object_monitor_resign(monitor, self);
+}
+
+/* Enters the monitor if nobody else is in it, recursively if `self` is. */
+static inline bool object_monitor_enter_at_once(monitor_t *monitor, const lock_thread_t *self) {
+    if (LOCK_LIKELY(cas_acq_u32(&monitor->owner, OBJECT_MONITOR_NOBODY, self->tid))) {
+        monitor->recursion = 1;
+        return true;
+    }
+    if (!object_monitor_held_by(monitor, self))
+        return false;
+    monitor->recursion++;
+    return true;
+}
+
+/* Enters a monitor that `self` is not in, after waiting for it. */
+LOCK_SLOW void object_monitor_enter(monitor_t *monitor, lock_thread_t *self) {
+    bool entered = object_monitor_spin(monitor, self), queued = false;
+    while (!entered && !queued) {
+        queued = object_monitor_push(monitor, self->tid);
+        entered = !queued && object_monitor_try(monitor, self);
+    }
+    if (queued)
+        object_monitor_await(monitor, self);
+    monitor->recursion = 1;
+}
+
+/* Leaves the monitor. False: threads queue, and none of them is on its way. */
+static inline bool object_monitor_drop(monitor_t *monitor) {
+    return LOCK_LIKELY(store_rel_u32_then_load_next(&monitor->owner, OBJECT_MONITOR_NOBODY) == 0) ||
+           load_rlx_u32(&monitor->successor) != 0;
+}
+
+/* Behind a drop that has found threads: sees to it that one of them is on its way. If another
+ * thread has entered meanwhile, that is for it to do. */
+LOCK_SLOW void object_monitor_choose_successor(monitor_t *monitor, lock_thread_t *self) {
+    while (object_monitor_try(monitor, self)) {
+        if (load_rlx_u32(&monitor->entry_list) != 0) {
+            if (monitor->tail == 0)
+                object_monitor_link_back(monitor);
+            uint32_t chosen = monitor->tail;
+            store_rlx_u32(&monitor->successor, chosen);
+            store_rel_u32(&monitor->owner, OBJECT_MONITOR_NOBODY);
+            unpark(&lock_threads[chosen - 1]);
+            return;
+        }
+        if (object_monitor_drop(monitor))
+            return;
+    }
+}
+
+/* Undoes one enter. ILLEGAL_STATE if `self` is not in the monitor. */
+static inline lock_result_t object_monitor_exit(monitor_t *monitor, lock_thread_t *self) {
+    if (!LOCK_LIKELY(object_monitor_held_by(monitor, self)))
+        return ILLEGAL_STATE;
+    if (--monitor->recursion == 0 && !object_monitor_drop(monitor))
+        object_monitor_choose_successor(monitor, self);
+    return SUCCESS;
+}
+
+/* Leaves the monitor, however deep, until `self` is notified and has entered it again as deep.
+ * ILLEGAL_STATE if `self` is not in the monitor. */
+LOCK_SLOW lock_result_t object_monitor_wait(monitor_t *monitor, lock_thread_t *self) {
+    if (!object_monitor_held_by(monitor, self))
+        return ILLEGAL_STATE;
+    uint32_t recursion = monitor->recursion;
+    waiter_t *waiter = waiter_at(self->tid);
+    store_rlx_u32(&waiter->state, WAITER_WAITS);
+    latch_acquire(&monitor->latch);
+    queue_append(&monitor->waiting, self);
+    latch_release(&monitor->latch);
+    if (!object_monitor_drop(monitor))
+        object_monitor_choose_successor(monitor, self);
+    while (load_rlx_u32(&waiter->state) == WAITER_WAITS)
+        park(self);
+    object_monitor_await(monitor, self);
+    monitor->recursion = recursion;
+    return SUCCESS;
+}
+
+/* Ends up to `limit` waits, longest first: these threads are in the entry list from then on.
+ * ILLEGAL_STATE if `self` is not in the monitor. */
+LOCK_SLOW lock_result_t object_monitor_notify(monitor_t *monitor, lock_thread_t *self,
+                                              uint32_t limit) {
+    if (!object_monitor_held_by(monitor, self))
+        return ILLEGAL_STATE;
+    for (; limit > 0; limit--) {
+        latch_acquire(&monitor->latch);
+        lock_thread_t *thread = queue_take(&monitor->waiting);
+        latch_release(&monitor->latch);
+        if (!thread)
+            break;
+        while (!object_monitor_push(monitor, thread->tid)) {
+        }
+        store_rlx_u32(&waiter_at(thread->tid)->state, WAITER_ENTERS);
+    }
+    return SUCCESS;
+}
+
+static inline bool object_monitor_is_idle(const monitor_t *monitor) {
+    return load_rlx_u32(&monitor->owner) == OBJECT_MONITOR_NOBODY &&
+           load_rlx_u32(&monitor->entry_list) == 0 && load_rlx_u32(&monitor->latch) == 0 &&
+           monitor->waiting.head == 0;
+}
+
+#endif
