@@ -36,6 +36,7 @@ from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST
 from sweeps.model.workloads import with_defaults
 from sweeps.programs import Builder
+from sweeps.questions.validate import validate
 from sweeps.questions.validate.validate import cells_of, load_validation
 from sweeps.run.runner import Runner
 from tests.commands import lockcross
@@ -335,6 +336,28 @@ def described(monkeypatch: pytest.MonkeyPatch, isa: str, cpus: int, *machines: s
     can = Capabilities((isa,), cpus, shared_cores=True, latencies=(), host_machines=machines)
     monkeypatch.setattr(type(load_engine("native")), "capabilities", lambda _: can)
     monkeypatch.setattr("sweeps.model.machine.host_isa", lambda: isa)
+
+
+def test_a_machine_of_the_host_s_kind_describes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind, machines in (
+        ("vendor_id AuthenticAMD, cpu family 25, model 17, stepping 1", ("zen4", HOST)),
+        ("vendor_id GenuineIntel, cpu family 5", (HOST,)),
+    ):
+        monkeypatch.setattr("sweeps.engines.native.host.processor", lambda kind=kind: kind)
+        assert load_engine("native").capabilities().host_machines == machines
+
+
+def test_a_cell_is_as_far_apart_as_the_host_s_cpus_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    takes = {"qemu": 137.0, "qemu/far": 764.0}
+    monkeypatch.setattr(validate, "_handover_on", lambda label, *_: takes[label])
+    cells = [dataclasses.replace(cell(threads=2), engine="qemu", seed=seed) for seed in (1, 2, 3)]
+    apart = {dataclasses.replace(cells[0], engine=""): 600.0}
+    apart[dataclasses.replace(cells[1], engine="")] = 98.0
+    placed = validate._as_placed(load_validation("native"), cells, apart, None)
+    assert [one.engine for one in placed] == ["qemu/far", "qemu", "qemu"]
+    takes["qemu/far"] = None  # a machine without clusters
+    placed = validate._as_placed(load_validation("native"), cells, apart, None)
+    assert [one.engine for one in placed] == ["qemu", "qemu", "qemu"]
 
 
 @pytest.mark.parametrize(("isa", "machine"), [("x86_64", "zen4"), ("aarch64", "neoverse_n1")])

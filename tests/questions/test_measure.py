@@ -1,6 +1,7 @@
 """`./lockcross measure`: the arithmetic on samples, and the machine that comes of them."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from sweeps.engines.native.measure.programs import SHARE, Finding, of_alone, of_
 from sweeps.engines.native.measure.whole import CLOCK, Measurement
 from sweeps.engines.native.sample import Estimate, Round, estimate
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import Machine, load_machine
+from sweeps.model.machine import Figure, Machine, load_machine
 from sweeps.model.workloads import WORKLOADS
 from sweeps.questions.measure.figure import draw_measured
 from sweeps.support.toml import parse
@@ -721,6 +722,76 @@ def test_what_an_atomic_waits_for(
         found.add(f"cas_hides_{name}", Finding(value, 0.01, "so", SHARE))
     order = parse(Machine, document(found, *ORIGIN)).ordering["x86_64"]
     assert (order.atomic_start.value, order.atomic_result.value) == (start, "early")
+
+
+@pytest.mark.parametrize(
+    ("cas", "hides", "reloaded", "result", "written"),
+    [
+        (9.1, 0.16, 0.1, "at_end", "at_end"),  # an early result hides 0.33 of 9.1 cycles
+        (9.1, 0.30, 0.1, "early", "at_end"),
+        (9.1, 0.10, 0.3, "at_end", "early"),
+        (19.2, 0.40, 0.40, "early", "early"),  # and 0.68 of 19.2
+        (19.2, 0.30, 0.30, "at_end", "at_end"),
+    ],
+)
+def test_what_is_early_hides_all_but_a_load_and_an_operation(
+    cas: float,
+    hides: float,
+    reloaded: float,
+    result: str,
+    written: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    found = a_measurement()
+    found.add("cas", Finding(cas, 0.1, "so"))
+    found.add("cas_hides_result", Finding(hides, 0.01, "so", SHARE))
+    found.add("cas_hides_reload_adds", Finding(reloaded, 0.01, "so", SHARE))
+    order = parse(Machine, document(found, *ORIGIN)).ordering["x86_64"]
+    assert (order.atomic_result.value, order.atomic_written.value) == (result, written)
+
+
+@pytest.mark.parametrize(
+    ("own", "hides", "forward"),
+    # A chain of 8 cycles: all but the addition, or but an atomic's own time behind a load's.
+    [(-1.4, 0.9, 7), (0.4, 0.1, 4), (3.0, 0.9, 0)],
+)
+def test_an_atomic_takes_its_word_from_a_store(
+    own: float, hides: float, forward: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    found = a_measurement()
+    findings = {"cas_before_own": own, "add_behind_own": 8.0, "fetch_add": 9.0}
+    for name, value in findings.items():
+        found.found[name] = Finding(value, 0.1, "so")
+    found.add("cas_hides_result", Finding(hides, 0.01, "so", SHARE))
+    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
+    assert figures["atomic_forward"].value == forward
+
+
+@pytest.mark.parametrize(
+    ("mixed", "width"),
+    [(5.6, 6), (6.35, 11)],  # four additions and three loads a cycle allow 6.4
+)
+def test_no_ops_tell_the_width_only_where_ports_are_the_bound(
+    mixed: float, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    found = a_measurement()
+    findings = {"width": 10.9, "mixed_apart": mixed, "adds_apart": 4.0, "loads_apart": 3.0}
+    for name, value in findings.items():
+        found.found[name] = Finding(value, 0.1, "so", "instructions/cycle")
+    assert parse(Machine, document(found, *ORIGIN)).core.width.value == width
+
+
+def test_the_machine_of_the_same_kind_stands_in_for_what_was_not_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    found = a_measurement()
+    kind = "vendor_id AuthenticAMD, cpu family 25, model 17, stepping 1"
+    figures = parse(Machine, document(replace(found, processor=kind), *ORIGIN)).figures("x86_64")
+    assert figures["rob"] == Figure(assumption=320, why="not measured; as machine zen4")
 
 
 @pytest.mark.parametrize(

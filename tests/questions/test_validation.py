@@ -249,6 +249,45 @@ def test_bars_apply_to_all_isas_of_a_set_together(data: Gem5Data) -> None:
     assert _summaries(data)["both", "all"].met is False
 
 
+def _on_host(data: Gem5Data, lock: str, native: tuple[float, ...], **candidate: Any) -> list[int]:
+    """A run on the host with each seed, and as many of the embedded engine, which say 100."""
+    changes = {"threads": 2, "machine": "zen4"}
+    runs = []
+    for seed, cost in enumerate(native):
+        runs.append(data.run("native", lock, cost, seed=seed, **changes))
+        runs.append(data.run(candidate.get("engine", "qemu"), lock, 100.0, seed=seed, **changes))
+    return runs
+
+
+def test_a_run_of_cores_that_are_far_is_the_candidate_s_too(data: Gem5Data) -> None:
+    runs = _on_host(data, "thin", (80.0,), engine="qemu/far") + _on_host(data, "tasuki", (125.0,))
+    data.store.set_series("validation/host", runs)
+    found = _summaries(data)["host", "x86_64"]
+    assert (found.cells, found.left_out) == (2, {})
+    assert found.mean_error == pytest.approx((0.25 + 0.2) / 2)
+
+
+def test_the_median_may_have_a_bar(data: Gem5Data) -> None:
+    locks = {"thin": 100.0, "tasuki": 90.0, "relaxed": 20.0}
+    runs = [run for lock, cost in locks.items() for run in _on_host(data, lock, (cost,))]
+    data.store.set_series("validation/host", runs)
+    for bar, met in ((0.112, True), (0.111, False)):
+        data.store.set_fact("validation_bars", {"host": {"median": bar}})
+        found = _summaries(data)["host", "x86_64"]
+        assert (found.median_error, found.met) == (pytest.approx(1 / 9), met)
+
+
+def test_repeats_that_differ_count_as_spread_and_say_how_far_the_host_agrees(
+    data: Gem5Data,
+) -> None:
+    locks = {"thin": (50.0, 52.0), "tasuki": (70.0, 90.0), "relaxed": (99.0, 82.0)}
+    runs = [run for lock, costs in locks.items() for run in _on_host(data, lock, costs)]
+    data.store.set_series("validation/host", runs)
+    found = _summaries(data)["host", "x86_64"]
+    assert found.order_pairs == 2  # tasuki and relaxed changed places
+    assert found.floor_share == pytest.approx(2 / 3)
+
+
 def test_bars_may_apply_to_each_isa_by_itself_and_a_missed_one_says_why(data: Gem5Data) -> None:
     _two_isas(data)
     bars = {"mean": 0.06, "each_isa": True, "missed": "a reason"}
