@@ -75,7 +75,7 @@ def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=900,  # a check of nothing but that it ends
     )
 
 
