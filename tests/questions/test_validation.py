@@ -267,6 +267,21 @@ def test_a_run_of_cores_that_are_far_is_the_candidate_s_too(data: Gem5Data) -> N
     assert found.mean_error == pytest.approx((0.25 + 0.2) / 2)
 
 
+def test_a_latency_that_only_the_candidate_sets_makes_no_other_cell(data: Gem5Data) -> None:
+    changes = {"threads": 2, "machine": "zen4"}
+    runs = [
+        data.run("native", "thin", 80.0, **changes),
+        data.run("qemu", "thin", 100.0, cancel_latency=0, **changes),
+    ]
+    data.store.set_series("validation/host", runs)
+    data.store.set_fact("validation_bars", {"host": {"own": {"cancel_latency": 0}}})
+    found = _summaries(data)["host", "x86_64"]
+    assert (found.cells, found.left_out) == (1, {})
+    data.store.set_fact("validation_bars", {"host": {}})
+    found = _summaries(data)["host", "x86_64"]
+    assert (found.cells, set(found.left_out)) == (0, {"no run of qemu", "no run of native"})
+
+
 def test_the_median_may_have_a_bar(data: Gem5Data) -> None:
     locks = {"thin": 100.0, "tasuki": 90.0, "relaxed": 20.0}
     runs = [run for lock, cost in locks.items() for run in _on_host(data, lock, (cost,))]

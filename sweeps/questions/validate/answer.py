@@ -10,10 +10,10 @@ of them the cheapest alone.
 
 import itertools
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -43,7 +43,8 @@ class Bars(Document):
     """What a set is held against: mean, median and worst error, share of lock pairs in the same
     order, and above which lead the reference's cheapest lock is to be the candidate's; None: no
     bar. `each_isa`: they hold for each ISA by itself. `known`: which bars are missed (`runs`: that
-    none fails), by ISA, or `all`; `missed`: why, to be said where one is."""
+    none fails), by ISA, or `all`; `missed`: why, to be said where one is. `own`: axes that the
+    candidate's cells set and the reference's leave unset, and to what."""
 
     mean: Annotated[float, Field(ge=0)] | None = None
     median: Annotated[float, Field(ge=0)] | None = None
@@ -51,6 +52,7 @@ class Bars(Document):
     order: Annotated[float, Field(ge=0, le=1)] | None = None
     lead: Annotated[float, Field(ge=0)] | None = None
     each_isa: bool = False
+    own: dict[str, int] = {}
     known: dict[str, list[Literal["mean", "median", "worst", "order", "lead", "runs"]]] = {}
     missed: str = ""
 
@@ -116,10 +118,10 @@ class Run:
     spread: float  # of that, between the quartiles; 0 where every run gives the same
     instructions: float | None
 
-    @property
-    def subject(self) -> tuple[str, Cell, LockLabel]:
-        """What two runs that are compared have in common."""
-        return self.set, self.cell.setting(), self.cell.label
+    def subject(self, own: Collection[str] = ()) -> tuple[str, Cell, LockLabel]:
+        """What two runs that are compared have in common. `own`: axes that it sets by itself."""
+        unset: dict[str, Any] = dict.fromkeys(own)
+        return self.set, replace(self.cell.setting(), **unset), self.cell.label
 
 
 @dataclass(frozen=True)
@@ -251,10 +253,12 @@ class Stored:
 
     def compared(self) -> list[Compared]:
         """The cells that ended well on both engines."""
-        candidates = {run.subject: run for run in self.runs if self.is_candidate(run)}
+        candidates = {
+            run.subject(self.about(run.set).own): run for run in self.runs if self.is_candidate(run)
+        }
         both: dict[tuple[str, Cell], tuple[Cell, list[tuple[float, float, float]]]] = {}
         for run in self.runs:
-            other = candidates.get(run.subject)
+            other = candidates.get(run.subject())
             if other is None or self.is_candidate(run) or run.cost is None or other.cost is None:
                 continue
             _, costs = both.setdefault((run.set, replace(run.cell, seed=0)), (run.cell, []))
@@ -287,7 +291,7 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
     summaries = []
     for (name, engine), some in itertools.groupby(ordered, key=lambda g: g[:2]):
         about = stored.about(name)
-        unjudged = StoredSet(title=about.title, candidate=about.candidate)
+        unjudged = StoredSet(title=about.title, candidate=about.candidate, own=about.own)
         here = [c for c in cells if (c.set, c.cell.engine) == (name, engine)]
         own = [
             run
@@ -363,7 +367,7 @@ def _summary(
         floor_share=_floor(cells),
         contests=len(of_java),
         winner_changes=changes,
-        left_out=_left_out((reference, about.candidate), runs),
+        left_out=_left_out((reference, about.candidate), runs, about.own),
         bars=about,
         judged=judged,
     )
@@ -415,14 +419,18 @@ def _change(contest: Sequence[Compared]) -> WinnerChange | None:
     return WinnerChange(setting_words(here.cell), here.cell.label, there.cell.label, loss, lead)
 
 
-def _left_out(pair: tuple[str, str], runs: Sequence[Run]) -> dict[str, list[str]]:
-    """Cells without a comparison between a pair of engines, by the reason, the most first."""
+def _left_out(
+    pair: tuple[str, str], runs: Sequence[Run], own: Collection[str]
+) -> dict[str, list[str]]:
+    """Cells without a comparison between a pair of engines, by the reason, the most first. `own`:
+    axes that the second sets by itself."""
     reference, candidate = pair
     sides: dict[tuple[str, Cell, LockLabel], dict[str, Run]] = {}
     for run in runs:
-        engine = run.cell.engine
-        label = engine if engine == reference else candidate
-        sides.setdefault(run.subject, {})[label] = run
+        if run.cell.engine == reference:
+            sides.setdefault(run.subject(), {})[reference] = run
+        else:
+            sides.setdefault(run.subject(own), {})[candidate] = run
     left_out: dict[str, list[str]] = {}
     for (_, setting, label), both in sides.items():
         reasons = []

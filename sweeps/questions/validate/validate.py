@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import log
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines.base import load_engine
-from sweeps.model.axes import MAX_LATENCY
+from sweeps.model.axes import LATENCIES, MAX_LATENCY
 from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.engines import DEFAULT
 from sweeps.model.isa import ISAS, Isa
@@ -42,6 +42,8 @@ class Set(Bars):
     def _explained(self) -> Self:
         if self.known and not self.missed:
             raise ValueError("known: say in `missed` why these bars are missed")
+        if unknown := [axis for axis in self.own if axis not in LATENCIES]:
+            raise ValueError(f"own: {unknown[0]!r} is no latency; known are {', '.join(LATENCIES)}")
         if unknown := [isa for isa in self.known if isa not in (*ISAS, ALL_ISAS)]:
             raise ValueError(f"known: {unknown[0]!r} is no ISA, nor {ALL_ISAS!r}")
         bars = {bar for some in self.known.values() for bar in some} - {"runs"}
@@ -253,16 +255,24 @@ def run(
         store.set_series(name, [run.id for run in runner.run(cells, "validate")])
 
     cells = {judged.name: cells_of(judged, machine, seeds) for judged in sets}
-    everything = list(itertools.chain(*cells.values()))
-    runs = runner.run(everything, "validate")
     if definition.far:
+        known = list(itertools.chain(*cells.values()))
+        references = [cell for cell in known if cell.engine != definition.candidate]
+        runs = zip(references, runner.run(references, "validate"), strict=True)
         apart = {
-            replace(cell, engine=""): run.metrics["handover"]
-            for cell, run in zip(everything, runs, strict=True)
-            if "handover" in run.metrics
+            replace(cell, engine=""): done.metrics["handover"]
+            for cell, done in runs
+            if "handover" in done.metrics
         }
         cells = {name: _as_placed(definition, some, apart, runner) for name, some in cells.items()}
-        everything = list(itertools.chain(*cells.values()))
+    for judged in sets:
+        own: dict[str, Any] = dict(judged.own)
+        cells[judged.name] = [
+            cell if cell.engine == judged.reference else replace(cell, **own)
+            for cell in cells[judged.name]
+        ]
+    everything = list(itertools.chain(*cells.values()))
+    runner.run(everything, "validate")
     bars = dict(BARS.optional(store.connection) or {})
     for judged in sets:
         run_series(f"validation/{judged.name}", cells[judged.name])
