@@ -37,10 +37,12 @@ enum {
     };
 #define VARIANT(lock, name, traits, sentence) enum { lock##_##name##_traits = traits };
 #define SHIPS_IN(lock, runtime)
+#define READS_TIME(lock, variant)
 #include "locks.def"
 #undef LOCK
 #undef VARIANT
 #undef SHIPS_IN
+#undef READS_TIME
 
 _Static_assert(LOCK_MEMBER(_fence_kinds) & LOCKCROSS_FENCE,
                "locks.def does not offer this lock with this fence kind");

@@ -92,4 +92,8 @@ static inline void unpark(lock_thread_t *thread) {
 
 #endif
 
+#ifdef LOCK_READS_TIME
+#include "monitor/timed_park.h"
+#endif
+
 #endif

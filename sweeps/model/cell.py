@@ -13,7 +13,7 @@ from sweeps.model import workloads
 from sweeps.model.axes import AXES, Axes, option
 from sweeps.model.isa import ISAS, Isa, isa_of
 from sweeps.model.locks import Lock, LockLabel, Trait, load_locks
-from sweeps.model.machine import isas_of
+from sweeps.model.machine import isas_of, load_machine
 from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.support.text import shown
 
@@ -89,6 +89,8 @@ def arguments(cell: Cell) -> list[str]:
     pairs = {**given, "threads": cell.threads, "seed": cell.seed}
     if cell.cores is not None:
         pairs["cores"] = cell.cores
+    if load_locks()[cell.lock].reads_time(cell.variant):
+        pairs["clock_mhz"] = load_machine(cell.machine).clock_mhz.number
     return [f"{key}={value}" for key, value in sorted(pairs.items())]
 
 

@@ -98,7 +98,8 @@ class Lock:
 
     `fence_kinds`: those it is built with. `threads`: the most that can use an object, 0 for any
     number. `words`: 8-byte words of the object header behind lock word and flag word. `ships_in`:
-    the runtime that uses it, and since when; "" for a lock of a paper.
+    the runtime that uses it, and since when; "" for a lock of a paper. `timed`: the variants that
+    read the time or park for a time; the lock's own name stands for the default.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Lock:
     summary: str
     variant_lines: tuple[Variant, ...] = ()
     ships_in: str = ""
+    timed: frozenset[str] = frozenset()
 
     @property
     def java(self) -> bool:
@@ -126,6 +128,11 @@ class Lock:
         """Whether the lock in a variant ("": the default) has a trait."""
         own = (line.traits for line in self.variant_lines[1:] if line.name == variant)
         return trait in self.traits.union(*own)
+
+    def reads_time(self, variant: str = "") -> bool:
+        """Whether the lock in a variant ("": the default) reads the time: its programs take the
+        key `clock_mhz`."""
+        return (variant or self.name) in self.timed
 
     def variant_invalid_reason(self, variant: str) -> str:
         """Why this lock has no such variant ("": the default), or nothing."""
@@ -152,6 +159,7 @@ def parse_locks(text: str) -> dict[str, Lock]:
     locks: dict[str, Lock] = {}
     variants: dict[str, list[Variant]] = {}
     runtimes: dict[str, str] = {}
+    timed: dict[str, set[str]] = {}
     for row in rows:
         owner = ast.unparse(row.arguments[0]) if row.arguments else ""
         try:
@@ -174,6 +182,8 @@ def parse_locks(text: str) -> dict[str, Lock]:
                     variants.setdefault(owner, []).append(described)
                 case "SHIPS_IN", [_, runtime]:
                     runtimes[owner] = registry.string(runtime)
+                case "READS_TIME", [_, variant]:
+                    timed.setdefault(owner, set()).add(registry.word(variant))
                 case _:
                     raise LockcrossError(f"{_FILE}: not an entry: {row}")
         except ValueError as error:
@@ -187,10 +197,22 @@ def parse_locks(text: str) -> dict[str, Lock]:
                 "lock's: it must have TRAIT_NONE"
             )
         locks[name] = replace(locks[name], variant_lines=tuple(lines))
+    return _completed(locks, runtimes, timed)
+
+
+def _completed(
+    locks: dict[str, Lock], runtimes: dict[str, str], timed: dict[str, set[str]]
+) -> dict[str, Lock]:
+    """The locks, with the runtimes that they ship in and which of their variants read the time."""
     for name, shipped in runtimes.items():
         if name not in locks:
             raise LockcrossError(f"{_FILE}: {shipped} ships {name}, which is no lock")
         locks[name] = replace(locks[name], ships_in=shipped)
+    for name, variants in timed.items():
+        if name not in locks or not variants <= {name, *locks[name].variants[1:]}:
+            listed = ", ".join(sorted(variants))
+            raise LockcrossError(f"{_FILE}: READS_TIME({name}, {listed}): no such lock or variant")
+        locks[name] = replace(locks[name], timed=frozenset(variants))
     return locks
 
 

@@ -88,10 +88,12 @@ def test_a_faulty_registry_names_the_line() -> None:
         VARIANT(a, e, TRAIT_NONE, "g")
         VARIANT(a, f, TRAIT_UNORDERED, "h")
         SHIPS_IN(a, "A runtime, from 2")
+        READS_TIME(a, f)
     """
     (lock,) = parse_locks(good).values()
     assert (lock.source, lock.threads, lock.words, lock.summary) == ("b, 3", 2, 3, "c (d)")
     assert lock.ships_in == "A runtime, from 2"
+    assert [lock.reads_time(variant) for variant in ("", "f")] == [False, True]
     assert lock.variants == ("e", "f") and lock.variant_lines[1].summary == "h"
     assert lock.java and lock.has(Trait.CANCELS, "f")
     assert [lock.has(Trait.UNORDERED, variant) for variant in ("", "e", "f")] == [False] * 2 + [
@@ -105,6 +107,7 @@ def test_a_faulty_registry_names_the_line() -> None:
         (good.replace("VARIANT(a, f", "VARIANT(z, f"), "variants of z, which is no lock"),
         (good.replace("TRAIT_NONE", "TRAIT_UNORDERED"), "variant e is the default"),
         (good.replace("SHIPS_IN(a", "SHIPS_IN(z"), "A runtime, from 2 ships z, which is no lock"),
+        (good.replace("READS_TIME(a, f", "READS_TIME(a, z"), r"READS_TIME\(a, z\): no such lock"),
     ):
         with pytest.raises(LockcrossError, match=words):
             parse_locks(wrong)

@@ -258,6 +258,10 @@ static inline void native_phase(const lock_thread_t *self, uint64_t phase) {
 }
 #endif
 
+#ifdef LOCK_READS_TIME
+#include "runtime/clock.h"
+#endif
+
 static void parse(char **arguments) {
     static const char *const marker_choices[] = {"none", "syscall", "watch",
                                                  LOCKCROSS_HAS_M5 ? "m5" : 0, 0};
@@ -271,6 +275,9 @@ static void parse(char **arguments) {
         common,         workload.keys, latency_keys,
 #ifdef LOCKCROSS_NATIVE
         native_keys,
+#endif
+#ifdef LOCK_READS_TIME
+        clock_keys,
 #endif
 #ifdef LOCKCROSS_SCHEDULER
         scheduler_keys,

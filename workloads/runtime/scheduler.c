@@ -6,6 +6,7 @@
 #include "lock.h"
 #include "monitor/handshake.h"
 #include "monitor/monitor.h"
+#include "monitor/park.h"
 #include "monitor/processor.h"
 #include "runtime/host.h"
 #include "runtime/layout.h"
@@ -26,6 +27,9 @@ typedef struct core {
     void *waiting;     /* the carrier's context while a thread runs */
     uint64_t deadline; /* of the running thread's slice, without an engine */
     unsigned number;
+#ifdef LOCK_READS_TIME
+    volatile uint64_t clock; /* written by the engine */
+#endif
 } __attribute__((aligned(LOCK_LINE))) core_t;
 
 typedef struct {
@@ -34,6 +38,10 @@ typedef struct {
     lock_thread_t *next; /* in the run queue */
     bool parked, permit;
     volatile uint64_t clock; /* written by the engine */
+#ifdef LOCK_READS_TIME
+    bool timed, expired; /* parked for a time; that time was over first */
+    uint64_t end;        /* of that time */
+#endif
 } __attribute__((aligned(LOCK_LINE))) thread_t;
 
 static core_t cores[LOCK_MAX_THREADS];
@@ -56,6 +64,9 @@ static struct {
     volatile uint32_t stopped; /* calls of scheduler_stop so far */
     uint32_t awaited;          /* how many of them the carriers run threads for */
     bool timed;                /* in the region: slices end */
+#ifdef LOCK_READS_TIME
+    volatile uint64_t next_end; /* when the first thread's time is over that is parked for one */
+#endif
 } run;
 
 static thread_t *own(const lock_thread_t *thread) { return &threads[thread->tid - 1]; }
@@ -137,6 +148,75 @@ uint64_t scheduler_clock(lock_thread_t *self) {
     return own(self)->clock;
 }
 
+/* Parking for a time ---------------------------------------------------------------------------*/
+
+#ifdef LOCK_READS_TIME
+
+#define NEVER UINT64_MAX
+
+static bool any_sleeps(void) { return load_rlx_u64(&run.next_end) != NEVER; }
+
+static void set_next_end(void) {
+    uint64_t first = NEVER;
+    for (unsigned i = 0; i < settings.threads; i++) {
+        if (threads[i].timed && threads[i].end < first)
+            first = threads[i].end;
+    }
+    store_rlx_u64(&run.next_end, first);
+}
+
+static uint64_t time_on(core_t *core) {
+    if (!settings.engine)
+        return clock_of_kernel();
+    timer(core, 0, 0, &core->clock);
+    return clock_of_cycles(core->clock);
+}
+
+static void forget_all_times(void) { set_next_end(); }
+
+/* With the latch held: `thread`, which is parked, no longer waits for its time. */
+static void forget_time(thread_t *thread) {
+    if (!thread->timed)
+        return;
+    thread->timed = false;
+    set_next_end();
+}
+
+/* With the latch held: the threads whose time is over can run. */
+static void wake_expired(core_t *core) {
+    if (!any_sleeps())
+        return;
+    uint64_t now = time_on(core);
+    for (unsigned i = 0; i < settings.threads; i++) {
+        if (!threads[i].timed || threads[i].end > now)
+            continue;
+        forget_time(&threads[i]);
+        threads[i].parked = false;
+        threads[i].expired = true;
+        enqueue(&lock_threads[i], level_of(&lock_threads[i]));
+    }
+}
+
+/* The same without the latch. It is taken only if there is such a thread: cores that all look would
+ * keep it from each other. */
+static void look_for_expired(core_t *core) {
+    if (!any_sleeps() || time_on(core) < load_rlx_u64(&run.next_end))
+        return;
+    latch_acquire(&run.latch);
+    wake_expired(core);
+    latch_release(&run.latch);
+}
+
+#else
+
+static bool any_sleeps(void) { return false; }
+static void forget_all_times(void) {}
+static void forget_time(thread_t *thread) { (void)thread; }
+static void wake_expired(core_t *core) { (void)core; }
+static void look_for_expired(core_t *core) { (void)core; }
+
+#endif
+
 /* Switching ------------------------------------------------------------------------------------*/
 
 /* `self` was taken up, by a core or thread that still held the latch. */
@@ -150,12 +230,13 @@ static void go_on(lock_thread_t *self) {
  * be found; returns without the latch when a core takes `self` up again. */
 static void switch_out(lock_thread_t *self) {
     core_t *core = own(self)->core;
+    wake_expired(core);
     lock_thread_t *next = dequeue();
     if (next) {
         own(next)->core = core;
         scheduler_switch(&own(self)->context, own(next)->context);
     } else {
-        if (--run.running == 0 && run.stopped != run.awaited)
+        if (--run.running == 0 && run.stopped != run.awaited && !any_sleeps())
             lock_fatal("every thread is parked: a wake-up was lost");
         if (run.timed && settings.engine) /* the thread may continue on another core */
             timer(core, &self->slice, 0, 0);
@@ -182,6 +263,7 @@ void processor_end_slice(lock_thread_t *self) {
         return;
     bool left = leave(self);
     latch_acquire(&run.latch);
+    wake_expired(own(self)->core);
     requeue_yielded();
     if (run.levels >> level_of(self)) {
         enqueue(self, level_of(self));
@@ -196,6 +278,7 @@ void processor_end_slice(lock_thread_t *self) {
 /* Behind all others, as the thread may be waiting for one of the lowest priority. */
 void processor_yield(lock_thread_t *self) {
     cpu_relax();
+    look_for_expired(own(self)->core);
     if (load_rlx_u32(&run.levels) == 0)
         return;
     bool left = leave(self);
@@ -220,10 +303,29 @@ void processor_park(lock_thread_t *self) {
     switch_out(self);
 }
 
+#ifdef LOCK_READS_TIME
+bool processor_park_for(lock_thread_t *self, uint64_t nanoseconds) {
+    thread_t *thread = own(self);
+    latch_acquire(&run.latch);
+    if (thread->permit) {
+        thread->permit = false;
+        latch_release(&run.latch);
+        return true;
+    }
+    thread->parked = thread->timed = true;
+    thread->expired = false;
+    thread->end = time_on(thread->core) + nanoseconds;
+    set_next_end();
+    switch_out(self);
+    return !thread->expired;
+}
+#endif
+
 void processor_unpark(lock_thread_t *thread) {
     latch_acquire(&run.latch);
     if (own(thread)->parked) {
         own(thread)->parked = false;
+        forget_time(own(thread));
         enqueue(thread, level_of(thread));
     } else {
         own(thread)->permit = true;
@@ -262,10 +364,12 @@ void scheduler_setup(const scheduler_settings_t *wanted) {
         enqueue(&lock_threads[i], level_of(&lock_threads[i]));
     }
     run.awaited = settings.threads;
+    forget_all_times();
 }
 
 static void run_threads(core_t *core) {
     while (load_acq_u32(&run.stopped) != run.awaited) {
+        look_for_expired(core);
         if (load_rlx_u32(&run.levels) == 0) {
             cpu_relax();
             continue;

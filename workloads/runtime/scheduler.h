@@ -44,6 +44,12 @@ void scheduler_stop(lock_thread_t *self);
 /* The current cycle of this core, or the host's ticks without an engine. In the region only. */
 uint64_t scheduler_clock(lock_thread_t *self);
 
+#ifdef LOCK_READS_TIME
+/* In clock.h: nanoseconds, of the kernel's clock and of a core's cycles. */
+uint64_t clock_of_kernel(void);
+uint64_t clock_of_cycles(uint64_t cycles);
+#endif
+
 /* The calling thread, by the stack that it runs on. */
 static inline lock_thread_t *scheduler_self(void) {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);

@@ -1,0 +1,201 @@
+/*
+ * j9_flat: the lock of OpenJ9, read in eclipse-openj9/openj9: runtime/vm/ObjectMonitor.cpp and
+ * runtime/vm/monhelpers.c; its spin counts in runtime/vm/jvminit.c.
+ *
+ * A CAS acquires it, and a load, a comparison and a plain store release it: no atomic, and no order
+ * of the store before what follows. A contender first spins. Then it enters the object's monitor,
+ * marks the word by a CAS (FLC: flat lock contention) and waits in the monitor. The holder that
+ * sees the mark at its release inflates the lock: it enters the monitor, makes the word refer to it
+ * and wakes all who wait there.
+ *
+ * The holder's plain store may overwrite a mark that came between its load and it. Then nobody
+ * wakes the contender; so it waits for a limited time only, 1, 4, 16 and from then on 64
+ * milliseconds, and looks at the word again. The lock is right only by that timer.
+ *
+ *    31          16 15       8 7     4  3   2    1    0
+ *   +--------------+----------+-------+-------+-----+---+
+ *   | 0            | tid      | count | 0     | FLC | 0 |   flat; count = acquisitions - 1
+ *   | monitor index           | 0     | 0     | 0   | 1 |   inflated
+ *   +-------------------------+-------+-------+-----+---+
+ *
+ * A nested acquisition stores a higher count; one that finds the count full inflates the lock.
+ * Waiting does, too. A contender that gets the flat lock after all marks the word itself, since
+ * others may wait behind it.
+ *
+ * Left out: deflation (as with the option that forbids it), reservation and learning, and the CAS
+ * that the interpreter of Java 24 releases by. Where OpenJ9 yields the processor between its rounds
+ * of spinning, spin_wait stands.
+ */
+#ifndef LOCKCROSS_J9_FLAT_H
+#define LOCKCROSS_J9_FLAT_H
+
+#define LOCK_READS_TIME 1
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
+#include "monitor/processor.h"
+#include "parts/bounded_spin.h"
+#include "parts/timed_monitor.h"
+#include "types.h"
+
+#define J9_INFLATED 0x00000001u
+#define J9_FLC 0x00000002u
+#define J9_COUNT 0x000000f0u
+#define J9_COUNT_ONE 0x00000010u
+#define J9_INDEX_SHIFT 8
+#define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & J9_INFLATED) != 0)
+
+enum { j9_flat_initial_word = 0, j9_flat_tid_shift = 8, j9_flat_misc_mask = 0 };
+
+/* Spinning before a contender waits: rounds with a yield between them, tries in each, pauses
+ * between these. */
+#define J9_YIELDS SMALL_IN_MODEL(45u, 1u)
+#define J9_TRIES SMALL_IN_MODEL(32u, 1u)
+#define J9_PAUSES SMALL_IN_MODEL(256u, 0u)
+
+#define J9_FIRST_WAIT MILLISECOND
+#define J9_LONGEST_WAIT (64 * MILLISECOND)
+
+/* What the diagram allows. */
+static inline bool j9_word_is_valid(uint32_t word) {
+    if (word & J9_INFLATED)
+        return (word & 0xfe) == 0 && (word >> J9_INDEX_SHIFT) - 1 < MONITOR_POOL_SIZE;
+    return word == 0 || (!(word & 0xc) && (word >> 8) - 1 < LOCK_MAX_THREADS);
+}
+#define LOCK_WORD_IS_VALID(word) j9_word_is_valid(word)
+
+/* Whether the word says: flat, and held by `self`. */
+static inline bool j9_is_mine(uint32_t word, const lock_thread_t *self) {
+    return ((word ^ self->tid_field) & ~(J9_COUNT | J9_FLC)) == 0;
+}
+
+static inline monitor_t *j9_monitor(uint32_t word) { return monitor_at(word >> J9_INDEX_SHIFT); }
+
+static inline bool j9_try(lock_object_t *obj, const lock_thread_t *self) {
+    return load_rlx_u32(&obj->lock_word) == 0 && cas_acq_u32(&obj->lock_word, 0, self->tid_field);
+}
+
+/* Turns the lock, which `self` holds flat as `word` says but for a mark, into the monitor. */
+LOCK_SLOW monitor_t *j9_inflate(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
+    monitor_t *monitor = lookup_monitor(obj);
+    monitor_enter(monitor, self);
+    monitor->recursion = (word & J9_COUNT) / J9_COUNT_ONE + 1;
+    store_rlx_u32(&obj->lock_word, monitor->index << J9_INDEX_SHIFT | J9_INFLATED);
+    monitor_notify(monitor, self, MONITOR_NOTIFY_ALL);
+    return monitor;
+}
+
+/* Tries a lock that another thread holds flat, until it is marked or inflated. */
+static inline bool j9_spin(lock_object_t *obj, lock_thread_t *self) {
+    for (uint32_t yields = J9_YIELDS; yields != 0; yields--) {
+        for (uint32_t tries = J9_TRIES; tries != 0; tries--) {
+            if (j9_try(obj, self))
+                return true;
+            if (load_rlx_u32(&obj->lock_word) & (J9_FLC | J9_INFLATED))
+                return false;
+            for (uint32_t pauses = J9_PAUSES; pauses != 0; pauses--)
+                bounded_spin();
+        }
+#ifndef LOCKCROSS_MODEL
+        spin_wait(self);
+#endif
+    }
+    return false;
+}
+
+/* Marks a word that is held flat; returns the word as it was seen last. */
+static inline uint32_t j9_mark(lock_object_t *obj) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    while (word != 0 && !(word & (J9_FLC | J9_INFLATED)) &&
+           !cas_rlx_u32(&obj->lock_word, word, word | J9_FLC))
+        word = load_rlx_u32(&obj->lock_word);
+    return word;
+}
+
+/* Acquires the lock, which `self` does not hold, from within its monitor. */
+LOCK_SLOW void j9_block(lock_object_t *obj, lock_thread_t *self) {
+    monitor_t *monitor = lookup_monitor(obj);
+    monitor_enter(monitor, self);
+    uint64_t wait = J9_FIRST_WAIT;
+    while (!(j9_mark(obj) & J9_INFLATED)) {
+        if (j9_try(obj, self)) {
+            monitor_exit(monitor, self);
+            store_rlx_u32(&obj->lock_word, load_rlx_u32(&obj->lock_word) | J9_FLC);
+            return;
+        }
+        monitor_wait_for(monitor, self, wait);
+        if (wait != J9_LONGEST_WAIT)
+            wait *= 4;
+    }
+}
+
+LOCK_SLOW lock_result_t j9_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (word & J9_INFLATED) {
+        monitor_enter(j9_monitor(word), self);
+    } else if (!j9_is_mine(word, self)) {
+        if (!j9_spin(obj, self))
+            j9_block(obj, self);
+    } else if ((word & J9_COUNT) != J9_COUNT) {
+        store_rlx_u32(&obj->lock_word, word + J9_COUNT_ONE);
+    } else {
+        j9_inflate(obj, self, word)->recursion++;
+    }
+    return SUCCESS;
+}
+
+static inline lock_result_t j9_flat_acquire(lock_object_t *obj, lock_thread_t *self) {
+    if (LOCK_LIKELY(cas_acq_u32(&obj->lock_word, 0, self->tid_field)))
+        return SUCCESS;
+    return j9_acquire_slow(obj, self);
+}
+
+/* Any release but that of a flat lock that is held once and not marked. */
+LOCK_SLOW lock_result_t j9_release_slow(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (word & J9_INFLATED)
+        return monitor_exit(j9_monitor(word), self);
+    if (!j9_is_mine(word, self))
+        return ILLEGAL_STATE;
+    if (word & J9_COUNT)
+        store_rlx_u32(&obj->lock_word, word - J9_COUNT_ONE);
+    else if (word & J9_FLC)
+        return monitor_exit(j9_inflate(obj, self, word), self);
+    else
+        store_rel_u32(&obj->lock_word, 0);
+    return SUCCESS;
+}
+
+static inline lock_result_t j9_flat_release(lock_object_t *obj, lock_thread_t *self) {
+    if (!LOCK_LIKELY(load_rlx_u32(&obj->lock_word) == self->tid_field))
+        return j9_release_slow(obj, self);
+    store_rel_u32(&obj->lock_word, 0);
+    return SUCCESS;
+}
+
+LOCK_SLOW lock_result_t j9_flat_wait(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (word & J9_INFLATED)
+        return monitor_wait(j9_monitor(word), self);
+    return j9_is_mine(word, self) ? monitor_wait(j9_inflate(obj, self, word), self) : ILLEGAL_STATE;
+}
+
+/* Flat, nobody can be waiting for a notification. */
+static inline lock_result_t j9_flat_notify(lock_object_t *obj, lock_thread_t *self,
+                                           uint32_t limit) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (word & J9_INFLATED)
+        return monitor_notify(j9_monitor(word), self, limit);
+    return j9_is_mine(word, self) ? SUCCESS : ILLEGAL_STATE;
+}
+
+static inline bool j9_flat_is_idle(lock_object_t *obj) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    return word & J9_INFLATED ? monitor_is_idle(j9_monitor(word)) : word == 0;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * Parking for a limited time, and the time itself: for locks that define LOCK_READS_TIME before
+ * they include monitor/park.h, which includes this file. Time is in nanoseconds. Where an engine
+ * simulates, it is simulated time, so the outcome is the same each time; elsewhere it is the
+ * operating system's clock (docs/interfaces.md, section 4: `clock_mhz`).
+ *
+ * In a model time does not pass. A timer may fire at any moment: park_for looks at the permit once,
+ * whenever the thread is scheduled next.
+ */
+#ifndef LOCKCROSS_TIMED_PARK_H
+#define LOCKCROSS_TIMED_PARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/handshake.h"
+#include "monitor/processor.h"
+#include "types.h"
+
+#define MILLISECOND UINT64_C(1000000)
+
+/* Takes the permit of `self`, if there is one. */
+static inline bool park_take(lock_thread_t *self) {
+    if (load_acq_u32(&self->permit) == 0)
+        return false;
+#ifdef PERMITS_MEET
+    permit_take(&self->permit);
+#else
+    store_rlx_u32(&self->permit, 0);
+#endif
+    return true;
+}
+
+#if defined(LOCKCROSS_MODEL)
+
+static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds) {
+    (void)nanoseconds;
+    handshake_enter_safe(self);
+    bool woken = park_take(self);
+    if (!woken)
+        prove_wait();
+    handshake_leave_safe(self);
+    return woken;
+}
+
+#else
+
+/* The time now, in the region of interest. Defined by the program, as the next function. */
+uint64_t lock_clock(lock_thread_t *self);
+
+#ifdef LOCKCROSS_SCHEDULER
+
+/* As processor_park, for a limited time. Whether there was a permit. */
+bool processor_park_for(lock_thread_t *self, uint64_t nanoseconds);
+
+static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds) {
+    handshake_enter_safe(self);
+    bool woken = processor_park_for(self, nanoseconds);
+    handshake_leave_safe(self);
+    return woken;
+}
+
+#else
+
+/* Waits until `self` has a permit, which it does not take, or the time is over. */
+void lock_await_permit(lock_thread_t *self, uint64_t nanoseconds);
+
+/* The word beside the permit: a simulated processor's timer clears it. It is in the same line,
+ * which is the one that a parked thread looks at. */
+static inline volatile uint32_t *park_alarm(lock_thread_t *self) {
+    enum { BESIDE = offsetof(lock_thread_t, permit) + sizeof(uint32_t) };
+    _Static_assert(BESIDE + sizeof(uint32_t) <= offsetof(lock_thread_t, request),
+                   "the permit has no room beside it");
+    return (volatile uint32_t *)((char *)self + BESIDE);
+}
+
+/* Waits for the permit as park does, at most so long. Whether there was one. A permit that comes
+ * later stays for the next park. */
+static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds) {
+    charge(CHARGE_PARK);
+    handshake_enter_safe(self);
+    lock_await_permit(self, nanoseconds);
+    bool woken = park_take(self);
+    charge(CHARGE_WAKE);
+    handshake_leave_safe(self);
+    return woken;
+}
+
+#endif
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+/* What monitor.h has no need of: a wait in its wait set that a timer may end (j9_flat.h). */
+#ifndef LOCKCROSS_TIMED_MONITOR_H
+#define LOCKCROSS_TIMED_MONITOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "monitor/monitor.h"
+#include "monitor/park.h"
+#include "types.h"
+
+/* With the latch held: takes `thread` out of a queue. False if it is not in it. */
+static inline bool queue_remove(thread_queue_t *queue, lock_thread_t *thread) {
+    if (queue->head == thread) {
+        queue_set_head(queue, thread->next);
+        return true;
+    }
+    lock_thread_t *at = queue->head;
+    while (at && at->next != thread)
+        at = at->next;
+    if (!at)
+        return false;
+    at->next = thread->next;
+    if (queue->tail == thread)
+        queue->tail = at;
+    return true;
+}
+
+/* Leaves the monitor, in which `self` is once, until it is notified or the time is over, and enters
+ * it again. A thread that another has taken from a queue gets a permit, so it waits for that even
+ * if its time is over. */
+LOCK_SLOW void monitor_wait_for(monitor_t *monitor, lock_thread_t *self, uint64_t nanoseconds) {
+    latch_acquire(&monitor->latch);
+    queue_append(&monitor->waiting, self);
+    monitor_vacate(monitor);
+    bool woken = park_for(self, nanoseconds);
+    latch_acquire(&monitor->latch);
+    if (!woken && !queue_remove(&monitor->waiting, self) && !queue_remove(&monitor->entry, self)) {
+        latch_release(&monitor->latch);
+        park(self);
+        latch_acquire(&monitor->latch);
+    }
+    monitor_compete(monitor, self, true);
+    monitor->recursion = 1;
+}
+
+#endif
