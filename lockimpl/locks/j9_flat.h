@@ -107,13 +107,15 @@ static inline bool j9_spin(lock_object_t *obj, lock_thread_t *self) {
     return false;
 }
 
-/* Marks a word that is held flat; returns the word as it was seen last. */
+/* Marks a word that is held flat; returns the word as it is then. */
 static inline uint32_t j9_mark(lock_object_t *obj) {
-    uint32_t word = load_rlx_u32(&obj->lock_word);
-    while (word != 0 && !(word & (J9_FLC | J9_INFLATED)) &&
-           !cas_rlx_u32(&obj->lock_word, word, word | J9_FLC))
-        word = load_rlx_u32(&obj->lock_word);
-    return word;
+    for (;;) {
+        uint32_t word = load_rlx_u32(&obj->lock_word);
+        if (word == 0 || word & (J9_FLC | J9_INFLATED))
+            return word;
+        if (cas_rlx_u32(&obj->lock_word, word, word | J9_FLC))
+            return word | J9_FLC;
+    }
 }
 
 /* Acquires the lock, which `self` does not hold, from within its monitor. */
@@ -121,13 +123,14 @@ LOCK_SLOW void j9_block(lock_object_t *obj, lock_thread_t *self) {
     monitor_t *monitor = lookup_monitor(obj);
     monitor_enter(monitor, self);
     uint64_t wait = J9_FIRST_WAIT;
-    while (!(j9_mark(obj) & J9_INFLATED)) {
+    uint32_t word;
+    while (!((word = j9_mark(obj)) & J9_INFLATED)) {
         if (j9_try(obj, self)) {
             monitor_exit(monitor, self);
             store_rlx_u32(&obj->lock_word, load_rlx_u32(&obj->lock_word) | J9_FLC);
             return;
         }
-        monitor_wait_for(monitor, self, wait);
+        monitor_wait_for(monitor, self, wait, &obj->lock_word, word | J9_FLC);
         if (wait != J9_LONGEST_WAIT)
             wait *= 4;
     }

@@ -4,8 +4,11 @@
  * simulates, it is simulated time, so the outcome is the same each time; elsewhere it is the
  * operating system's clock (docs/interfaces.md, section 4: `clock_mhz`).
  *
- * In a model time does not pass. A timer may fire at any moment: park_for looks at the permit once,
- * whenever the thread is scheduled next.
+ * In a model time does not pass, and a timer may fire at any moment: park_for looks at the permit
+ * once, whenever the thread is scheduled next. A thread that finds nothing new and parks again does
+ * so without end, with ever more stores, so this is bounded: PARK_FREE_TIMERS timers of each thread
+ * fire so, the others only when the word that the thread would look at is no longer what it saw. A
+ * timer that fires before that changes nothing but what the free ones have shown.
  */
 #ifndef LOCKCROSS_TIMED_PARK_H
 #define LOCKCROSS_TIMED_PARK_H
@@ -35,12 +38,22 @@ static inline bool park_take(lock_thread_t *self) {
 
 #if defined(LOCKCROSS_MODEL)
 
-static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds) {
+#define PARK_FREE_TIMERS 1
+
+extern uint32_t park_timers[LOCK_MAX_THREADS];
+#ifdef LOCKCROSS_STORAGE
+uint32_t park_timers[LOCK_MAX_THREADS]; /* of each thread that have fired freely */
+#endif
+
+static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds,
+                            const volatile uint32_t *watched, uint32_t seen) {
     (void)nanoseconds;
     handshake_enter_safe(self);
-    bool woken = park_take(self);
-    if (!woken)
+    bool is_free = park_timers[self->tid - 1] < PARK_FREE_TIMERS;
+    while (!is_free && load_rlx_u32(&self->permit) == 0 && load_rlx_u32(watched) == seen)
         prove_wait();
+    bool woken = park_take(self);
+    park_timers[self->tid - 1] += is_free && !woken;
     handshake_leave_safe(self);
     return woken;
 }
@@ -55,7 +68,9 @@ uint64_t lock_clock(lock_thread_t *self);
 /* As processor_park, for a limited time. Whether there was a permit. */
 bool processor_park_for(lock_thread_t *self, uint64_t nanoseconds);
 
-static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds) {
+static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds,
+                            const volatile uint32_t *watched, uint32_t seen) {
+    (void)watched, (void)seen;
     handshake_enter_safe(self);
     bool woken = processor_park_for(self, nanoseconds);
     handshake_leave_safe(self);
@@ -77,8 +92,11 @@ static inline volatile uint32_t *park_alarm(lock_thread_t *self) {
 }
 
 /* Waits for the permit as park does, at most so long. Whether there was one. A permit that comes
- * later stays for the next park. */
-static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds) {
+ * later stays for the next park. `watched` is what the thread will look at when its time is over,
+ * `seen` what it saw there: for models alone. */
+static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds,
+                            const volatile uint32_t *watched, uint32_t seen) {
+    (void)watched, (void)seen;
     charge(CHARGE_PARK);
     handshake_enter_safe(self);
     lock_await_permit(self, nanoseconds);

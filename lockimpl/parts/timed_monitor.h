@@ -28,12 +28,13 @@ static inline bool queue_remove(thread_queue_t *queue, lock_thread_t *thread) {
 
 /* Leaves the monitor, in which `self` is once, until it is notified or the time is over, and enters
  * it again. A thread that another has taken from a queue gets a permit, so it waits for that even
- * if its time is over. */
-LOCK_SLOW void monitor_wait_for(monitor_t *monitor, lock_thread_t *self, uint64_t nanoseconds) {
+ * if its time is over. `watched` and `seen` are park_for's. */
+LOCK_SLOW void monitor_wait_for(monitor_t *monitor, lock_thread_t *self, uint64_t nanoseconds,
+                                const volatile uint32_t *watched, uint32_t seen) {
     latch_acquire(&monitor->latch);
     queue_append(&monitor->waiting, self);
     monitor_vacate(monitor);
-    bool woken = park_for(self, nanoseconds);
+    bool woken = park_for(self, nanoseconds, watched, seen);
     latch_acquire(&monitor->latch);
     if (!woken && !queue_remove(&monitor->waiting, self) && !queue_remove(&monitor->entry, self)) {
         latch_release(&monitor->latch);

@@ -15,6 +15,7 @@ enum { NAP, DELAY };
 #define MICROSECOND UINT64_C(1000)
 
 static const char *volatile failure;
+static volatile uint32_t never_changes;
 
 static runtime_key_t keys[] = {[NAP] = {.name = "nap", .low = 1, .high = 1000000},
                                [DELAY] = {.name = "delay", .low = 0, .high = 1000000},
@@ -27,13 +28,13 @@ static void prepare(lock_thread_t *self) { (void)self; }
 static void sleeper(lock_thread_t *self) {
     uint64_t nap = keys[NAP].value * MICROSECOND, delay = keys[DELAY].value * MICROSECOND;
     uint64_t begun = lock_clock(self);
-    bool woken = park_for(self, nap);
+    bool woken = park_for(self, nap, &never_changes, 0);
     uint64_t passed = lock_clock(self) - begun;
     if (woken != (delay < nap))
         failure = woken ? "the sleeper was woken after its time" : "its time was over too early";
     if (!woken && passed < nap)
         failure = "the time was over before it had passed";
-    if (!woken && !park_for(self, 1000 * 1000 * MICROSECOND))
+    if (!woken && !park_for(self, 1000 * 1000 * MICROSECOND, &never_changes, 0))
         failure = "the permit that came late is lost";
 }
 
