@@ -25,7 +25,6 @@
 #ifndef LOCKCROSS_GO_MUTEX_H
 #define LOCKCROSS_GO_MUTEX_H
 
-#define LOCK_READS_TIME 1
 #define MONITOR_WORD unslept /* releases of the semaphore before anyone slept on it */
 
 #include <stdbool.h>
@@ -34,7 +33,7 @@
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
-#include "monitor/park.h"
+#include "monitor/timed_park.h"
 #include "parts/bounded_spin.h"
 #include "parts/plain_mutex.h"
 #include "types.h"
@@ -56,21 +55,21 @@ typedef struct {
 } go_wait_t;
 
 #ifdef LOCKCROSS_MODEL
-static inline void go_begin_wait(go_wait_t *wait, lock_thread_t *self) {
+static inline void go_begin_wait(go_wait_t *waited, lock_thread_t *self) {
     (void)self;
-    wait->waits = true;
+    waited->waits = true;
 }
-static inline bool go_starves(go_wait_t *wait, lock_thread_t *self) {
-    return ++wait->since > 1 || self->tid % 2 == 1;
+static inline bool go_starves(go_wait_t *waited, lock_thread_t *self) {
+    return ++waited->since > 1 || self->tid % 2 == 1;
 }
 #else
-static inline void go_begin_wait(go_wait_t *wait, lock_thread_t *self) {
-    if (!wait->waits)
-        wait->since = lock_clock(self);
-    wait->waits = true;
+static inline void go_begin_wait(go_wait_t *waited, lock_thread_t *self) {
+    if (!waited->waits)
+        waited->since = lock_clock(self);
+    waited->waits = true;
 }
-static inline bool go_starves(go_wait_t *wait, lock_thread_t *self) {
-    return lock_clock(self) - wait->since > GO_STARVES_AFTER;
+static inline bool go_starves(go_wait_t *waited, lock_thread_t *self) {
+    return lock_clock(self) - waited->since > GO_STARVES_AFTER;
 }
 #endif
 
@@ -124,7 +123,7 @@ static inline void go_take_over(lock_object_t *obj, uint32_t word, bool starves)
 }
 
 LOCK_SLOW void go_lock_slow(lock_object_t *obj, lock_thread_t *self) {
-    go_wait_t wait = {0, false};
+    go_wait_t waited = {0, false};
     bool starves = false, woken = false;
     uint32_t spins = 0;
     for (;;) {
@@ -138,10 +137,10 @@ LOCK_SLOW void go_lock_slow(lock_object_t *obj, lock_thread_t *self) {
             continue;
         if (!(word & (GO_LOCKED | GO_STARVING)))
             return;
-        bool was_queued = wait.waits;
-        go_begin_wait(&wait, self);
+        bool was_queued = waited.waits;
+        go_begin_wait(&waited, self);
         go_sleep(obj, self, was_queued);
-        starves = go_starves(&wait, self) || starves;
+        starves = go_starves(&waited, self) || starves;
         word = load_rlx_u32(&obj->lock_word);
         if (word & GO_STARVING) {
             go_take_over(obj, word, starves);

@@ -29,8 +29,6 @@
 #ifndef LOCKCROSS_J9_FLAT_H
 #define LOCKCROSS_J9_FLAT_H
 
-#define LOCK_READS_TIME 1
-
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,6 +36,7 @@
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
 #include "monitor/processor.h"
+#include "monitor/timed_park.h"
 #include "parts/bounded_spin.h"
 #include "parts/timed_monitor.h"
 #include "types.h"
@@ -122,7 +121,7 @@ static inline uint32_t j9_mark(lock_object_t *obj) {
 LOCK_SLOW void j9_block(lock_object_t *obj, lock_thread_t *self) {
     monitor_t *monitor = lookup_monitor(obj);
     monitor_enter(monitor, self);
-    uint64_t wait = J9_FIRST_WAIT;
+    uint64_t limit = J9_FIRST_WAIT;
     uint32_t word;
     while (!((word = j9_mark(obj)) & J9_INFLATED)) {
         if (j9_try(obj, self)) {
@@ -130,9 +129,9 @@ LOCK_SLOW void j9_block(lock_object_t *obj, lock_thread_t *self) {
             store_rlx_u32(&obj->lock_word, load_rlx_u32(&obj->lock_word) | J9_FLC);
             return;
         }
-        monitor_wait_for(monitor, self, wait, &obj->lock_word, word | J9_FLC);
-        if (wait != J9_LONGEST_WAIT)
-            wait *= 4;
+        monitor_wait_for(monitor, self, limit, &obj->lock_word, word | J9_FLC);
+        if (limit != J9_LONGEST_WAIT)
+            limit *= 4;
     }
 }
 
@@ -164,12 +163,9 @@ LOCK_SLOW lock_result_t j9_release_slow(lock_object_t *obj, lock_thread_t *self)
         return monitor_exit(j9_monitor(word), self);
     if (!j9_is_mine(word, self))
         return ILLEGAL_STATE;
-    if (word & J9_COUNT)
-        store_rlx_u32(&obj->lock_word, word - J9_COUNT_ONE);
-    else if (word & J9_FLC)
+    if (!(word & J9_COUNT)) /* so it is marked */
         return monitor_exit(j9_inflate(obj, self, word), self);
-    else
-        store_rel_u32(&obj->lock_word, 0);
+    store_rlx_u32(&obj->lock_word, word - J9_COUNT_ONE);
     return SUCCESS;
 }
 

@@ -92,8 +92,4 @@ static inline void unpark(lock_thread_t *thread) {
 
 #endif
 
-#ifdef LOCK_READS_TIME
-#include "monitor/timed_park.h"
-#endif
-
 #endif

@@ -1,6 +1,6 @@
 /*
- * Parking for a limited time, and the time itself: for locks that define LOCK_READS_TIME before
- * they include monitor/park.h, which includes this file. Time is in nanoseconds. Where an engine
+ * Parking for a limited time, and the time itself. A lock that includes this file has READS_TIME in
+ * locks.def (LOCK_READS_TIME tells the program). Time is in nanoseconds. Where an engine
  * simulates, it is simulated time, so the outcome is the same each time; elsewhere it is the
  * operating system's clock (docs/interfaces.md, section 4: `clock_mhz`).
  *
@@ -13,14 +13,19 @@
 #ifndef LOCKCROSS_TIMED_PARK_H
 #define LOCKCROSS_TIMED_PARK_H
 
+#define LOCK_READS_TIME 1
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "arch/arch.h"
 #include "monitor/handshake.h"
-#include "monitor/processor.h"
 #include "types.h"
+
+#ifdef PERMITS_MEET
+#error "a permit that comes after the time is over must not become one with another"
+#endif
 
 #define MILLISECOND UINT64_C(1000000)
 
@@ -28,11 +33,7 @@
 static inline bool park_take(lock_thread_t *self) {
     if (load_acq_u32(&self->permit) == 0)
         return false;
-#ifdef PERMITS_MEET
-    permit_take(&self->permit);
-#else
     store_rlx_u32(&self->permit, 0);
-#endif
     return true;
 }
 
@@ -82,13 +83,14 @@ static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds,
 /* Waits until `self` has a permit, which it does not take, or the time is over. */
 void lock_await_permit(lock_thread_t *self, uint64_t nanoseconds);
 
+#define PARK_ALARM (offsetof(lock_thread_t, permit) + sizeof(uint32_t))
+
 /* The word beside the permit: a simulated processor's timer clears it. It is in the same line,
  * which is the one that a parked thread looks at. */
 static inline volatile uint32_t *park_alarm(lock_thread_t *self) {
-    enum { BESIDE = offsetof(lock_thread_t, permit) + sizeof(uint32_t) };
-    _Static_assert(BESIDE + sizeof(uint32_t) <= offsetof(lock_thread_t, request),
+    _Static_assert(PARK_ALARM + sizeof(uint32_t) <= offsetof(lock_thread_t, request),
                    "the permit has no room beside it");
-    return (volatile uint32_t *)((char *)self + BESIDE);
+    return (volatile uint32_t *)((char *)self + PARK_ALARM);
 }
 
 /* Waits for the permit as park does, at most so long. Whether there was one. A permit that comes

@@ -7,6 +7,7 @@
 
 #include "monitor/monitor.h"
 #include "monitor/park.h"
+#include "monitor/timed_park.h"
 #include "types.h"
 
 /* With the latch held: takes `thread` out of a queue. False if it is not in it. */

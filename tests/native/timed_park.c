@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "arch/arch.h"
 #include "lock.h"
 #include "monitor/park.h"
+#include "monitor/timed_park.h"
 #include "monitor/processor.h"
 #include "runtime/runtime.h"
 

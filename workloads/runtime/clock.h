@@ -6,13 +6,18 @@
  */
 #ifndef RUNTIME_CLOCK_H
 #define RUNTIME_CLOCK_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "arch/arch.h"
 #include "lock.h"
-#include "monitor/park.h"
+#include "monitor/timed_park.h"
+#include "runtime/host.h"
 #include "runtime/marker.h"
 #include "runtime/runtime.h"
+#ifdef LOCKCROSS_SCHEDULER
+#include "runtime/scheduler.h"
+#endif
 
 #if defined(__x86_64__)
 enum { SYS_CLOCK_GETTIME = 228 };
@@ -22,21 +27,19 @@ enum { SYS_CLOCK_GETTIME = 246 };
 enum { SYS_CLOCK_GETTIME = 113 };
 #endif
 enum { CLOCK_IS_MONOTONIC = 1 };
-#define NANOSECONDS UINT64_C(1000000000) /* in a second */
 
-typedef struct {
-    int64_t seconds, nanoseconds;
-} clock_time_t; /* as the kernel has it */
-
-static runtime_key_t clock_keys[] = {
+extern runtime_key_t clock_keys[];
+runtime_key_t clock_keys[] = {
     {"clock_mhz", 1, 1000000, 0, true, 2000},
     RUNTIME_KEYS_END,
 };
 
 uint64_t clock_of_kernel(void) {
-    clock_time_t now = {0, 0};
+    struct {
+        int64_t seconds, nanoseconds;
+    } now = {0, 0};
     runtime_syscall(SYS_CLOCK_GETTIME, CLOCK_IS_MONOTONIC, (long)&now, 0, 0, 0);
-    return (uint64_t)now.seconds * NANOSECONDS + (uint64_t)now.nanoseconds;
+    return (uint64_t)now.seconds * 1000000000 + (uint64_t)now.nanoseconds;
 }
 
 uint64_t clock_of_cycles(uint64_t cycles) { return cycles * 1000 / clock_keys[0].value; }
@@ -81,9 +84,7 @@ void lock_await_permit(lock_thread_t *self, uint64_t nanoseconds) {
     uint64_t now = clock_of_kernel(), end = now + nanoseconds;
     for (; load_acq_u32(&self->permit) == 0 && now < end; now = clock_of_kernel()) {
 #ifdef LOCKCROSS_NATIVE
-        clock_time_t left = {(int64_t)((end - now) / NANOSECONDS),
-                             (int64_t)((end - now) % NANOSECONDS)};
-        runtime_syscall(SYS_FUTEX, (long)&self->permit, FUTEX_WAIT_PRIVATE, 0, (long)&left, 0);
+        native_sleep_for(&self->permit, end - now);
 #else
         cpu_relax();
 #endif

@@ -6,6 +6,8 @@
 #ifndef RUNTIME_HOST_H
 #define RUNTIME_HOST_H
 #ifdef LOCKCROSS_NATIVE
+#include <stdint.h>
+
 /* A host thread, before it does anything else. */
 void native_begin(unsigned host_thread);
 /* It is about to enter the region, with one more barrier to come. */
@@ -13,6 +15,8 @@ void native_before(unsigned host_thread);
 /* It enters the region; it leaves it. */
 void native_enter(unsigned host_thread);
 void native_leave(unsigned host_thread);
+/* Sleeps in the kernel while *word is 0, at most so many nanoseconds; may return early. */
+void native_sleep_for(volatile uint32_t *word, uint64_t nanoseconds);
 #else
 static inline void native_begin(unsigned host_thread) { (void)host_thread; }
 static inline void native_before(unsigned host_thread) { (void)host_thread; }

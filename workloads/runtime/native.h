@@ -221,6 +221,15 @@ void lock_sleep(volatile uint32_t *word, uint32_t value) {
     runtime_syscall(SYS_FUTEX, (long)word, FUTEX_WAIT_PRIVATE, value, 0, 0);
 }
 
+#ifdef LOCK_READS_TIME
+void native_sleep_for(volatile uint32_t *word, uint64_t nanoseconds) {
+    const struct {
+        int64_t seconds, nanoseconds;
+    } limit = {(int64_t)(nanoseconds / 1000000000), (int64_t)(nanoseconds % 1000000000)};
+    runtime_syscall(SYS_FUTEX, (long)word, FUTEX_WAIT_PRIVATE, 0, (long)&limit, 0);
+}
+#endif
+
 void lock_wake(volatile uint32_t *word) {
     runtime_syscall(SYS_FUTEX, (long)word, FUTEX_WAKE_PRIVATE, 1, 0, 0);
 }

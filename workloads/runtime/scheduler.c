@@ -6,7 +6,6 @@
 #include "lock.h"
 #include "monitor/handshake.h"
 #include "monitor/monitor.h"
-#include "monitor/park.h"
 #include "monitor/processor.h"
 #include "runtime/host.h"
 #include "runtime/layout.h"
