@@ -20,11 +20,12 @@ uint32_t unpark_cycles(const Options &o, Sleep sleep) {
     return cycles[size_t(sleep)];
 }
 
-// What an unpark takes of whomever it wakes.
+// What an unpark takes before the permit is given. Where it matters when that is, a kernel comes
+// after it.
 uint32_t least_unpark_cycles(const Options &o) {
-    uint32_t least = o.charge_unpark;
     if (o.charge_falls_asleep)
-        least = std::min(least, o.charge_unpark_awake);
+        return 0;
+    uint32_t least = o.charge_unpark;
     if (o.charge_sleeps_long)
         least = std::min(least, o.charge_unpark_long);
     return least;
@@ -87,7 +88,8 @@ void Core::fence(const TimedInsn &insn) {
 
 void Core::charge(const TimedInsn &insn, Sleep sleep) {
     counts_.charges[size_t(insn.charge)]++;
-    wait_for_charge(insn, charge_cycles(options_, insn.charge, sleep));
+    if (insn.charge != Charge::Unpark || !options_.charge_falls_asleep)
+        wait_for_charge(insn, charge_cycles(options_, insn.charge, sleep));
 }
 
 void Core::end_unpark(Sleep sleep) {

@@ -50,6 +50,8 @@ class Core {
     // The store behind an unpark has given the permit to a thread that sleeps like this: the core
     // goes on when the rest of the unpark is over.
     void end_unpark(Sleep sleep);
+    // When the store that was made last is seen by others, as far as is known.
+    Cycle store_seen() const { return store_seen_; }
 
     // Whether the store-conditional of the last load-linked has to fail.
     bool reservation_lost() const { return reserving_ && !memory_.is_reserved(id_); }
@@ -81,6 +83,7 @@ class Core {
     BranchPredictor predictor_;
     const Block *block_ = nullptr;
     Cycle start_ = 0;
+    Cycle store_seen_ = 0;
 
   private:
     bool reserving_ = false; // between a load-linked and its store-conditional

@@ -161,10 +161,14 @@ Cycle Region::now(uint32_t core) {
     return vcpus_[core]->core->block_end();
 }
 
-Sleep Region::unpark(LineId line, Cycle now) {
+Sleep Region::unpark(uint32_t core, LineId line, Cycle seen) {
     for (const auto &vcpu : vcpus_) {
-        if (vcpu->parked.waits_for(line))
-            return vcpu->parked.unpark(options, now);
+        if (!vcpu->parked.waits_for(line))
+            continue;
+        // The kernel's line that says who sleeps crosses to the sleeper as the permit does.
+        bool far = options.cluster && core / options.cluster != vcpu->core_id / options.cluster;
+        Cycle crossing = far ? options.lat_dirty_far : options.lat_dirty;
+        return vcpu->parked.unpark(options, seen > crossing ? seen - crossing : 0);
     }
     return sleep_after(options, 0);
 }

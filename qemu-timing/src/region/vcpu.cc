@@ -56,7 +56,7 @@ void Vcpu::charge(const TimedInsn &insn) {
     spin_.forget();
     switch (insn.charge) {
     case Charge::Park:
-        parked.park();
+        parked.park(region_.now(core_id));
         break;
     case Charge::Unpark:
         unparks_ = true;
@@ -152,12 +152,9 @@ void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, 
     }
     // First, since the store may let other cores go on.
     std::memcpy(&region_.shadow[address], region_.image.host + address, size);
-    std::optional<Sleep> woken;
-    if (std::exchange(unparks_, false))
-        woken = region_.unpark(line, access_cycle);
     core->store(insn, address, size);
-    if (woken)
-        core->end_unpark(*woken);
+    if (std::exchange(unparks_, false))
+        core->end_unpark(region_.unpark(core_id, line, core->store_seen()));
 }
 
 void Vcpu::resolve_pending() {

@@ -264,13 +264,37 @@ TEST_CASE("scheduled core: an unpark and a wake cost what the sleeper's state as
         TimedInsn charge = bench.insn(Effect::Charge);
         charge.charge = Charge::Unpark;
         bench.core.charge(charge);
-        CHECK(bench.stalled(Stall::Charge) == 500); // the least, since nobody knows yet
+        CHECK(bench.stalled(Stall::Charge) == 0); // the permit is given first
         bench.core.end_unpark(of.sleep);
         CHECK(bench.stalled(Stall::Charge) == of.unpark);
         charge.charge = Charge::Wake;
         bench.core.charge(charge, of.sleep);
         CHECK(bench.stalled(Stall::Charge) == of.unpark + of.wake);
     }
+}
+
+TEST_CASE("scheduled core: where all threads sleep, the least of an unpark is before its permit") {
+    Options options;
+    options.charge_unpark = 500;
+    options.charge_sleeps_long = 1;
+    options.charge_unpark_long = 1500;
+    Bench bench(options);
+    TimedInsn charge = bench.insn(Effect::Charge);
+    charge.charge = Charge::Unpark;
+    bench.core.charge(charge);
+    CHECK(bench.stalled(Stall::Charge) == 500);
+    bench.core.end_unpark(Sleep::ForLong);
+    CHECK(bench.stalled(Stall::Charge) == 1500);
+}
+
+TEST_CASE("scheduled core: a store is seen when it has drained") {
+    Options options;
+    Bench bench(options);
+    bench.core.store(bench.insn(Effect::Memory), 0, 8);
+    Cycle first = bench.core.store_seen();
+    CHECK(first > 0);
+    bench.core.store(bench.insn(Effect::Memory), 64, 8);
+    CHECK(bench.core.store_seen() > first);
 }
 
 TEST_CASE(

@@ -247,6 +247,7 @@ void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uin
             stores_.push({address, size, data, 0, insn.release, insn.address_form, owned}, start,
                          written, older);
         memory_.write_in_flight_until(id_, line, drained);
+        store_seen_ = drained.cycle;
     }
 }
 

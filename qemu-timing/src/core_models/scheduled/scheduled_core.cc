@@ -122,6 +122,7 @@ void ScheduledCore::buffered_store(const TimedInsn &insn, uint64_t address, uint
     Completion start = store_buffer_.drain_start(access_cycle(insn), owned);
     Completion written = memory_.drain(id_, line, start) + options_.lat_l1;
     Completion drained = store_buffer_.push(address, size, start, written, insn.release);
+    store_seen_ = drained.cycle;
     memory_.write_in_flight_until(id_, line, drained);
 }
 

@@ -356,17 +356,14 @@ _RECORDED = 20  # rounds of a run, all of whose phases are recorded
 _OBJECTS = 100  # of workload rounds
 _HALF_PERIOD = 3  # rounds of a turn there
 _CANCELS, _AFTER = 4, 5  # its rounds: in the fourth every reservation is cancelled
-# Turns of a loop that a waker waits: the thread does not sleep yet, sleeps, has slept for long.
-SLEEPS = (0, 100_000, 10_000_000)
-# Turns between which one becomes the other, so close that the threshold is known within a fifth.
-_FALLING = tuple(int(300 * 1.4**step) for step in range(14))
-_STATES = {
-    "awake": "does not sleep yet",
-    "falls_asleep": "sleeps",
-    "long": "has slept for long",
-    "sleeps_long": "has slept for long",
-}
-_LONG = tuple(int(150_000 * 1.4**step) for step in range(13))
+# Turns of a loop that a waker waits. The thread sleeps:
+_ASLEEP = 100_000
+# It waits _LEAD turns before it parks, so that it is met while it enters the kernel, however far
+# the CPUs are apart.
+_LEAD = 1000
+_ENTERING = (*range(0, 2 * _LEAD, 50), *(int(2 * _LEAD * 1.4**step) for step in range(8)))
+# It may have slept for long, from somewhere on.
+_LASTING = tuple(int(150_000 * 1.4**step) for step in range(13))
 _ALONE = "cycles of the thread that does it"
 TRANSFER = "transfer"
 OF_TWO = (  # what two threads measure
@@ -470,74 +467,108 @@ def parking(programs: Programs, pair: Sequence[int]) -> Found:
     sleep, _ = _sharing(programs, pair, "sleep")
     text = "what a thread does in order to park, entering and leaving the kernel (futex), without"
     yield "park", of_both(sleep, f"{text} the sleep itself: {_ALONE}")
-    run = partial(programs.run, programs.build("sharing"), pair, op="unpark", times=1)
+    binary = programs.build("sharing")
+    run = partial(programs.run, binary, pair, op="unpark", times=1, rounds=_RECORDED)
+    yield from waking(
+        [wakings(run(delay=turns, lead=_LEAD)) for turns in _ENTERING],
+        [each for _ in range(_RUNS) for each in wakings(run(delay=_ASLEEP))],
+        [wakings(run(delay=turns)) for turns in _LASTING],
+        median(sleep),
+    )
 
-    def woken(turns: int, runs: int) -> list[Waking]:
-        lines = [run(rounds=_RECORDED, delay=turns) for _ in range(runs)]
-        return [each for line in lines for each in wakings(line)]
 
-    yield from waking({turns: woken(turns, _RUNS) for turns in SLEEPS}, partial(woken, runs=1))
+@dataclass(frozen=True)
+class _Sleep:
+    """Runs whose thread slept otherwise than usual, and between which cycles since it began to park
+    the one became the other."""
+
+    rounds: list[Waking]
+    begins: float
+    ends: float
+
+    def threshold(self, text: str) -> Finding:
+        """From which cycle on."""
+        text = (
+            f"cycles since a thread began to park, from which on it {text}: between "
+            f"{self.begins:.0f} and {self.ends:.0f}"
+        )
+        middle, spread = (self.begins + self.ends) / 2, (self.ends - self.begins) / 2
+        return Finding(middle, spread, text, alone=False)
 
 
 def waking(
-    slept: Mapping[int, Sequence[Waking]], woken: Callable[[int], Sequence[Waking]]
+    entering: Sequence[Sequence[Waking]],
+    asleep: Sequence[Waking],
+    lasting: Sequence[Sequence[Waking]],
+    park: float,
 ) -> Found:
-    """What waking takes, by how long the thread has slept. `slept`: of a thread that does not sleep
-    yet, sleeps, has slept for long (SLEEPS), in turns of a loop; `woken`: of one that has waited
-    so many."""
-    awake, asleep, long = (slept[turns] for turns in SLEEPS)
-    # What an unpark takes of whomever it wakes; the woken thread's latency counts from there.
-    least = min(median(each.call for each in state) for state in (awake, asleep, long))
+    """What waking takes, by how long the thread has slept: of runs that meet it while it enters the
+    kernel, of one that sleeps, and of runs in which it sleeps ever longer. `park`: what it takes
+    not to sleep."""
+    awake = _otherwise(entering, asleep, 0, "call")
+    long = _otherwise(lasting, asleep, -1, "until")
     text = "waking a thread that sleeps on another CPU (futex)"
     call = of_both([each.call for each in asleep], f"{text}: {_ALONE}")
     yield "unpark", call
     total = of_both([each.until for each in asleep], f"{text}, until it runs: latency")
     yield "unpark_until_awake", total
-    # Where the woken thread runs before the call returns, nothing is left.
-    text = "what waking takes longer than the call that wakes: unpark_until_awake less unpark"
-    yield "wake", replace(total, value=max(0.0, total.value - least), meaning=text)
-    turn = _cycles_of_a_turn(asleep, long)
-    for state, rounds, by, threshold, steps in (
-        ("awake", awake, "call", "falls_asleep", _FALLING),
-        ("long", long, "until", "sleeps_long", _LONG),
-    ):
-        other, usual = ([getattr(each, by) for each in some] for some in (rounds, asleep))
-        apart = abs(median(other) - median(usual))
-        if apart <= max(of_both(values, "").spread for values in (other, usual)):
-            continue  # it is the same state
-        text = f"of a thread that {_STATES[state]}"
-        yield f"unpark_{state}", of_both([each.call for each in rounds], f"unpark {text}: {_ALONE}")
-        until = of_both([each.until for each in rounds], f"wake {text}: latency")
-        yield f"wake_{state}", replace(until, value=max(0.0, until.value - least))
-        begins, ends = _where_it_changes(
-            {turns: median(getattr(each, by) for each in woken(turns)) for turns in steps},
-            (median(other) + median(usual)) / 2,
-        )
-        text = (
-            f"cycles since a thread parked, from which on it {_STATES[threshold]}: between "
-            f"{begins * turn:.0f} and {ends * turn:.0f}"
-        )
-        middle, spread = (begins + ends) / 2 * turn, (ends - begins) / 2 * turn
-        yield threshold, Finding(middle, spread, text, alone=False)
+    # Without a thread that does not sleep yet, the permit is given behind the least of the calls.
+    before = 0.0 if awake else min(call.value, *(median(x.call for x in r) for r in lasting))
+    text = "what waking takes from the permit on: unpark_until_awake" + (
+        "" if awake else ", less the call that wakes"
+    )
+    yield "wake", replace(total, value=max(0.0, total.value - before), meaning=text)
+    if awake:
+        text = "of a thread that does not sleep yet"
+        calls = [each.call for each in awake.rounds]
+        yield "unpark_awake", of_both(calls, f"unpark {text}: {_ALONE}")
+        text = f"wake {text}: what its park takes longer than one that finds the permit"
+        parks = of_both([each.parked + each.until for each in awake.rounds], text)
+        yield "wake_awake", replace(parks, value=max(0.0, parks.value - park), beside=parks.value)
+        yield "falls_asleep", awake.threshold("sleeps")
+    if long:
+        text = "of a thread that has slept for long"
+        calls = [each.call for each in long.rounds]
+        yield "unpark_long", of_both(calls, f"unpark {text}: {_ALONE}")
+        until = of_both([each.until for each in long.rounds], f"wake {text}: latency")
+        yield "wake_long", replace(until, value=max(0.0, until.value - before))
+        yield "sleeps_long", long.threshold("has slept for long")
 
 
-def _cycles_of_a_turn(short: Sequence[Waking], long: Sequence[Waking]) -> float:
-    """Cycles of a turn of the loop in which a waker waits, by how far rounds are apart."""
-    apart = [
-        median(
-            later.began - each.began for each, later in pairwise(rounds) if later.began > each.began
-        )
-        for rounds in (short, long)
+def _otherwise(
+    runs: Sequence[Sequence[Waking]], asleep: Sequence[Waking], end: int, by: str
+) -> _Sleep | None:
+    """The runs towards that end, the first or the last by when the thread had begun to park, if
+    they tell of another state than the usual one by a figure."""
+    at = {
+        middle: rounds
+        for rounds in runs
+        if (middle := median(each.parked for each in rounds)) >= 0
+    }
+    if not at:
+        return None
+    figures = {cycles: [getattr(each, by) for each in rounds] for cycles, rounds in at.items()}
+    other, usual = figures[sorted(at)[end]], [getattr(each, by) for each in asleep]
+    apart = abs(median(other) - median(usual))
+    if apart <= max(of_both(values, "").spread for values in (other, usual)):
+        return None
+    middles = {cycles: median(values) for cycles, values in figures.items()}
+    begins, ends = _where_it_changes(middles, (median(other) + median(usual)) / 2)
+    own = [
+        each
+        for cycles, rounds in at.items()
+        if (cycles <= begins if end == 0 else cycles >= ends)
+        for each in rounds
     ]
-    return (apart[1] - apart[0]) / (SLEEPS[2] - SLEEPS[1])
+    return _Sleep(own, begins, ends)
 
 
-def _where_it_changes(values: Mapping[int, float], middle: float) -> tuple[int, int]:
-    """The turns between which values come to the other side of the middle, and stay there."""
-    turns = sorted(values)
-    last = values[turns[-1]] > middle
-    same = [at for at in turns if (values[at] > middle) != last]
-    ends = next((at for at in turns if not same or at > same[-1]), turns[-1])
+def _where_it_changes(values: Mapping[float, float], middle: float) -> tuple[float, float]:
+    """The cycles between which values come to the other side of the middle, and stay there."""
+    cycles = sorted(values)
+    last = values[cycles[-1]] > middle
+    same = [at for at in cycles if (values[at] > middle) != last]
+    ends = next((at for at in cycles if not same or at > same[-1]), cycles[-1])
     return (same[-1] if same else 0), ends
 
 
