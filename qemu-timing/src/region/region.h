@@ -54,6 +54,9 @@ class Region final : public Sleepers, public Watcher {
     void before_loss(uint32_t core) override;
     // A store to that line gives a permit. Returns how the thread sleeps that waits for it.
     Sleep unpark(LineId line, Cycle now);
+    // Interrupts every other core that runs a thread: not one that has left, nor one whose thread
+    // is parked. Returns how many.
+    uint32_t interrupt_others(uint32_t core, Cycle now);
     // Writes to the guest's memory, in no time. The address counts from the start of the image.
     void poke(uint64_t address, const void *bytes, size_t size);
     // Writes the report to options.out. Ends the process when it cannot, and when the stalls of a
