@@ -49,6 +49,16 @@ static inline bool asym_spin1_word_is_valid(uint32_t word) {
 }
 #define LOCK_WORD_IS_VALID(word) asym_spin1_word_is_valid(word)
 
+/* The owner, whose attempt failed. Another thread that waits for the zero goes on where the owner's
+ * last section ended, so the store releases. */
+static inline void asym_spin1_owner_gives_way(lock_object_t *obj) {
+    volatile uint8_t *status = (volatile uint8_t *)&obj->lock_word;
+    if (FENCE_IS_ASYMMETRIC)
+        store_rel_u8(status, 0);
+    else
+        store_rlx_u8(status, 0);
+}
+
 /* Any thread but the owner, whose CAS has set `other`. */
 static inline void asym_spin1_wait_for_owner(lock_object_t *obj, lock_thread_t *self) {
     process_barrier();
@@ -62,7 +72,7 @@ static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *sel
     if (LOCK_LIKELY(owner == self->tid_field)) {
         if (LOCK_LIKELY(!(store_u8_then_load_acq_u32(&obj->lock_word, 0, 1) & ASYM_OTHER)))
             return true;
-        store_rlx_u8((volatile uint8_t *)&obj->lock_word, 0);
+        asym_spin1_owner_gives_way(obj);
         return false;
     }
     if (owner == 0)
