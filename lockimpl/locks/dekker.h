@@ -4,7 +4,9 @@
  * Each of the two threads has a flag. To acquire, it sets its own and then loads the other's: if
  * that is clear it has the lock, otherwise it clears its own and tries again. To release, it clears
  * its own. There is no atomic; the fence kind orders store and load. The threads are those with the
- * tids 1 and 2.
+ * tids 1 and 2. With fence kind membarrier the first has the light side and the second the heavy
+ * one: two light sides would not keep each other out, and two heavy ones would interrupt each other
+ * at every acquisition.
  *
  *    31                              0     31                              0
  *   +---------------------------------+   +---------------------------------+
@@ -15,7 +17,8 @@
  * Where the figure is silent: it has no recursion; here a flag that is set counts its thread's
  * acquisitions. The figure can livelock, as 6.4.2 says; Dekker's own remedy, a word for whose turn
  * it is, is left out there and here. After a failure a thread backs off (back_off.h), then spins on
- * loads until the other's flag is clear.
+ * loads until the other's flag is clear. With a process-wide barrier, which is dear, the second
+ * thread leaves its flag set instead and waits until the first is gone.
  */
 #ifndef LOCKCROSS_DEKKER_H
 #define LOCKCROSS_DEKKER_H
@@ -35,11 +38,29 @@ static inline volatile uint32_t *dekker_status(lock_object_t *obj, uint32_t tid)
     return (volatile uint32_t *)obj + (tid - 1);
 }
 
+/* The second thread, with a process-wide barrier. */
+static inline void dekker_acquire_heavy(volatile uint32_t *mine, volatile uint32_t *another,
+                                        lock_thread_t *self) {
+    store_rlx_u32(mine, 1);
+    process_barrier();
+    while (load_acq_u32(another) != 0)
+        spin_wait(self);
+}
+
+/* After an attempt that failed. A second thread that waits for the zero goes on where the first
+ * one's last section ended, so with a barrier the store releases. */
+static inline void dekker_give_way(volatile uint32_t *mine) {
+    if (FENCE_IS_ASYMMETRIC)
+        store_rel_u32(mine, 0);
+    else
+        store_rlx_u32(mine, 0);
+}
+
 /* One attempt of a thread that does not hold the lock. */
 static inline bool dekker_try_acquire(volatile uint32_t *mine, volatile uint32_t *another) {
     if (LOCK_LIKELY(store_u32_then_load_other_acq_u32(mine, 1, another) == 0))
         return true;
-    store_rlx_u32(mine, 0);
+    dekker_give_way(mine);
     return false;
 }
 
@@ -62,6 +83,10 @@ static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *se
         return SUCCESS;
     }
     volatile uint32_t *another = dekker_status(obj, 3 - self->tid);
+    if (FENCE_IS_ASYMMETRIC && !LOCK_LIKELY(self->tid == 1)) {
+        dekker_acquire_heavy(mine, another, self);
+        return SUCCESS;
+    }
     if (LOCK_LIKELY(dekker_try_acquire(mine, another)))
         return SUCCESS;
     return dekker_acquire_slow(mine, another, self);
