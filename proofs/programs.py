@@ -175,8 +175,11 @@ def programs(
             if not has(lock, variant, client.needs):
                 continue
             for flavour, fence in built:
-                large = {lock.name, f"{lock.name}/{flavour}"} & set(client.size.large)
-                if not deep and (client.size.deep or large or (client.full and fence != FULL)):
+                named = lock.name, f"{lock.name}/{flavour}", f"{lock.name}/{fence}/{flavour}"
+                large = set(named) & set(client.size.large)
+                rare = client.size.deep or large or (client.full and fence != FULL)
+                rare = rare or (variant and fence == MEMBARRIER)  # the default has all barriers
+                if not deep and rare:
                     continue
                 refusal = stated().refused.get(lock.name, "")
                 if not refusal and flavour == Flavour.WEAK and lock.has(Trait.UNORDERED, variant):

@@ -163,9 +163,6 @@ static inline bool cas_before_all_u32(volatile uint32_t *p, uint32_t expected, u
 
 #if FENCE_IS_ASYMMETRIC
 #include "arch/process_barrier.h"
-#else
-/* Of a fence kind that has no need of it: for code that asks FENCE_IS_ASYMMETRIC first. */
-static inline void process_barrier(void) {}
 #endif
 
 #endif

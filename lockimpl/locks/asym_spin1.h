@@ -53,18 +53,21 @@ static inline bool asym_spin1_word_is_valid(uint32_t word) {
  * last section ended, so the store releases. */
 static inline void asym_spin1_owner_gives_way(lock_object_t *obj) {
     volatile uint8_t *status = (volatile uint8_t *)&obj->lock_word;
-    if (FENCE_IS_ASYMMETRIC)
-        store_rel_u8(status, 0);
-    else
-        store_rlx_u8(status, 0);
+#if FENCE_IS_ASYMMETRIC
+    store_rel_u8(status, 0);
+#else
+    store_rlx_u8(status, 0);
+#endif
 }
 
+#if FENCE_IS_ASYMMETRIC
 /* Any thread but the owner, whose CAS has set `other`. */
 static inline void asym_spin1_wait_for_owner(lock_object_t *obj, lock_thread_t *self) {
     process_barrier();
     while (load_acq_u32(&obj->lock_word) & ASYM_STATUS)
         spin_wait(self);
 }
+#endif
 
 /* One attempt of a thread that does not hold the lock, given the lock word just loaded. */
 static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
@@ -79,8 +82,9 @@ static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *sel
         return cas_acq_u32(&obj->lock_word, 0, self->tid_field | 1);
     if (!cas_acq_u32(&obj->lock_word, owner, owner | ASYM_OWNER_TO_OTHER(self->tid_field)))
         return false;
-    if (FENCE_IS_ASYMMETRIC)
-        asym_spin1_wait_for_owner(obj, self);
+#if FENCE_IS_ASYMMETRIC
+    asym_spin1_wait_for_owner(obj, self);
+#endif
     return true;
 }
 

@@ -58,17 +58,11 @@ static inline volatile uint32_t *asym_spin3_recursions(lock_object_t *obj) {
 /* The owner, whose attempt failed. Another thread that waits for the zero goes on where the owner's
  * last section ended, so with a barrier the store releases. */
 static inline void asym_spin3_owner_gives_way(volatile uint32_t *status) {
-    if (FENCE_IS_ASYMMETRIC)
-        store_rel_u32(status, 0);
-    else
-        store_rlx_u32(status, 0);
-}
-
-/* The winner of the CAS, with a process-wide barrier. */
-static inline void asym_spin3_wait_for_owner(lock_object_t *obj, lock_thread_t *self) {
-    process_barrier();
-    while (load_acq_u32(asym_spin3_status(obj)) != 0)
-        spin_wait(self);
+#if FENCE_IS_ASYMMETRIC
+    store_rel_u32(status, 0);
+#else
+    store_rlx_u32(status, 0);
+#endif
 }
 
 /* One attempt of the owner, which does not hold the lock. */
@@ -81,13 +75,17 @@ static inline bool asym_spin3_try_owner(lock_object_t *obj) {
 }
 
 /* One attempt of another thread, which does not hold the lock. */
+#if FENCE_IS_ASYMMETRIC
 static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self) {
-    if (FENCE_IS_ASYMMETRIC) {
-        if (!cas_acq_u32(&obj->flag, 0, self->tid_field))
-            return false;
-        asym_spin3_wait_for_owner(obj, self);
-        return true;
-    }
+    if (!cas_acq_u32(&obj->flag, 0, self->tid_field))
+        return false;
+    process_barrier();
+    while (load_acq_u32(asym_spin3_status(obj)) != 0)
+        spin_wait(self);
+    return true;
+}
+#else
+static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self) {
     if (!cas_before_all_u32(&obj->flag, 0, self->tid_field))
         return false;
     if (LOCK_LIKELY(load_acq_u32(asym_spin3_status(obj)) == 0))
@@ -95,6 +93,7 @@ static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self)
     store_rlx_u32(&obj->flag, 0);
     return false;
 }
+#endif
 
 LOCK_SLOW lock_result_t asym_spin3_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     if (load_rlx_u32(&obj->lock_word) == 0)

@@ -38,6 +38,7 @@ static inline volatile uint32_t *dekker_status(lock_object_t *obj, uint32_t tid)
     return (volatile uint32_t *)obj + (tid - 1);
 }
 
+#if FENCE_IS_ASYMMETRIC
 /* The second thread, with a process-wide barrier. */
 static inline void dekker_acquire_heavy(volatile uint32_t *mine, volatile uint32_t *another,
                                         lock_thread_t *self) {
@@ -46,14 +47,16 @@ static inline void dekker_acquire_heavy(volatile uint32_t *mine, volatile uint32
     while (load_acq_u32(another) != 0)
         spin_wait(self);
 }
+#endif
 
 /* After an attempt that failed. A second thread that waits for the zero goes on where the first
  * one's last section ended, so with a barrier the store releases. */
 static inline void dekker_give_way(volatile uint32_t *mine) {
-    if (FENCE_IS_ASYMMETRIC)
-        store_rel_u32(mine, 0);
-    else
-        store_rlx_u32(mine, 0);
+#if FENCE_IS_ASYMMETRIC
+    store_rel_u32(mine, 0);
+#else
+    store_rlx_u32(mine, 0);
+#endif
 }
 
 /* One attempt of a thread that does not hold the lock. */
@@ -83,10 +86,12 @@ static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *se
         return SUCCESS;
     }
     volatile uint32_t *another = dekker_status(obj, 3 - self->tid);
-    if (FENCE_IS_ASYMMETRIC && !LOCK_LIKELY(self->tid == 1)) {
+#if FENCE_IS_ASYMMETRIC
+    if (!LOCK_LIKELY(self->tid == 1)) {
         dekker_acquire_heavy(mine, another, self);
         return SUCCESS;
     }
+#endif
     if (LOCK_LIKELY(dekker_try_acquire(mine, another)))
         return SUCCESS;
     return dekker_acquire_slow(mine, another, self);

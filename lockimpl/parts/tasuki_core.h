@@ -13,8 +13,8 @@
  *
  * If t1 comes before t2, t0 must come before t3, so both sides need store-to-load ordering (4.5.5).
  * The contender needs it on x86-64 too: a replaceable spin lock may load the lock word and decide
- * from that, which no CAS orders. Its side is the slow path and has the full fence; the holder's
- * side has the fence kind.
+ * from that, which no CAS orders. Its side is the slow path and has the full fence or, with fence
+ * kind membarrier, a process-wide barrier; the holder's side has the fence kind.
  *
  * Deflation (4.6) happens on the last release, if nobody has ever waited on the object (the nowait
  * group) and the monitor's queues are empty. The check takes no latch: a thread that comes later
@@ -58,6 +58,17 @@ static inline monitor_t *core_obtain_monitor(lock_object_t *obj) {
     return word & SPIN_SHAPE ? core_monitor(word) : lookup_monitor(obj);
 }
 
+/* t0, before t1. */
+static inline void core_set_flc(lock_object_t *obj) {
+    uint32_t flag = load_rlx_u32(&obj->flag) | FLAG_FLC;
+#if FENCE_IS_ASYMMETRIC
+    store_rlx_u32(&obj->flag, flag);
+    process_barrier();
+#else
+    store_before_all_u32(&obj->flag, flag);
+#endif
+}
+
 /* In the monitor, with the spin lock held by `self`: inflates the lock, held `holds` times. */
 LOCK_SLOW void core_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
                             uint32_t holds) {
@@ -76,7 +87,7 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
         return SUCCESS;
     }
     while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
-        store_before_all_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+        core_set_flc(obj);
         if (spin_try_acquire(obj, self))
             core_inflate(obj, monitor, self, 1);
         else
