@@ -196,6 +196,7 @@ def program(tests: Sequence[Litmus], prints: bool = False) -> str:
         "#include <stdint.h>",
         "#include <stdio.h>",
         '#include "prove.h"',
+        '#include "barrier.h"',
         f"static uint32_t {', '.join(PLACES)};",
         *(f"static uint32_t {name};" for name in registers),
         f"const unsigned prove_threads = {threads};",

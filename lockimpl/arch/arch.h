@@ -46,8 +46,7 @@ typedef enum {
     CHARGE_PARK = 1,
     CHARGE_UNPARK = 2,
     CHARGE_WAKE = 3,
-    CHARGE_SWITCH = 4,
-    CHARGE_BARRIER = 5
+    CHARGE_SWITCH = 4
 } charge_t;
 
 /* Keeps the compiler, but not the processor, from moving memory accesses across this point. */

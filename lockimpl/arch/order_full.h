@@ -12,19 +12,17 @@
 #error "include arch/arch.h"
 #endif
 
-static inline void arch_fence_store_load(void) {
 #if FENCE_IS_ASYMMETRIC
-    order_compiler();
+#define ORDER_STORE_LOAD() order_compiler()
 #else
-    arch_fence_full();
+#define ORDER_STORE_LOAD() arch_fence_full()
 #endif
-}
 
 /* Stores byte `at` of p[0], then loads the whole of p[0] with acquire. */
 static inline uint32_t store_u8_then_load_acq_u32(volatile uint32_t *p, unsigned at,
                                                   uint8_t value) {
     store_rlx_u8((volatile uint8_t *)p + at, value);
-    arch_fence_store_load();
+    ORDER_STORE_LOAD();
     return load_acq_u32(p);
 }
 
@@ -32,7 +30,7 @@ static inline uint32_t store_u8_then_load_acq_u32(volatile uint32_t *p, unsigned
 static inline uint32_t store_rel_u8_then_load_next(volatile uint32_t *p, unsigned at,
                                                    uint8_t value) {
     store_rel_u8((volatile uint8_t *)p + at, value);
-    arch_fence_store_load();
+    ORDER_STORE_LOAD();
     return load_rlx_u32(p + 1);
 }
 
@@ -40,14 +38,14 @@ static inline uint32_t store_rel_u8_then_load_next(volatile uint32_t *p, unsigne
 static inline uint32_t store_rel_u16_then_load_next(volatile uint32_t *p, unsigned at,
                                                     uint16_t value) {
     store_rel_u16((volatile uint16_t *)p + at, value);
-    arch_fence_store_load();
+    ORDER_STORE_LOAD();
     return load_rlx_u32(p + 1);
 }
 
 /* Stores p[0] with release, then loads p[1]. */
 static inline uint32_t store_rel_u32_then_load_next(volatile uint32_t *p, uint32_t value) {
     store_rel_u32(p, value);
-    arch_fence_store_load();
+    ORDER_STORE_LOAD();
     return load_rlx_u32(p + 1);
 }
 
@@ -55,7 +53,7 @@ static inline uint32_t store_rel_u32_then_load_next(volatile uint32_t *p, uint32
 static inline uint32_t store_u8_then_load_other_acq_u32(volatile uint8_t *p, uint8_t value,
                                                         const volatile uint32_t *q) {
     store_rlx_u8(p, value);
-    arch_fence_store_load();
+    ORDER_STORE_LOAD();
     return load_acq_u32(q);
 }
 
@@ -63,6 +61,7 @@ static inline uint32_t store_u8_then_load_other_acq_u32(volatile uint8_t *p, uin
 static inline uint32_t store_u32_then_load_other_acq_u32(volatile uint32_t *p, uint32_t value,
                                                          const volatile uint32_t *q) {
     store_rlx_u32(p, value);
-    arch_fence_store_load();
+    ORDER_STORE_LOAD();
     return load_acq_u32(q);
 }
+#undef ORDER_STORE_LOAD

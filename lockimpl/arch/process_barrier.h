@@ -32,6 +32,9 @@ static inline void process_barrier(void) { prove_process_barrier(); }
 
 #else
 
+/* A kind of charge_t, which other fence kinds do not have. */
+#define CHARGE_BARRIER ((charge_t)5)
+
 /* The kernel's barrier; in simulated time it does nothing. Defined by the program. */
 void lock_process_barrier(void);
 

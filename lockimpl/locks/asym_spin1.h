@@ -49,23 +49,13 @@ static inline bool asym_spin1_word_is_valid(uint32_t word) {
 }
 #define LOCK_WORD_IS_VALID(word) asym_spin1_word_is_valid(word)
 
-/* The owner, whose attempt failed. Another thread that waits for the zero goes on where the owner's
- * last section ended, so the store releases. */
-static inline void asym_spin1_owner_gives_way(lock_object_t *obj) {
-    volatile uint8_t *status = (volatile uint8_t *)&obj->lock_word;
-#if FENCE_IS_ASYMMETRIC
-    store_rel_u8(status, 0);
-#else
-    store_rlx_u8(status, 0);
-#endif
-}
-
 #if FENCE_IS_ASYMMETRIC
 /* Any thread but the owner, whose CAS has set `other`. */
-static inline void asym_spin1_wait_for_owner(lock_object_t *obj, lock_thread_t *self) {
+static inline bool asym_spin1_claim(lock_object_t *obj, lock_thread_t *self) {
     process_barrier();
     while (load_acq_u32(&obj->lock_word) & ASYM_STATUS)
         spin_wait(self);
+    return true;
 }
 #endif
 
@@ -75,17 +65,21 @@ static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *sel
     if (LOCK_LIKELY(owner == self->tid_field)) {
         if (LOCK_LIKELY(!(store_u8_then_load_acq_u32(&obj->lock_word, 0, 1) & ASYM_OTHER)))
             return true;
-        asym_spin1_owner_gives_way(obj);
+#if !FENCE_IS_ASYMMETRIC
+        store_rlx_u8((volatile uint8_t *)&obj->lock_word, 0);
+#else /* another thread that waits for the zero goes on where the owner's last section ended */
+        store_rel_u8((volatile uint8_t *)&obj->lock_word, 0);
+#endif
         return false;
     }
     if (owner == 0)
         return cas_acq_u32(&obj->lock_word, 0, self->tid_field | 1);
-    if (!cas_acq_u32(&obj->lock_word, owner, owner | ASYM_OWNER_TO_OTHER(self->tid_field)))
-        return false;
-#if FENCE_IS_ASYMMETRIC
-    asym_spin1_wait_for_owner(obj, self);
+#if !FENCE_IS_ASYMMETRIC
+    return cas_acq_u32(&obj->lock_word, owner, owner | ASYM_OWNER_TO_OTHER(self->tid_field));
+#else
+    return cas_acq_u32(&obj->lock_word, owner, owner | ASYM_OWNER_TO_OTHER(self->tid_field)) &&
+           asym_spin1_claim(obj, self);
 #endif
-    return true;
 }
 
 static inline bool asym_spin1_is_acquired(uint32_t word, const lock_thread_t *self) {

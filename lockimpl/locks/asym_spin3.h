@@ -55,36 +55,21 @@ static inline volatile uint32_t *asym_spin3_recursions(lock_object_t *obj) {
     return asym_spin3_status(obj) + 1;
 }
 
-/* The owner, whose attempt failed. Another thread that waits for the zero goes on where the owner's
- * last section ended, so with a barrier the store releases. */
-static inline void asym_spin3_owner_gives_way(volatile uint32_t *status) {
-#if FENCE_IS_ASYMMETRIC
-    store_rel_u32(status, 0);
-#else
-    store_rlx_u32(status, 0);
-#endif
-}
-
 /* One attempt of the owner, which does not hold the lock. */
 static inline bool asym_spin3_try_owner(lock_object_t *obj) {
     volatile uint32_t *status = asym_spin3_status(obj);
     if (LOCK_LIKELY(store_u32_then_load_other_acq_u32(status, 1, &obj->flag) == 0))
         return true;
-    asym_spin3_owner_gives_way(status);
+#if !FENCE_IS_ASYMMETRIC
+    store_rlx_u32(status, 0);
+#else /* another thread that waits for the zero goes on where the owner's last section ended */
+    store_rel_u32(status, 0);
+#endif
     return false;
 }
 
 /* One attempt of another thread, which does not hold the lock. */
-#if FENCE_IS_ASYMMETRIC
-static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self) {
-    if (!cas_acq_u32(&obj->flag, 0, self->tid_field))
-        return false;
-    process_barrier();
-    while (load_acq_u32(asym_spin3_status(obj)) != 0)
-        spin_wait(self);
-    return true;
-}
-#else
+#if !FENCE_IS_ASYMMETRIC
 static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self) {
     if (!cas_before_all_u32(&obj->flag, 0, self->tid_field))
         return false;
@@ -92,6 +77,15 @@ static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self)
         return true;
     store_rlx_u32(&obj->flag, 0);
     return false;
+}
+#else
+static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self) {
+    if (!cas_acq_u32(&obj->flag, 0, self->tid_field))
+        return false;
+    process_barrier();
+    while (load_acq_u32(asym_spin3_status(obj)) != 0)
+        spin_wait(self);
+    return true;
 }
 #endif
 

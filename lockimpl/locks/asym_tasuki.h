@@ -48,19 +48,20 @@
 #define SPIN_SHAPE 0x80000000u
 #define SPIN_MONITOR_SHIFT 8
 #define ASYM_STATUS 0x000000ffu
-#if FENCE_IS_ASYMMETRIC
-#define ASYM_OTHER_SHIFT 16
-#define ASYM_OWNER 0x0000ff00u
-#define ASYM_OTHER 0x00ff0000u
-#else
-#define ASYM_OTHER_SHIFT 18
+#if !FENCE_IS_ASYMMETRIC
 #define ASYM_OWNER 0x0003ff00u
 #define ASYM_OTHER 0x0ffc0000u
+#define ASYM_OTHER_SHIFT 18
+#define ASYM_OWNER_TO_OTHER(tid_field) ((tid_field) << 10)
+#else
+#define ASYM_OWNER 0x0000ff00u
+#define ASYM_OTHER 0x00ff0000u
+#define ASYM_OTHER_SHIFT 16
+#define ASYM_OWNER_TO_OTHER(tid_field) ((tid_field) << 8)
 #endif
 #define ASYM_RCNT 0x70000000u
 #define ASYM_RCNT_ONE 0x10000000u
 #define ASYM_MONITOR 0x7fffff00u
-#define ASYM_OWNER_TO_OTHER(tid_field) ((tid_field) << (ASYM_OTHER_SHIFT - 8))
 
 enum { asym_tasuki_initial_word = 0, asym_tasuki_tid_shift = 8, asym_tasuki_misc_mask = 0 };
 
@@ -94,30 +95,24 @@ static inline bool spin_is_free(uint32_t word) {
 
 static inline uint32_t spin_holds(uint32_t word) { return (word & ASYM_RCNT) / ASYM_RCNT_ONE + 1; }
 
-/* The owner, whose attempt failed. Another thread that finds the zero goes on where the owner's
- * last section ended, so with a barrier the store releases. */
-static inline void spin_owner_gives_way(lock_object_t *obj) {
-    volatile uint8_t *status = (volatile uint8_t *)&obj->lock_word;
-#if FENCE_IS_ASYMMETRIC
-    store_rel_u8(status, 0);
-#else
-    store_rlx_u8(status, 0);
-#endif
-}
-
 /* The owner's attempt, if it does not hold the lock. */
 static inline bool spin_try_acquire_as_owner(lock_object_t *obj) {
     uint32_t word = store_u8_then_load_acq_u32(&obj->lock_word, 0, 1);
     if (LOCK_LIKELY((word & (SPIN_SHAPE | ASYM_OTHER)) == 0))
         return true;
-    spin_owner_gives_way(obj);
+#if !FENCE_IS_ASYMMETRIC
+    store_rlx_u8((volatile uint8_t *)&obj->lock_word, 0);
     return false;
+#else /* another thread that finds the zero goes on where the owner's last section ended */
+    store_rel_u8((volatile uint8_t *)&obj->lock_word, 0);
+    return false;
+#endif
 }
 
 #if FENCE_IS_ASYMMETRIC
-/* With a process-wide barrier, a CAS that has set `other` is a claim alone: whether it holds, since
- * the owner is not inside. Else the claim is given back, unless the owner has overwritten it with
- * another mode. Who loses so goes on to the monitor, as do those whom the claim kept out. */
+/* A CAS that has set `other` is a claim alone: whether it holds, since the owner is not inside.
+ * Else the claim is given back, unless the owner has overwritten it with another mode. Who loses so
+ * goes on to the monitor, as do those whom the claim kept out. */
 static inline bool spin_claim_holds(lock_object_t *obj, uint32_t claimed) {
     process_barrier();
     uint32_t word = load_acq_u32(&obj->lock_word);
@@ -137,11 +132,11 @@ static inline bool spin_try_acquire_by_cas(lock_object_t *obj, lock_thread_t *se
         return false;
     if (owner == 0)
         return cas_acq_u32(&obj->lock_word, 0, self->tid_field | 1);
-    uint32_t claimed = owner | ASYM_OWNER_TO_OTHER(self->tid_field);
-#if FENCE_IS_ASYMMETRIC
-    return cas_acq_u32(&obj->lock_word, owner, claimed) && spin_claim_holds(obj, claimed);
+#if !FENCE_IS_ASYMMETRIC
+    return cas_acq_u32(&obj->lock_word, owner, owner | ASYM_OWNER_TO_OTHER(self->tid_field));
 #else
-    return cas_acq_u32(&obj->lock_word, owner, claimed);
+    uint32_t claimed = owner | ASYM_OWNER_TO_OTHER(self->tid_field);
+    return cas_acq_u32(&obj->lock_word, owner, claimed) && spin_claim_holds(obj, claimed);
 #endif
 }
 

@@ -38,8 +38,21 @@ static inline volatile uint32_t *dekker_status(lock_object_t *obj, uint32_t tid)
     return (volatile uint32_t *)obj + (tid - 1);
 }
 
+/* One attempt of a thread that does not hold the lock. */
+static inline bool dekker_try_acquire(volatile uint32_t *mine, volatile uint32_t *another) {
+    if (LOCK_LIKELY(store_u32_then_load_other_acq_u32(mine, 1, another) == 0))
+        return true;
+#if !FENCE_IS_ASYMMETRIC
+    store_rlx_u32(mine, 0);
+#else /* a second thread that waits for the zero goes on where the first one's last section ended  \
+       */
+    store_rel_u32(mine, 0);
+#endif
+    return false;
+}
+
 #if FENCE_IS_ASYMMETRIC
-/* The second thread, with a process-wide barrier. */
+/* The second thread. */
 static inline void dekker_acquire_heavy(volatile uint32_t *mine, volatile uint32_t *another,
                                         lock_thread_t *self) {
     store_rlx_u32(mine, 1);
@@ -48,24 +61,6 @@ static inline void dekker_acquire_heavy(volatile uint32_t *mine, volatile uint32
         spin_wait(self);
 }
 #endif
-
-/* After an attempt that failed. A second thread that waits for the zero goes on where the first
- * one's last section ended, so with a barrier the store releases. */
-static inline void dekker_give_way(volatile uint32_t *mine) {
-#if FENCE_IS_ASYMMETRIC
-    store_rel_u32(mine, 0);
-#else
-    store_rlx_u32(mine, 0);
-#endif
-}
-
-/* One attempt of a thread that does not hold the lock. */
-static inline bool dekker_try_acquire(volatile uint32_t *mine, volatile uint32_t *another) {
-    if (LOCK_LIKELY(store_u32_then_load_other_acq_u32(mine, 1, another) == 0))
-        return true;
-    dekker_give_way(mine);
-    return false;
-}
 
 LOCK_SLOW lock_result_t dekker_acquire_slow(volatile uint32_t *mine, volatile uint32_t *another,
                                             lock_thread_t *self) {

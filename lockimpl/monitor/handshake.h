@@ -29,17 +29,13 @@ static inline void handshake_enter_safe(lock_thread_t *self) {
     store_rel_u32(&self->state, HANDSHAKE_SAFE);
 }
 
-static inline uint32_t handshake_run_then_look(lock_thread_t *self) {
-#if FENCE_IS_ASYMMETRIC
-    return store_u32_then_load_other_acq_u32(&self->state, HANDSHAKE_RUNNING, &self->request);
-#else
-    return store_then_load_acq_u32(&self->state, HANDSHAKE_RUNNING, &self->request);
-#endif
-}
-
 /* Back to RUNNING; waits while another thread has stopped this one. */
 static inline void handshake_leave_safe(lock_thread_t *self) {
-    while (handshake_run_then_look(self)) {
+#if !FENCE_IS_ASYMMETRIC
+    while (store_then_load_acq_u32(&self->state, HANDSHAKE_RUNNING, &self->request)) {
+#else
+    while (store_u32_then_load_other_acq_u32(&self->state, HANDSHAKE_RUNNING, &self->request)) {
+#endif
         store_rel_u32(&self->state, HANDSHAKE_SAFE);
         while (load_acq_u32(&self->request))
             cpu_relax();
@@ -65,11 +61,11 @@ static inline void handshake_stop(lock_thread_t *self, lock_thread_t *other) {
             cpu_relax();
     }
     charge(CHARGE_STOP);
-#if FENCE_IS_ASYMMETRIC
+#if !FENCE_IS_ASYMMETRIC
+    store_before_all_u32(&other->request, 1);
+#else
     store_rlx_u32(&other->request, 1);
     process_barrier();
-#else
-    store_before_all_u32(&other->request, 1);
 #endif
     while (load_acq_u32(&other->state) != HANDSHAKE_SAFE)
         cpu_relax();

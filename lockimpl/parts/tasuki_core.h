@@ -58,17 +58,6 @@ static inline monitor_t *core_obtain_monitor(lock_object_t *obj) {
     return word & SPIN_SHAPE ? core_monitor(word) : lookup_monitor(obj);
 }
 
-/* t0, before t1. */
-static inline void core_set_flc(lock_object_t *obj) {
-    uint32_t flag = load_rlx_u32(&obj->flag) | FLAG_FLC;
-#if FENCE_IS_ASYMMETRIC
-    store_rlx_u32(&obj->flag, flag);
-    process_barrier();
-#else
-    store_before_all_u32(&obj->flag, flag);
-#endif
-}
-
 /* In the monitor, with the spin lock held by `self`: inflates the lock, held `holds` times. */
 LOCK_SLOW void core_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
                             uint32_t holds) {
@@ -87,7 +76,12 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
         return SUCCESS;
     }
     while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
-        core_set_flc(obj);
+#if !FENCE_IS_ASYMMETRIC
+        store_before_all_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+#else
+        store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+        process_barrier();
+#endif
         if (spin_try_acquire(obj, self))
             core_inflate(obj, monitor, self, 1);
         else

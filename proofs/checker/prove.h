@@ -16,9 +16,6 @@ extern "C" {
 
 /* One turn of a waiting loop: the thread looks again later. */
 void prove_wait(void);
-/* A process-wide barrier: each thread executes a full fence between this call and its return, at
- * any moment of its own; the caller one before these and one after. */
-void prove_process_barrier(void);
 /* The proof fails, with `what` as the reason, if it does not hold. */
 void prove_assert(bool holds, const char *what);
 /* This execution is longer than the client's own bound: it is not looked at any further. It is no

@@ -151,7 +151,7 @@ def targets_of(file: str, source: str, position: int) -> tuple[str, ...]:
     if not outside.isdisjoint(conditions):
         return ()
     locks = users_of(file) if header.targets is None else header.targets
-    if "FENCE_IS_ASYMMETRIC" in conditions:
+    if not {"FENCE_IS_ASYMMETRIC", "not !FENCE_IS_ASYMMETRIC"}.isdisjoint(conditions):
         return tuple(
             LockLabel.of(label.lock, label.variant, MEMBARRIER)
             for label in map(LockLabel, locks)

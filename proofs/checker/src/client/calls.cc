@@ -1,5 +1,6 @@
 #include "client/calls.h"
 
+#include "barrier.h"
 #include "client/coroutine.h"
 #include "client/running.h"
 #include "prove.h"
