@@ -119,7 +119,7 @@ static inline bool spin_claim_holds(lock_object_t *obj, uint32_t claimed) {
     if (LOCK_LIKELY(word == claimed))
         return true;
     while ((word & (SPIN_SHAPE | ASYM_OTHER)) == (claimed & ASYM_OTHER) &&
-           !cas_acq_rel_u32(&obj->lock_word, word, word & ~ASYM_OTHER))
+           !cas_rlx_u32(&obj->lock_word, word, word & ~ASYM_OTHER))
         word = load_rlx_u32(&obj->lock_word);
     return false;
 }
