@@ -177,9 +177,9 @@ def programs(
             for flavour, fence in built:
                 named = lock.name, f"{lock.name}/{flavour}", f"{lock.name}/{fence}/{flavour}"
                 large = set(named) & set(client.size.large)
-                rare = client.size.deep or large or (client.full and fence != FULL)
-                rare = rare or (variant and fence == MEMBARRIER)  # the default has all barriers
-                if not deep and rare:
+                rare = client.size.deep or bool(large) or (client.full and fence != FULL)
+                in_default = bool(variant) and fence == MEMBARRIER  # which has all barriers
+                if not deep and (rare or in_default):
                     continue
                 refusal = stated().refused.get(lock.name, "")
                 if not refusal and flavour == Flavour.WEAK and lock.has(Trait.UNORDERED, variant):

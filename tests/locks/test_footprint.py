@@ -40,7 +40,7 @@ def of_the_lock(rows: Values) -> Values:
 
 def built(key: str) -> str:
     """The lock of a row and its fence kind, without a variant."""
-    label = LockLabel(key.split()[0])
+    label = LockLabel(key.partition(" ")[0])
     return LockLabel.of(label.lock, "", label.fence)
 
 
