@@ -64,7 +64,7 @@ def test_every_path_is_what_it_was(flavour: str, tmp_path: Path) -> None:
 
 
 def test_what_a_lock_is_made_of_is_the_same_by_every_compiler() -> None:
-    """A new lock, or fence kind, may be kept for one compiler only, until the others' values are written."""
+    """A new lock, or fence kind, may be kept for one compiler only, until others' are written."""
     first, *others = (of_the_lock(rows) for rows in KEPT.values())
     assert others
     for rows in others:
