@@ -327,7 +327,7 @@ def no_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole, "Programs", NoPrograms)
     monkeypatch.setattr(host, "no_clock", lambda: "")
     monkeypatch.setattr(parts, "all_alone", lambda _: {"one thread": part})
-    for name in ("switching", "lines", "parking", "stopping"):
+    for name in ("switching", "barriers", "lines", "parking", "stopping"):
         monkeypatch.setattr(parts, name, part)
     monkeypatch.setattr(parts, "placement", lambda *_: 200.0)
     monkeypatch.setattr(parts, "transfers", lambda *_: {(0, 1): [200.0, 210.0]})

@@ -33,8 +33,9 @@ uint32_t least_unpark_cycles(const Options &o) {
 
 uint32_t charge_cycles(const Options &o, Charge kind, Sleep sleep) {
     const uint32_t wake[] = {o.charge_wake_awake, o.charge_wake, o.charge_wake_long};
-    const uint32_t cycles[size_t(Charge::Count)] = {
-        o.charge_stop, o.charge_park, least_unpark_cycles(o), wake[size_t(sleep)], o.charge_switch};
+    const uint32_t cycles[size_t(Charge::Count)] = {o.charge_stop,          o.charge_park,
+                                                    least_unpark_cycles(o), wake[size_t(sleep)],
+                                                    o.charge_switch,        o.charge_barrier};
     return cycles[size_t(kind)];
 }
 
@@ -89,7 +90,18 @@ void Core::fence(const TimedInsn &insn) {
 void Core::charge(const TimedInsn &insn, Sleep sleep) {
     counts_.charges[size_t(insn.charge)]++;
     if (insn.charge != Charge::Unpark || !options_.charge_falls_asleep)
-        wait_for_charge(insn, charge_cycles(options_, insn.charge, sleep));
+        wait_for_charge(insn, charge_cycles(options_, insn.charge, sleep), false);
+}
+
+void Core::barrier(const TimedInsn &insn, uint32_t interrupted) {
+    counts_.charges[size_t(Charge::Barrier)]++;
+    Cycle others = Cycle(interrupted) * options_.charge_barrier_core;
+    wait_for_charge(insn, options_.charge_barrier + others, true);
+}
+
+void Core::interrupt(uint32_t times) {
+    counts_.interrupts += times;
+    wait_for_interrupt(Cycle(times) * options_.charge_interrupt);
 }
 
 void Core::end_unpark(Sleep sleep) {

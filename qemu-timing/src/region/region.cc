@@ -173,6 +173,21 @@ Sleep Region::unpark(uint32_t core, LineId line, Cycle seen) {
     return sleep_after(options, 0);
 }
 
+uint32_t Region::interrupt_others(uint32_t core, Cycle now) {
+    uint32_t interrupted = 0;
+    for (uint32_t other = 0; other < cores(); other++) {
+        if (other == core || order_.has_left(other) || vcpus_[other]->parked.is_parked())
+            continue;
+        if (order_.is_in_loop(other)) { // it runs its blocks by itself again
+            memory_->unwatch(other);
+            before_loss(other);
+        }
+        vcpus_[other]->interrupt_at(now);
+        interrupted++;
+    }
+    return interrupted;
+}
+
 void Region::poke(uint64_t address, const void *bytes, size_t size) {
     std::memcpy(image.host + address, bytes, size);
     std::memcpy(&shadow[address], bytes, size);

@@ -55,6 +55,9 @@ class Region final : public Sleepers, public Watcher {
     // A store of the core to that line gives a permit, which others can see from then on. Returns
     // how the thread sleeps that waits for it.
     Sleep unpark(uint32_t core, LineId line, Cycle seen);
+    // Interrupts every other core that runs a thread: not one that has left, nor one whose thread
+    // is parked. Returns how many.
+    uint32_t interrupt_others(uint32_t core, Cycle now);
     // Writes to the guest's memory, in no time. The address counts from the start of the image.
     void poke(uint64_t address, const void *bytes, size_t size);
     // Writes the report to options.out. Ends the process when it cannot, and when the stalls of a

@@ -18,7 +18,8 @@ Vcpu::Vcpu(Region &region, uint32_t core_id, const Options &options, Memory &mem
       counts_(counts) {}
 
 void Vcpu::hand_over(const TimedInsn &insn) {
-    bool waits = !timer_word_ && !region_.options.execute_loops && spin_.repeats_at(insn);
+    bool waits = !timer_word_ && interrupts_.empty() && !region_.options.execute_loops &&
+                 spin_.repeats_at(insn);
     if (waits) {
         loop_ = spin_.iteration();
         waits = region_.wait_in_loop(core_id, loop_.front().address);
@@ -64,10 +65,21 @@ void Vcpu::charge(const TimedInsn &insn) {
     case Charge::Wake:
         core->charge(insn, parked.wake(region_.options, latest_access));
         return;
+    case Charge::Barrier:
+        core->barrier(insn, region_.interrupt_others(core_id, core->block_end()));
+        return;
     default:
         break;
     }
     core->charge(insn);
+}
+
+void Vcpu::take_interrupts(Cycle now) {
+    uint32_t due = 0;
+    for (; !interrupts_.empty() && interrupts_.front() <= now; due++)
+        interrupts_.pop_front();
+    if (due)
+        core->interrupt(due);
 }
 
 void Vcpu::check_instruction_limit() {

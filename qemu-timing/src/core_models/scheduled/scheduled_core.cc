@@ -147,7 +147,7 @@ void ScheduledCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
     case Fence::Hwsync:
     case Fence::Dmb:
     case Fence::Dsb:
-        stall_until(Stall::Drain, now, store_buffer_.drained_at(now));
+        wait_for_drain(now);
         break;
     case Fence::Lwsync:
     case Fence::DmbSt:

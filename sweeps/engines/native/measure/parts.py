@@ -20,7 +20,7 @@ from sweeps.engines.native.measure.programs import (
     wakings,
 )
 from sweeps.engines.native.output import phase_metrics
-from sweeps.engines.native.sample import Estimate, Round, estimate
+from sweeps.engines.native.sample import Estimate, Line, Round, cycles_per_tick, estimate
 from sweeps.model.isa import ISAS, host_isa
 
 REPEATS = 24  # of each loop
@@ -385,6 +385,8 @@ OF_TWO = (  # what two threads measure
     "sleeps_long",
     "stop_by_handshake",
     "stop_by_signal",
+    "membarrier_core",
+    "membarrier_interrupt",
 )
 
 
@@ -596,3 +598,61 @@ def switching(programs: Programs, cpu: int) -> Found:
     turns, _ = _sharing(programs, [cpu], "turn", threads=2, cores=1)
     text = "a thread library's switch from one thread that waits to the next on the same core"
     yield "switch", of_both([cycles / 2 for cycles in turns], text)
+
+
+BARRIERS = {
+    "membarrier": "a process-wide barrier of the kernel (membarrier, PRIVATE_EXPEDITED)",
+    "signal": "a signal to each other thread, until all handlers have answered",
+    "poll": "a word of each other thread, which it polls and answers behind a full fence",
+}
+BASE, EACH, LOST = "membarrier_1", "membarrier_core", "membarrier_interrupt"
+_BARRIERS = {"rounds": 10, "times": 40}
+_BARRIER_RUNS = 9
+_MOST_THREADS = 64
+
+
+def thread_counts(cpus: int) -> list[int]:
+    """How many threads run: every number up to 8, then each a third higher, and the last."""
+    most = min(cpus, _MOST_THREADS)
+    counts = list(range(1, min(most, 8) + 1))
+    while counts[-1] < most:
+        counts.append(min(most, counts[-1] * 4 // 3))
+    return counts
+
+
+def barriers(programs: Programs, cpus: Sequence[int]) -> Found:
+    """What it takes one thread to make all others execute a fence, by how many run, and what that
+    takes from each of these."""
+    binary = programs.build("interrupts")
+    each: dict[str, Finding] = {}
+    for threads in thread_counts(len(cpus)):
+        for op, words in BARRIERS.items():
+            runs = [
+                programs.run(binary, cpus[:threads], op=op, **_BARRIERS)
+                for _ in range(_BARRIER_RUNS)
+            ]
+            cycles = [one for run in runs for one in _of_rounds(run)]
+            text = f"{words}; {threads} {'thread runs' if threads == 1 else 'threads run'}"
+            each[f"{op}_{threads}"] = of_both(cycles, f"{text}: {_ALONE}")
+            if op == "membarrier" and threads > 1:
+                scales = [cycles_per_tick(run, run["host"]["threads"][1]) for run in runs]
+                lost = [run["extra"]["lost"] * s for run, s in zip(runs, scales, strict=True)]
+                text = "what a thread loses by a process-wide barrier of another"
+                each[LOST] = of_both(lost, f"{text}, with {threads} threads")
+    most = thread_counts(len(cpus))[-1]
+    if most > 1:
+        first, last = each[BASE], each[f"membarrier_{most}"]
+        more = (last.value - first.value) / (most - 1)
+        text = f"what a process-wide barrier takes longer for each other thread, of {most - 1}"
+        each[EACH] = Finding(more, last.spread / (most - 1), text, alone=False)
+    yield from each.items()
+
+
+def _of_rounds(line: Line) -> list[float]:
+    """Cycles of each round of kernel interrupts, of one barrier."""
+    thread = line["host"]["threads"][0]
+    scale = cycles_per_tick(line, thread) / _BARRIERS["times"]
+    marks = thread["phases"]
+    return [
+        (end - start) * scale for (_, start), (_, end) in zip(marks[::2], marks[1::2], strict=True)
+    ]
