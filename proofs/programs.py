@@ -237,13 +237,16 @@ def sources(program: Program, options: tuple[str, ...] = ()) -> str:
 
 
 _ENTRY = re.compile(r"enum \{ (\w+)[^}]*\};")  # of locks.def, as a compiler has it
+_FENCE_KINDS = re.compile(r"\w+_fence_kinds = [^,]*, ")
 
 
 def _own_entries(registry: str, label: LockLabel) -> str:
     """What locks.def says of this lock and variant. A program has the numbers of all others and
-    uses none of them: a new lock leaves the proofs of the others what they are."""
+    uses none of them: a new lock leaves the proofs of the others what they are. So does a new kind
+    of fence those of the lock's other kinds."""
     names = {f"{label.lock}_traits", f"{label.lock}_{label.variant}_traits"}
-    return " ".join(entry[0] for entry in _ENTRY.finditer(registry) if entry[1] in names)
+    entries = (entry[0] for entry in _ENTRY.finditer(registry) if entry[1] in names)
+    return _FENCE_KINDS.sub("", " ".join(entries))
 
 
 def _preprocess(*arguments: str) -> str:

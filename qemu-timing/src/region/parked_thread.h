@@ -54,8 +54,8 @@ class ParkedThread {
     // it had that before, or waited for something else.
     Sleep wake(const Options &options, Cycle now) {
         bool waited = state_.line != kNoLine && now > state_.first_look;
-        Sleep slept = state_.woken.value_or(waited ? slept_until(options, now)
-                                                   : sleep_after(options, 0));
+        Sleep slept =
+            state_.woken.value_or(waited ? slept_until(options, now) : sleep_after(options, 0));
         permit_ = state_.line;
         state_ = {};
         return slept;

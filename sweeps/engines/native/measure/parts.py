@@ -4,7 +4,7 @@ do: lines that move between CPUs, and stopping, parking and waking."""
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import combinations
 from statistics import median
 
 from sweeps.engines.native import host
@@ -543,9 +543,7 @@ def _otherwise(
     """The runs towards that end, the first or the last by when the thread had begun to park, if
     they tell of another state than the usual one by a figure."""
     at = {
-        middle: rounds
-        for rounds in runs
-        if (middle := median(each.parked for each in rounds)) >= 0
+        middle: rounds for rounds in runs if (middle := median(each.parked for each in rounds)) >= 0
     }
     if not at:
         return None
