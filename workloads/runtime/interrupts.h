@@ -48,14 +48,14 @@ static bool interrupts_answered(uint32_t number) {
     return load_acq_u32(&interrupts_count) == number;
 }
 
-static void note_lost(unsigned me) {
+/* What thread `me` has lost since the last call, in ticks. */
+static uint64_t ticks_lost(unsigned me) {
     static struct {
         uint64_t last;
     } __attribute__((aligned(LOCK_LINE))) seen[LOCK_MAX_THREADS];
     uint64_t now = read_ticks(), last = seen[me].last;
     seen[me].last = now;
-    if (last != 0 && now - last > JUMP)
-        others[me].lost += now - last;
+    return last != 0 && now - last > JUMP ? now - last : 0;
 }
 
 #endif

@@ -5,6 +5,8 @@
  */
 #ifndef RUNTIME_PROCESS_BARRIER_H
 #define RUNTIME_PROCESS_BARRIER_H
+#include <stdbool.h>
+
 #include "lock.h"
 #include "runtime/marker.h"
 
