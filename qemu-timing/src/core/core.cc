@@ -20,10 +20,13 @@ uint32_t unpark_cycles(const Options &o, Sleep sleep) {
     return cycles[size_t(sleep)];
 }
 
-// What an unpark takes before the permit is given. Where it matters when that is, a kernel comes
-// after it.
+// Whether an unpark gives the permit first and goes to the kernel behind it: it matters when the
+// permit comes, since a thread that does not sleep yet may find it.
+bool gives_permit_first(const Options &o) { return o.charge_falls_asleep != 0; }
+
+// What an unpark takes before it gives the permit.
 uint32_t least_unpark_cycles(const Options &o) {
-    if (o.charge_falls_asleep)
+    if (gives_permit_first(o))
         return 0;
     uint32_t least = o.charge_unpark;
     if (o.charge_sleeps_long)
@@ -89,7 +92,7 @@ void Core::fence(const TimedInsn &insn) {
 
 void Core::charge(const TimedInsn &insn, Sleep sleep) {
     counts_.charges[size_t(insn.charge)]++;
-    if (insn.charge != Charge::Unpark || !options_.charge_falls_asleep)
+    if (insn.charge != Charge::Unpark || !gives_permit_first(options_))
         wait_for_charge(insn, charge_cycles(options_, insn.charge, sleep), false);
 }
 

@@ -166,7 +166,7 @@ Sleep Region::unpark(uint32_t core, LineId line, Cycle seen) {
         if (!vcpu->parked.waits_for(line))
             continue;
         // The kernel's line that says who sleeps crosses to the sleeper as the permit does.
-        bool far = options.cluster && core / options.cluster != vcpu->core_id / options.cluster;
+        bool far = options.are_far(core, vcpu->core_id);
         Cycle crossing = far ? options.lat_dirty_far : options.lat_dirty;
         return vcpu->parked.unpark(options, seen > crossing ? seen - crossing : 0);
     }

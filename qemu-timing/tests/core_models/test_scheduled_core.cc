@@ -311,13 +311,17 @@ TEST_CASE("scheduled core: where all threads sleep, the least of an unpark is be
 }
 
 TEST_CASE("scheduled core: a store is seen when it has drained") {
-    Options options;
-    Bench bench(options);
-    bench.core.store(bench.insn(Effect::Memory), 0, 8);
-    Cycle first = bench.core.store_seen();
-    CHECK(first > 0);
-    bench.core.store(bench.insn(Effect::Memory), 64, 8);
-    CHECK(bench.core.store_seen() > first);
+    Options buffered, unbuffered, blocking;
+    unbuffered.store_buffer = 0;
+    blocking.blocking = true;
+    for (const Options &options : {buffered, unbuffered, blocking}) {
+        Bench bench(options);
+        bench.core.store(bench.insn(Effect::Memory), 0, 8);
+        Cycle first = bench.core.store_seen();
+        CHECK(first > 0);
+        bench.core.store(bench.insn(Effect::Memory), 64, 8);
+        CHECK(bench.core.store_seen() > first);
+    }
 }
 
 TEST_CASE(

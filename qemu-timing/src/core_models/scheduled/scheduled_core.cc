@@ -107,6 +107,7 @@ void ScheduledCore::store(const TimedInsn &insn, uint64_t address, uint32_t size
             Cycle now = access_cycle(insn);
             Cycle writing = options_.blocking ? options_.lat_l1 : 0;
             wait_for(memory_.get_exclusive(id_, line, now, CoherenceEvent::Store, writing));
+            store_seen_ = access_cycle(insn);
         } else {
             buffered_store(insn, address, size, line);
         }
