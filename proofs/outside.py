@@ -15,11 +15,12 @@ from proofs.proving import Found, Job, Tool
 from proofs.stored import Verdict
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import MEMBARRIER, load_locks
 from sweeps.support import tools
 
 _MAIN = ROOT / "proofs" / "pthreads" / "main.c"
 _MIXED = "mixed-size accesses"
+_NO_BARRIER = "no model of a process-wide barrier, which makes other threads execute a fence"
 # What tells that a tool has stopped, and why: assertions, LLVM's own words, Java's.
 _STOPS = re.compile(
     r"^(Instruction not interpretable.*|LLVM ERROR: .*|.*Assertion .* failed.*"
@@ -128,6 +129,8 @@ class Genmc(_Outside):
 
     def refuses(self, job: Job) -> str:
         """All but accesses of one size to a place."""
+        if job.program.label.fence == MEMBARRIER:
+            return _NO_BARRIER
         return _MIXED if job.program.label.fence == "store_forward" else super().refuses(job)
 
     def command(self, job: Job) -> list[str]:
@@ -148,6 +151,8 @@ class Dartagnan(_Outside):
 
     def refuses(self, job: Job) -> str:
         """What its models lack."""
+        if job.program.label.fence == MEMBARRIER:
+            return _NO_BARRIER
         if job.model == "power" and (mixed := super().refuses(job)):
             return mixed
         if job.program.label.fence == "store_forward":

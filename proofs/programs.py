@@ -16,7 +16,7 @@ from pydantic import Field, RootModel
 from proofs.files import Entry, registry
 from results.errors import LockcrossError, check_known
 from results.paths import ROOT
-from sweeps.model.locks import FULL, Lock, LockLabel, Trait, load_locks
+from sweeps.model.locks import FULL, MEMBARRIER, Lock, LockLabel, Trait, load_locks
 from sweeps.support import tools
 from sweeps.support.paths import LOCKS_DEF
 
@@ -168,13 +168,18 @@ def programs(
     where it is."""
     for lock in locks:
         # The other fence kinds need x86-64's memory model.
-        built = [(Flavour.WEAK, FULL), *((Flavour.TSO, fence) for fence in lock.fence_kinds)]
+        anywhere = [fence for fence in (FULL, MEMBARRIER) if fence in lock.fence_kinds]
+        built = [(Flavour.WEAK, fence) for fence in anywhere]
+        built += [(Flavour.TSO, fence) for fence in lock.fence_kinds]
         for variant, client in product(("", *lock.variants[1:]), clients):
             if not has(lock, variant, client.needs):
                 continue
             for flavour, fence in built:
-                large = {lock.name, f"{lock.name}/{flavour}"} & set(client.size.large)
-                if not deep and (client.size.deep or large or (client.full and fence != FULL)):
+                named = lock.name, f"{lock.name}/{flavour}", f"{lock.name}/{fence}/{flavour}"
+                large = set(named) & set(client.size.large)
+                rare = client.size.deep or bool(large) or (client.full and fence != FULL)
+                in_default = bool(variant) and fence == MEMBARRIER  # which has all barriers
+                if not deep and (rare or in_default):
                     continue
                 refusal = stated().refused.get(lock.name, "")
                 if not refusal and flavour == Flavour.WEAK and lock.has(Trait.UNORDERED, variant):
@@ -232,13 +237,16 @@ def sources(program: Program, options: tuple[str, ...] = ()) -> str:
 
 
 _ENTRY = re.compile(r"enum \{ (\w+)[^}]*\};")  # of locks.def, as a compiler has it
+_FENCE_KINDS = re.compile(r"\w+_fence_kinds = [^,]*, ")
 
 
 def _own_entries(registry: str, label: LockLabel) -> str:
     """What locks.def says of this lock and variant. A program has the numbers of all others and
-    uses none of them: a new lock leaves the proofs of the others what they are."""
+    uses none of them: a new lock leaves the proofs of the others what they are. So does a new kind
+    of fence those of the lock's other kinds."""
     names = {f"{label.lock}_traits", f"{label.lock}_{label.variant}_traits"}
-    return " ".join(entry[0] for entry in _ENTRY.finditer(registry) if entry[1] in names)
+    entries = (entry[0] for entry in _ENTRY.finditer(registry) if entry[1] in names)
+    return _FENCE_KINDS.sub("", " ".join(entries))
 
 
 def _preprocess(*arguments: str) -> str:

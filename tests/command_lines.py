@@ -68,7 +68,7 @@ PLACES = (
     "sweeps.programs.Builder.build",
     "results.draw.painter.write",
     "results.extras.Extra.install",
-    "sweeps.questions.measure.command._measurer",
+    "sweeps.questions.measure.command.measurer",
     "sweeps.questions.record.command._run",
     "sweeps.questions.record.jvm.recorded",
     "proofs.stored.store",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 # A header that stands for others: whoever includes it may use what they define.
 EXPORTS = {
-    "arch/arch.h": r"arch/(x86_64|ppc64le|aarch64|order_|latency|model).*",
+    "arch/arch.h": r"arch/(x86_64|ppc64le|aarch64|order_|latency|model|process_barrier).*",
     "arch/latency.h": r"arch/latency_.*",
     "arch/restartable.h": r"arch/restartable_.*",
     "lock.h": r"(types|safepoint|locks/\w+|parts/re(vocable_sections|servation_cancel))\.h",

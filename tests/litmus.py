@@ -5,6 +5,7 @@ A test has threads, each a line of instructions:
     W x 1 rlx         a store; rlx, rel, acq, acqrel, sc or plain
     R a x acq         a load into a register
     F sc              a fence
+    B                 a process-wide barrier
     add a x 1 rlx     an update that returns the old value; swap, too
     cas a x 0 1 acq   compares with 0, stores 1; returns the old value
     if a == 1         what follows is done only then
@@ -40,7 +41,7 @@ _UPDATES = {"add": "__atomic_fetch_add", "swap": "__atomic_exchange_n"}
 class Instruction:
     """One instruction of a thread."""
 
-    kind: str  # W, R, F, add, swap, cas, if, await
+    kind: str  # W, R, F, B, add, swap, cas, if, await
     register: str = ""
     place: str = ""
     size: int = 4
@@ -74,6 +75,10 @@ class Litmus:
         """Whether some access is not of a whole word."""
         return any(instruction.size != 4 for thread in self.threads for instruction in thread)
 
+    def has_barriers(self) -> bool:
+        """Whether a thread makes a process-wide barrier."""
+        return any(instruction.kind == "B" for thread in self.threads for instruction in thread)
+
     def waits(self) -> bool:
         """Whether a thread waits for another."""
         return any(instruction.kind == "await" for thread in self.threads for instruction in thread)
@@ -84,6 +89,8 @@ def _instruction(text: str) -> Instruction:
     kind = words[0]
     if kind == "F":
         return Instruction(kind, order=words[1])
+    if kind == "B":
+        return Instruction(kind)
     if kind == "if":
         return Instruction(kind, words[1], value=int(words[3], 0))
     register = "" if kind in ("W", "await") else words.pop(1)
@@ -144,6 +151,8 @@ def _c(instruction: Instruction) -> str:
         return f"if ({instruction.register} != {instruction.value}) return;"
     if instruction.kind == "F":
         return f"__atomic_thread_fence({_ORDERS[instruction.order]});"
+    if instruction.kind == "B":
+        return "prove_process_barrier();"
     address = _access(instruction)
     if instruction.order == "plain":
         store, load = f"*{address} = {instruction.value};", f"*{address}"
@@ -187,6 +196,7 @@ def program(tests: Sequence[Litmus], prints: bool = False) -> str:
         "#include <stdint.h>",
         "#include <stdio.h>",
         '#include "prove.h"',
+        '#include "barrier.h"',
         f"static uint32_t {', '.join(PLACES)};",
         *(f"static uint32_t {name};" for name in registers),
         f"const unsigned prove_threads = {threads};",

@@ -30,10 +30,15 @@
 #define FENCE_FULL 1
 #define FENCE_RMW 2
 #define FENCE_STORE_FORWARD 4
+#define FENCE_MEMBARRIER 8
 
 #ifndef LOCKCROSS_FENCE
-#error "LOCKCROSS_FENCE must be FENCE_FULL, FENCE_RMW or FENCE_STORE_FORWARD"
+#error "LOCKCROSS_FENCE must be FENCE_FULL, FENCE_RMW, FENCE_STORE_FORWARD or FENCE_MEMBARRIER"
 #endif
+
+/* Whether `..._then_load...` is the light side of an asymmetric fence alone, which no processor
+ * sees: then the thread on the other side calls process_barrier between its store and its load. */
+#define FENCE_IS_ASYMMETRIC (LOCKCROSS_FENCE == FENCE_MEMBARRIER)
 
 /* Costs of what an operating system does; each is a reserved no-op (docs/interfaces.md, 5). */
 typedef enum {
@@ -102,7 +107,7 @@ static inline __attribute__((always_inline)) void charge(charge_t kind) { arch_c
 static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[kind], 0); }
 #endif
 
-#if LOCKCROSS_FENCE == FENCE_FULL
+#if LOCKCROSS_FENCE == FENCE_FULL || LOCKCROSS_FENCE == FENCE_MEMBARRIER
 #include "arch/order_full.h"
 #elif defined(LOCKCROSS_MODEL)
 /* arch/model.h has them. */
@@ -110,13 +115,13 @@ static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[ki
 /* The POWER and ARM memory models do not guarantee store-to-load order for accesses of different
  * sizes: a wide load may take its bytes from the store buffer and from memory at different times.
  * And an atomic read-modify-write orders nothing there, so it cannot be a cheaper fence. */
-#error "fence kinds rmw and store_forward need x86-64's memory model; this ISA has only full"
+#error "fence kinds rmw and store_forward need x86-64's memory model; this ISA lacks them"
 #elif LOCKCROSS_FENCE == FENCE_RMW
 #include "arch/x86_64_order_rmw.h"
 #elif LOCKCROSS_FENCE == FENCE_STORE_FORWARD
 #include "arch/x86_64_order_store_forward.h"
 #else
-#error "LOCKCROSS_FENCE must be one of FENCE_FULL, FENCE_RMW, FENCE_STORE_FORWARD"
+#error "LOCKCROSS_FENCE must be one of FENCE_FULL, _RMW, _STORE_FORWARD, _MEMBARRIER"
 #endif
 
 /* Stores, then the full fence whatever the fence kind: the store is performed before every later
@@ -154,5 +159,9 @@ static inline bool cas_before_all_u32(volatile uint32_t *p, uint32_t expected, u
         arch_fence_full();
     return won;
 }
+
+#if FENCE_IS_ASYMMETRIC
+#include "arch/process_barrier.h"
+#endif
 
 #endif

@@ -64,9 +64,9 @@ static inline void arch_charge(charge_t kind) { (void)kind; }
 
 /* The operations of order_full.h for the other fence kinds, which need total store order: after
  * MODEL_STORE, a load of the place itself, or of the pair of words around it. */
-#if LOCKCROSS_FENCE != FENCE_FULL
+#if LOCKCROSS_FENCE != FENCE_FULL && !FENCE_IS_ASYMMETRIC
 #if LOCKCROSS_MODEL != MODEL_TSO
-#error "fence kinds rmw and store_forward need x86-64's memory model; this model has only full"
+#error "fence kinds rmw and store_forward need x86-64's memory model; this model lacks them"
 #elif LOCKCROSS_FENCE == FENCE_RMW
 #define MODEL_STORE(p, value) ((void)__atomic_exchange_n(p, value, __ATOMIC_SEQ_CST))
 static inline uint32_t model_load_next(const volatile uint32_t *p) { return load_rlx_u32(p + 1); }

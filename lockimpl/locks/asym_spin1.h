@@ -5,7 +5,9 @@
  * The first acquirer becomes the permanent owner. The owner acquires by storing its status byte and
  * then loading the whole word: if `other` is zero it has the lock. Any other thread acquires by one
  * CAS on the whole word, from "owner, nobody inside" to "owner, other = me". The fence kind orders
- * the owner's store and load.
+ * the owner's store and load. With fence kind membarrier the owner's store may still be unseen when
+ * that CAS succeeds: then `other` is a claim that keeps the owner out from the next time on, and
+ * its thread waits, behind a process-wide barrier, until owner_status is zero.
  *
  *    31              20 19              8 7             0     31                 0
  *   +------------------+-----------------+---------------+   +--------------------+
@@ -47,18 +49,37 @@ static inline bool asym_spin1_word_is_valid(uint32_t word) {
 }
 #define LOCK_WORD_IS_VALID(word) asym_spin1_word_is_valid(word)
 
+#if FENCE_IS_ASYMMETRIC
+/* Any thread but the owner, whose CAS has set `other`. */
+static inline bool asym_spin1_claim(lock_object_t *obj, lock_thread_t *self) {
+    process_barrier();
+    while (load_acq_u32(&obj->lock_word) & ASYM_STATUS)
+        spin_wait(self);
+    return true;
+}
+#endif
+
 /* One attempt of a thread that does not hold the lock, given the lock word just loaded. */
 static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     uint32_t owner = word & ASYM_OWNER;
     if (LOCK_LIKELY(owner == self->tid_field)) {
         if (LOCK_LIKELY(!(store_u8_then_load_acq_u32(&obj->lock_word, 0, 1) & ASYM_OTHER)))
             return true;
+#if !FENCE_IS_ASYMMETRIC
         store_rlx_u8((volatile uint8_t *)&obj->lock_word, 0);
+#else /* another thread that waits for the zero goes on where the owner's last section ended */
+        store_rel_u8((volatile uint8_t *)&obj->lock_word, 0);
+#endif
         return false;
     }
     if (owner == 0)
         return cas_acq_u32(&obj->lock_word, 0, self->tid_field | 1);
+#if !FENCE_IS_ASYMMETRIC
     return cas_acq_u32(&obj->lock_word, owner, owner | ASYM_OWNER_TO_OTHER(self->tid_field));
+#else
+    return cas_acq_u32(&obj->lock_word, owner, owner | ASYM_OWNER_TO_OTHER(self->tid_field)) &&
+           asym_spin1_claim(obj, self);
+#endif
 }
 
 static inline bool asym_spin1_is_acquired(uint32_t word, const lock_thread_t *self) {

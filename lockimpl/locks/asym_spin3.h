@@ -23,10 +23,13 @@
  *
  * The fence kind orders the owner's store and load. Another thread needs the same order of its CAS
  * and its load of owner_status (6.4.3, footnote 3): where an atomic is no fence, on POWER and
- * AArch64, it pays for the full fence as well. Where the source is silent: owner_status counts the
- * owner's acquisitions, and a separate word those of another thread after its first. The figure can
- * livelock (6.4.2): another thread that saw owner_status set backs off (back_off.h), the owner does
- * not. Both spin on loads until the field that keeps them out is clear.
+ * AArch64, it pays for the full fence as well. With fence kind membarrier that thread makes a
+ * process-wide barrier between the two. Since that is dear, a winner of the CAS that sees
+ * owner_status set keeps `other`, and waits until the owner is gone; nobody livelocks then. Where
+ * the source is silent: owner_status counts the owner's acquisitions, and a separate word those of
+ * another thread after its first. The figure can livelock (6.4.2): another thread that saw
+ * owner_status set backs off (back_off.h), the owner does not. Both spin on loads until the field
+ * that keeps them out is clear.
  */
 #ifndef LOCKCROSS_ASYM_SPIN3_H
 #define LOCKCROSS_ASYM_SPIN3_H
@@ -57,11 +60,16 @@ static inline bool asym_spin3_try_owner(lock_object_t *obj) {
     volatile uint32_t *status = asym_spin3_status(obj);
     if (LOCK_LIKELY(store_u32_then_load_other_acq_u32(status, 1, &obj->flag) == 0))
         return true;
+#if !FENCE_IS_ASYMMETRIC
     store_rlx_u32(status, 0);
+#else /* another thread that waits for the zero goes on where the owner's last section ended */
+    store_rel_u32(status, 0);
+#endif
     return false;
 }
 
 /* One attempt of another thread, which does not hold the lock. */
+#if !FENCE_IS_ASYMMETRIC
 static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self) {
     if (!cas_before_all_u32(&obj->flag, 0, self->tid_field))
         return false;
@@ -70,6 +78,16 @@ static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self)
     store_rlx_u32(&obj->flag, 0);
     return false;
 }
+#else
+static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self) {
+    if (!cas_acq_u32(&obj->flag, 0, self->tid_field))
+        return false;
+    process_barrier();
+    while (load_acq_u32(asym_spin3_status(obj)) != 0)
+        spin_wait(self);
+    return true;
+}
+#endif
 
 LOCK_SLOW lock_result_t asym_spin3_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     if (load_rlx_u32(&obj->lock_word) == 0)

@@ -18,6 +18,16 @@
  * holds the lock or changes its mode; so a mode transition by a thread that is not the owner keeps
  * it with a CAS, and the holder writes rcnt by a byte store to the leftmost byte (footnote 6).
  *
+ * With fence kind membarrier the owner's store may still be unseen when that CAS succeeds. So
+ * another thread makes a process-wide barrier and looks again: if the owner is inside after all, it
+ * takes `other` back and goes to the monitor. The owner may meanwhile write rcnt, whose byte must
+ * then have no bit of `other`:
+ *
+ *    31 30   28 27  24 23        16 15         8 7             0
+ *   +--+-------+------+------------+------------+---------------+
+ *   |0 | rcnt  |      | other      | owner      | owner_status  |   flat, fence kind membarrier
+ *   +--+-------+------+------------+------------+---------------+
+ *
  * One departure from Figure 6.12: an attempt that loaded an inflated word fails at once. The figure
  * goes on to a CAS whose expected value is then taken from bits of the monitor index; if the lock
  * is deflated in between and those bits are the owner's identifier, the owner would acquire its own
@@ -38,12 +48,20 @@
 #define SPIN_SHAPE 0x80000000u
 #define SPIN_MONITOR_SHIFT 8
 #define ASYM_STATUS 0x000000ffu
+#if !FENCE_IS_ASYMMETRIC
 #define ASYM_OWNER 0x0003ff00u
 #define ASYM_OTHER 0x0ffc0000u
+#define ASYM_OTHER_SHIFT 18
+#define ASYM_OWNER_TO_OTHER(tid_field) ((tid_field) << 10)
+#else
+#define ASYM_OWNER 0x0000ff00u
+#define ASYM_OTHER 0x00ff0000u
+#define ASYM_OTHER_SHIFT 16
+#define ASYM_OWNER_TO_OTHER(tid_field) ((tid_field) << 8)
+#endif
 #define ASYM_RCNT 0x70000000u
 #define ASYM_RCNT_ONE 0x10000000u
 #define ASYM_MONITOR 0x7fffff00u
-#define ASYM_OWNER_TO_OTHER(tid_field) ((tid_field) << 10)
 
 enum { asym_tasuki_initial_word = 0, asym_tasuki_tid_shift = 8, asym_tasuki_misc_mask = 0 };
 
@@ -55,7 +73,7 @@ static inline bool asym_tasuki_word_is_valid(uint32_t word) {
         return ((word & ASYM_MONITOR) >> SPIN_MONITOR_SHIFT) - 1 < MONITOR_POOL_SIZE;
     if (owner == 0)
         return word == 0;
-    return owner >> 8 <= LOCK_MAX_THREADS && other >> 18 <= LOCK_MAX_THREADS &&
+    return owner >> 8 <= LOCK_MAX_THREADS && other >> ASYM_OTHER_SHIFT <= LOCK_MAX_THREADS &&
            other != ASYM_OWNER_TO_OTHER(owner) &&
            (!(word & ASYM_RCNT) || other || word & ASYM_STATUS);
 }
@@ -82,9 +100,30 @@ static inline bool spin_try_acquire_as_owner(lock_object_t *obj) {
     uint32_t word = store_u8_then_load_acq_u32(&obj->lock_word, 0, 1);
     if (LOCK_LIKELY((word & (SPIN_SHAPE | ASYM_OTHER)) == 0))
         return true;
+#if !FENCE_IS_ASYMMETRIC
     store_rlx_u8((volatile uint8_t *)&obj->lock_word, 0);
     return false;
+#else /* another thread that finds the zero goes on where the owner's last section ended */
+    store_rel_u8((volatile uint8_t *)&obj->lock_word, 0);
+    return false;
+#endif
 }
+
+#if FENCE_IS_ASYMMETRIC
+/* A CAS that has set `other` is a claim alone: whether it holds, since the owner is not inside.
+ * Else the claim is given back, unless the owner has overwritten it with another mode. Who loses so
+ * goes on to the monitor, as do those whom the claim kept out. */
+static inline bool spin_claim_holds(lock_object_t *obj, uint32_t claimed) {
+    process_barrier();
+    uint32_t word = load_acq_u32(&obj->lock_word);
+    if (LOCK_LIKELY(word == claimed))
+        return true;
+    while ((word & (SPIN_SHAPE | ASYM_OTHER)) == (claimed & ASYM_OTHER) &&
+           !cas_rlx_u32(&obj->lock_word, word, word & ~ASYM_OTHER))
+        word = load_rlx_u32(&obj->lock_word);
+    return false;
+}
+#endif
 
 /* The attempt of any other thread, or on a lock without an owner. */
 static inline bool spin_try_acquire_by_cas(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
@@ -93,7 +132,12 @@ static inline bool spin_try_acquire_by_cas(lock_object_t *obj, lock_thread_t *se
         return false;
     if (owner == 0)
         return cas_acq_u32(&obj->lock_word, 0, self->tid_field | 1);
+#if !FENCE_IS_ASYMMETRIC
     return cas_acq_u32(&obj->lock_word, owner, owner | ASYM_OWNER_TO_OTHER(self->tid_field));
+#else
+    uint32_t claimed = owner | ASYM_OWNER_TO_OTHER(self->tid_field);
+    return cas_acq_u32(&obj->lock_word, owner, claimed) && spin_claim_holds(obj, claimed);
+#endif
 }
 
 static inline bool spin_try_acquire(lock_object_t *obj, lock_thread_t *self) {

@@ -4,7 +4,9 @@
  * Each of the two threads has a flag. To acquire, it sets its own and then loads the other's: if
  * that is clear it has the lock, otherwise it clears its own and tries again. To release, it clears
  * its own. There is no atomic; the fence kind orders store and load. The threads are those with the
- * tids 1 and 2.
+ * tids 1 and 2. With fence kind membarrier the first has the light side and the second the heavy
+ * one: two light sides would not keep each other out, and two heavy ones would interrupt each other
+ * at every acquisition.
  *
  *    31                              0     31                              0
  *   +---------------------------------+   +---------------------------------+
@@ -15,7 +17,8 @@
  * Where the figure is silent: it has no recursion; here a flag that is set counts its thread's
  * acquisitions. The figure can livelock, as 6.4.2 says; Dekker's own remedy, a word for whose turn
  * it is, is left out there and here. After a failure a thread backs off (back_off.h), then spins on
- * loads until the other's flag is clear.
+ * loads until the other's flag is clear. With a process-wide barrier, which is dear, the second
+ * thread leaves its flag set instead and waits until the first is gone.
  */
 #ifndef LOCKCROSS_DEKKER_H
 #define LOCKCROSS_DEKKER_H
@@ -39,9 +42,25 @@ static inline volatile uint32_t *dekker_status(lock_object_t *obj, uint32_t tid)
 static inline bool dekker_try_acquire(volatile uint32_t *mine, volatile uint32_t *another) {
     if (LOCK_LIKELY(store_u32_then_load_other_acq_u32(mine, 1, another) == 0))
         return true;
+#if !FENCE_IS_ASYMMETRIC
     store_rlx_u32(mine, 0);
+#else /* a second thread that waits for the zero goes on where the first one's last section ended  \
+       */
+    store_rel_u32(mine, 0);
+#endif
     return false;
 }
+
+#if FENCE_IS_ASYMMETRIC
+/* The second thread. */
+static inline void dekker_acquire_heavy(volatile uint32_t *mine, volatile uint32_t *another,
+                                        lock_thread_t *self) {
+    store_rlx_u32(mine, 1);
+    process_barrier();
+    while (load_acq_u32(another) != 0)
+        spin_wait(self);
+}
+#endif
 
 LOCK_SLOW lock_result_t dekker_acquire_slow(volatile uint32_t *mine, volatile uint32_t *another,
                                             lock_thread_t *self) {
@@ -62,6 +81,12 @@ static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *se
         return SUCCESS;
     }
     volatile uint32_t *another = dekker_status(obj, 3 - self->tid);
+#if FENCE_IS_ASYMMETRIC
+    if (!LOCK_LIKELY(self->tid == 1)) {
+        dekker_acquire_heavy(mine, another, self);
+        return SUCCESS;
+    }
+#endif
     if (LOCK_LIKELY(dekker_try_acquire(mine, another)))
         return SUCCESS;
     return dekker_acquire_slow(mine, another, self);

@@ -9,6 +9,9 @@
  * `request`. So they cannot both continue. Unsafe regions contain no safepoint, so a SAFE thread is
  * in none of them.
  *
+ * That order takes full fences or, with fence kind membarrier, a process-wide barrier of the
+ * requester: then a thread that becomes RUNNING has no fence.
+ *
  * A requester is SAFE itself until it resumes the other thread, so two threads that stop each other
  * both succeed. Between stop and resume it must therefore do nothing that relies on being RUNNING:
  * no fast path of its own reserved locks.
@@ -28,7 +31,11 @@ static inline void handshake_enter_safe(lock_thread_t *self) {
 
 /* Back to RUNNING; waits while another thread has stopped this one. */
 static inline void handshake_leave_safe(lock_thread_t *self) {
+#if !FENCE_IS_ASYMMETRIC
     while (store_then_load_acq_u32(&self->state, HANDSHAKE_RUNNING, &self->request)) {
+#else
+    while (store_u32_then_load_other_acq_u32(&self->state, HANDSHAKE_RUNNING, &self->request)) {
+#endif
         store_rel_u32(&self->state, HANDSHAKE_SAFE);
         while (load_acq_u32(&self->request))
             cpu_relax();
@@ -54,7 +61,12 @@ static inline void handshake_stop(lock_thread_t *self, lock_thread_t *other) {
             cpu_relax();
     }
     charge(CHARGE_STOP);
+#if !FENCE_IS_ASYMMETRIC
     store_before_all_u32(&other->request, 1);
+#else
+    store_rlx_u32(&other->request, 1);
+    process_barrier();
+#endif
     while (load_acq_u32(&other->state) != HANDSHAKE_SAFE)
         cpu_relax();
 }

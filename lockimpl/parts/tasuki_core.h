@@ -13,8 +13,8 @@
  *
  * If t1 comes before t2, t0 must come before t3, so both sides need store-to-load ordering (4.5.5).
  * The contender needs it on x86-64 too: a replaceable spin lock may load the lock word and decide
- * from that, which no CAS orders. Its side is the slow path and has the full fence; the holder's
- * side has the fence kind.
+ * from that, which no CAS orders. Its side is the slow path and has the full fence or, with fence
+ * kind membarrier, a process-wide barrier; the holder's side has the fence kind.
  *
  * Deflation (4.6) happens on the last release, if nobody has ever waited on the object (the nowait
  * group) and the monitor's queues are empty. The check takes no latch: a thread that comes later
@@ -76,7 +76,12 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
         return SUCCESS;
     }
     while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
+#if !FENCE_IS_ASYMMETRIC
         store_before_all_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+#else
+        store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+        process_barrier();
+#endif
         if (spin_try_acquire(obj, self))
             core_inflate(obj, monitor, self, 1);
         else

@@ -72,7 +72,9 @@ def by_conformance(target: str, mutant: Mutant | None, effort: Effort = QUICK) -
     """What the kernel says of the mutant in a lock's program; "" if nothing. Without a mutant: of
     the lock itself."""
     label = LockLabel(target)
-    program = workloads.Program("conformance", label.lock, "full", _FLAVOUR, variant=label.variant)
+    program = workloads.Program(
+        "conformance", label.lock, label.fence, _FLAVOUR, variant=label.variant
+    )
     few = [
         f"-D{macro}={value}"
         for header in known_headers().values()
@@ -93,6 +95,7 @@ def _kernel_says(binary: Path, label: LockLabel, run: Run) -> str:
         flavour=_FLAVOUR,
         lock=label.lock,
         variant=label.variant,
+        fence=label.fence,
         workload="conformance",
         threads=min(run.threads, load_locks()[label.lock].threads or run.threads),
         cancel_latency=run.cancel_latency,

@@ -16,7 +16,7 @@ from proofs.files import Entry, registry
 from proofs.programs import headers, stated
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.locks import LockLabel, load_locks
+from sweeps.model.locks import MEMBARRIER, LockLabel, load_locks
 
 HEADERS = ROOT / "lockimpl"
 FOLDERS = ("locks", "monitor", "parts")
@@ -151,6 +151,12 @@ def targets_of(file: str, source: str, position: int) -> tuple[str, ...]:
     if not outside.isdisjoint(conditions):
         return ()
     locks = users_of(file) if header.targets is None else header.targets
+    if not {"FENCE_IS_ASYMMETRIC", "not !FENCE_IS_ASYMMETRIC"}.isdisjoint(conditions):
+        return tuple(
+            LockLabel.of(label.lock, label.variant, MEMBARRIER)
+            for label in map(LockLabel, locks)
+            if MEMBARRIER in load_locks()[label.lock].fence_kinds
+        )
     variants = (re.match(r"^LOCKCROSS_VARIANT_(\w+)$", condition) for condition in conditions)
     if variant := next(filter(None, variants), None):
         return tuple(f"{lock}:{variant[1].lower()}" for lock in locks)

@@ -153,11 +153,13 @@ class Store:
         added up); one that is ok stays as it is.
         """
         added = list(records)
+        kinds = {type(record) for record in added}
         with self._transaction() as connection:
-            for kind in {type(record) for record in added} - self._kinds:
+            for kind in kinds - self._kinds:
                 _add_columns(connection, kind)
-                self._kinds.add(kind)
-            return [self._add_run(connection, record, plan) for record in added]
+            ids = [self._add_run(connection, record, plan) for record in added]
+        self._kinds |= kinds  # behind the transaction, which takes columns back if it fails
+        return ids
 
     def _add_run(self, connection: sqlite3.Connection, record: RunRecord, plan: str) -> int:
         values = {

@@ -62,6 +62,12 @@ _CANCEL = _latency(
     "charge_stop",
     "Cycles that stopping a thread is set to.",
 )
+_MEMBARRIER = _latency(
+    "cost of a process-wide barrier",
+    "process-wide barrier",
+    "charge_barrier",
+    "Cycles that a process-wide barrier is set to, for its caller.",
+)
 _SEED = Quantity("seed", "seed", 0, MAX_SEED, "Seed of start offsets and random draws.")
 
 
@@ -76,13 +82,14 @@ class Axes:
     flavour: Annotated[str, Name("Atomic flavour; default: the ISA's first.", "flavours")]
     lock: Annotated[str, Name("A lock's name (see `locks`).", "locks")]
     variant: Annotated[str, Name("The lock's variant; default: its first.")] = ""
-    fence: Annotated[str, Name("full, rmw or store_forward.", "fences")] = "full"
+    fence: Annotated[str, Name("full, rmw, store_forward or membarrier.", "fences")] = "full"
     workload: Annotated[str, Name("A workload's name.", "workloads")]
     threads: Annotated[int, _count("threads", _THREADS)] = 1
     cores: Annotated[int | None, _count("cores", _CORES)] = None
     cas_latency: Annotated[int | None, _CAS] = None
     fence_latency: Annotated[int | None, _FENCE] = None
     cancel_latency: Annotated[int | None, _CANCEL] = None
+    membarrier_latency: Annotated[int | None, _MEMBARRIER] = None
     seed: Annotated[int, _SEED] = 1
 
 

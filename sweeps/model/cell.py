@@ -110,6 +110,16 @@ def as_written(value: Value) -> Value:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+_LATER = ("membarrier_latency",)  # axes that runs were stored before
+
+
+def distinguishing(cell: Cell) -> dict[str, object]:
+    """What a cell is told from others by: all its values but for axes that came later, where these
+    are not set. So what was stored before keeps its identity."""
+    given = vars(cell)
+    return {name: n for name, n in given.items() if name not in _LATER or n is not None}
+
+
 def digest(document: object) -> str:
     """SHA-256, in hex, of a document's canonical JSON."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -13,7 +13,13 @@ from sweeps.model.axes import Axes
 from sweeps.support.paths import LOCKS_DEF
 
 FULL = Axes.fence  # the default
-FENCE_KINDS = {FULL: "full fences", "rmw": "locked RMW", "store_forward": "store forwarding"}
+MEMBARRIER = "membarrier"
+FENCE_KINDS = {
+    FULL: "full fences",
+    "rmw": "locked RMW",
+    "store_forward": "store forwarding",
+    MEMBARRIER: "process-wide barriers",
+}
 _SHORT = {"asym_tasuki": "asymmetric"}  # how figures and tables call a lock
 
 

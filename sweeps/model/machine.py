@@ -271,6 +271,7 @@ _TOGETHER = (
     ("memory", ("cluster", "lat_dirty_far", "lat_upgrade_far")),
     ("charges", ("falls_asleep", "unpark_awake", "wake_awake")),
     ("charges", ("sleeps_long", "unpark_long", "wake_long")),
+    ("charges", ("barrier", "barrier_core", "interrupt")),
 )
 BEHAVIOURS = {name: tuple(about(Ordering, name)["names"]) for name in Ordering.model_fields}
 

@@ -13,7 +13,15 @@ from results.paths import ROOT
 from results.store.records import MachineRecord, StoredRun
 from results.store.store import Store
 from sweeps.engines.base import Limits, load_engine, refusal
-from sweeps.model.cell import Cell, arguments, command, digest, invalid_reason, unsupported_reason
+from sweeps.model.cell import (
+    Cell,
+    arguments,
+    command,
+    digest,
+    distinguishing,
+    invalid_reason,
+    unsupported_reason,
+)
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
 from sweeps.run.system import keep_system
@@ -130,7 +138,7 @@ class Runner:
         works = []
         for cell, program, why in zip(cells, programs, refusals, strict=True):
             if program is None:  # never run, so there is nothing more that could change the answer
-                identity = digest(["refused", why, vars(cell)])
+                identity = digest(["refused", why, distinguishing(cell)])
                 works.append(Work(cell, identity, "", _NO_BINARY, self._limits, refusal=why))
                 continue
             engine, binary = load_engine(cell.engine), binaries[program]

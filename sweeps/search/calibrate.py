@@ -49,6 +49,7 @@ class Setting:
     engine: str = engines.DEFAULT
     cancel_latency: int | None = None
     ops: tuple[str, ...] = choices("calibrate", "op")
+    membarrier_latency: int | None = None
 
     def loops(self) -> dict[tuple[str, int], Cell]:
         """The run of every loop, by its operation and iterations."""

@@ -19,8 +19,18 @@ java_ready() {
         [[ "$(java_state)" == "$(<"$work/build/java.stamp")" ]]
 }
 
-# A command that records, unless only its help is wanted.
-wants_java() { [[ $1 == record && $2 != --help && $2 != -h ]]; } # command, its first argument
+# A command that records a Java program, unless only its help is wanted: all arguments, of which those
+# behind -- are the program's.
+wants_java() {
+    local one
+    [[ ${1:-} == record ]] || return 1
+    for one in "$@"; do
+        case $one in
+            --) return 0 ;;
+            --help | -h | --pthread) return 1 ;;
+        esac
+    done
+}
 
 set_up_java() {
     if java_ready; then return; fi

@@ -14,7 +14,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 set_up() { # the command and its arguments
     choose_work
     set_up_for_all "${1:-}"
-    ! wants_java "${1:-}" "${2:-}" || java_ready || alone set_up_java
+    ! wants_java "$@" || java_ready || alone set_up_java
 }
 
 set_up_for_all() { # command

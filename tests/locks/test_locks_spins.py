@@ -103,6 +103,9 @@ def test_the_own_flag_is_stored_before_the_other_is_loaded(
     isa = "lse" if flavour == "llsc" else flavour
     code = [i.text for i in probe("acquire", flavour, lock, fence)]
     fences = [at for at, text in enumerate(code) if re.fullmatch(FENCE[isa], text)]
+    if fence == "membarrier":
+        assert not fences  # the light side has none, the heavy one calls the kernel
+        return
     assert fences
     for at in fences:
         through = at + (fence == "rmw")  # the exchange is the store

@@ -152,6 +152,31 @@ FAULTS = {
         ";",
         "weak-si",
     ),
+    "a fence from outside does not wait for the buffer": (
+        "interleaved.cc",
+        " && buffers_[other].count == 0)",
+        ")",
+        "tso",
+    ),
+    "no fence from outside comes before a buffered store": (
+        "interleaved.cc",
+        "(!buffers() || program_.interrupts())",
+        "!buffers()",
+        "tso",
+    ),
+    "a fence from outside is none": ("weak.cc", "memory_.full_fence(choice.option);", "", "weak"),
+    "no fence from outside comes before a store": (
+        "weak.cc",
+        "(node.op.kind != Kind::kStore || program_.interrupts())",
+        "node.op.kind != Kind::kStore",
+        "weak",
+    ),
+    "a thread that ends executes no fence": (
+        "weak_memory.cc",
+        "if (ended >> t & 1 && !interrupts)",
+        "if (ended >> t & 1)",
+        "weak",
+    ),
     "plain accesses are not noted": ("weak_memory.cc", "view.words[word] &= ~bit;", "", "weak"),
     "threads that wait for ever are not found": (
         "explorer.cc",
@@ -186,7 +211,7 @@ def test_genmc_agrees(model: str, option: str, tmp_path: Path) -> None:
     """Where an execution has a race and the outcome, GenMC may report either."""
     differ = []
     for test in TESTS:
-        if test.has_mixed_sizes() or test.waits():
+        if test.has_mixed_sizes() or test.has_barriers() or test.waits():
             continue
         source = tmp_path / "test.c"
         source.write_text(litmus.posix_program(test), encoding="utf-8")

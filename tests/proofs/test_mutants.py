@@ -65,8 +65,10 @@ def test_every_primitive_that_orders_is_weakened() -> None:
 def test_targets_are_locks_and_their_variants() -> None:
     locks = load_locks()
     for target in {target for mutant in MUTANTS.values() for target in mutant.targets}:
-        name, _, variant = target.partition(":")
+        name, _, fence = target.partition("/")
+        name, _, variant = name.partition(":")
         assert variant in ("", *locks[name].variants[1:]), target
+        assert not fence or fence in locks[name].fence_kinds, target
 
 
 def test_a_mutant_is_looked_for_where_its_header_is_included() -> None:

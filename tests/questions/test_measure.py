@@ -94,8 +94,8 @@ def test_a_recorded_run() -> None:
 
 def test_a_wake_is_measured_on_both_threads() -> None:
     waker = thread(0, 99, [(1, 10), (2, 30), (5, 50), (6, 60)])
-    woken = thread(0, 99, [(3, 45), (7, 55)])
-    expected = [programs.Waking(20, 40, 70), programs.Waking(100, 20, 10)]
+    woken = thread(0, 99, [(1, 4), (3, 45), (5, 53), (7, 55)])
+    expected = [programs.Waking(12, 40, 70), programs.Waking(-6, 20, 10)]
     assert programs.wakings(line(1, waker, woken)) == expected
 
 
@@ -224,38 +224,52 @@ def test_pairs_are_chosen_evenly() -> None:
     assert {one // 25 for one, _ in some} == {0, 1, 2, 3}
 
 
-def wakings_after(turns: int, call: float, until: float) -> list[programs.Waking]:
-    """Rounds of two cycles a turn, and 5,000 that do not depend on it."""
-    return [
-        programs.Waking((2 * turns + 5000.0) * n, call + n % 3, until + n % 3) for n in range(20)
-    ]
+PARK = 1100.0
 
 
-def of_waking(turns: int, awake: bool = True, long: bool = True) -> list[programs.Waking]:
-    """A host whose threads sleep after 3,000 turns, and have slept for long after 1,000,000."""
-    if awake and turns < 3000:
-        return wakings_after(turns, 40_000, 68_000)
-    if long and turns >= 1_000_000:
-        return wakings_after(turns, 38_000, 134_000)
-    return wakings_after(turns, 33_000, 63_000)
+def woken_after(parked: float, awake: bool = True, long: bool = True) -> list[programs.Waking]:
+    """Rounds on a host whose threads sleep 900 cycles after they begin to park, and have slept for
+    long after 2,000,000. Who does not sleep yet is done 1,400 cycles after it began."""
+    call, until = 33_000.0, 63_000.0
+    if awake and parked < 900:
+        call, until = 950.0, 1400 - parked
+    if long and parked >= 2_000_000:
+        call, until = 38_000.0, 134_000.0
+    return [programs.Waking(parked + n % 3, call + n % 3, until) for n in range(20)]
 
 
 @pytest.mark.parametrize("awake", [True, False])
 @pytest.mark.parametrize("long", [True, False])
 def test_waking_is_told_by_the_sleepers_state(awake: bool, long: bool) -> None:
-    woken = partial(of_waking, awake=awake, long=long)
-    found = dict(parts.waking({turns: woken(turns) for turns in parts.SLEEPS}, woken))
+    after = partial(woken_after, awake=awake, long=long)
+    found = dict(
+        parts.waking(
+            [after(parked) for parked in range(-300, 3000, 100)],
+            after(100_000),
+            [after(100_000 * 2**step) for step in range(8)],
+            PARK,
+        )
+    )
     assert not [name for name, finding in found.items() if finding.trouble()]
     values = {name: finding.value for name, finding in found.items()}
-    assert (values["unpark"], values["unpark_until_awake"]) == (33_001, 63_001)
-    assert values["wake"] == 30_000
+    assert (values["unpark"], values["unpark_until_awake"]) == (33_001, 63_000)
+    # Without a thread that does not sleep yet, the permit is given behind the call.
+    before = 0 if awake else 33_001
+    assert values["wake"] == 63_000 - before
     assert ("falls_asleep" in values, "sleeps_long" in values) == (awake, long)
     if awake:
-        assert (values["unpark_awake"], values["wake_awake"]) == (40_001, 35_000)
-        assert values["falls_asleep"] == pytest.approx(6000, rel=0.2)
+        assert values["unpark_awake"] == 951
+        assert values["wake_awake"] == pytest.approx(1400 - PARK, abs=2)
+        assert values["falls_asleep"] == pytest.approx(850, abs=51)
     if long:
-        assert (values["unpark_long"], values["wake_long"]) == (38_001, 101_000)
-        assert values["sleeps_long"] == pytest.approx(2_000_000, rel=0.2)
+        assert (values["unpark_long"], values["wake_long"]) == (38_001, 134_000 - before)
+        assert values["sleeps_long"] == pytest.approx(2_400_000, rel=0.35)
+
+
+def test_a_thread_that_is_met_before_it_parks_tells_nothing() -> None:
+    early = [woken_after(parked) for parked in (-500, -300)]
+    found = dict(parts.waking(early, woken_after(100_000), [woken_after(10**6)], PARK))
+    assert "falls_asleep" not in found and "wake" in found
 
 
 def test_a_measured_machine_has_the_states_that_were_told() -> None:
@@ -313,7 +327,7 @@ def no_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole, "Programs", NoPrograms)
     monkeypatch.setattr(host, "no_clock", lambda: "")
     monkeypatch.setattr(parts, "all_alone", lambda _: {"one thread": part})
-    for name in ("switching", "lines", "parking", "stopping"):
+    for name in ("switching", "barriers", "lines", "parking", "stopping"):
         monkeypatch.setattr(parts, name, part)
     monkeypatch.setattr(parts, "placement", lambda *_: 200.0)
     monkeypatch.setattr(parts, "transfers", lambda *_: {(0, 1): [200.0, 210.0]})

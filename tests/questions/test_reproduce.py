@@ -37,6 +37,7 @@ from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render
 from sweeps.run.runner import Runner
+from sweeps.search import published as paper
 from sweeps.search.published import Published, stated
 from sweeps.support.paths import MACHINES
 from tests.commands import lockcross
@@ -198,6 +199,46 @@ def test_a_run_is_stored_compared_and_not_done_again(tmp_path: Path) -> None:
     assert all(row.ours and 20 < row.ours < 300 and row.value == 228.9 for row in found.rows)
 
 
+def test_rows_that_measure_the_same_give_a_range() -> None:
+    hosts = ("x86-1", "x86-2")
+    parts, wholes = (
+        [f"{host} {lock} 0 0" for host in hosts] for lock in ("swap_mutex", "osq_lock")
+    )
+    text = TINY.replace('document = "K"', 'document = "L"').replace(
+        '"K_table_5_4", row = "flat in original", column = "outermost"',
+        f'"lockhammer", rows = {parts}, over_rows = {wholes}, column = "threads_32"',
+    )
+    rows = [planned_row.row for planned_row in parse("tiny", text).rows]
+    table = paper.table("lockhammer")
+    ratios = [
+        float(table.number(f"{host} swap_mutex 0 0", "threads_32"))
+        / float(table.number(f"{host} osq_lock 0 0", "threads_32"))
+        for host in hosts
+    ]
+    assert rows[0].published == Published(min(ratios), max(ratios)) and rows[0].value is None
+
+
+@pytest.mark.long
+def test_a_machine_far_from_a_published_hand_over_says_why(tmp_path: Path) -> None:
+    """Each preset beside the medians of core-to-core-latency: where they are more than a fifth
+    apart, the machine's file names that processor and its figure."""
+    planned = load("core_to_core")
+    with Store(tmp_path / "a.db") as store:
+        found = run(planned, Runner(store, 2), store)
+    assert all(row.ratio for row in found.rows)
+    for row in found.rows:
+        machine, _, rest = row.label.partition(", ")
+        _, _, processor = rest.partition(": ")
+        if not 0.8 <= (row.ratio or 0) <= 1.2:
+            text = (MACHINES / f"{machine}.toml").read_text()
+            assert processor.partition(",")[0] in text, row
+    # Each in nanoseconds of its own clock.
+    for name, mhz in (("zen3", 3500), ("neoverse_n1", 2500)):
+        assert load_machine(name).clock_mhz.number == mhz
+    zen3 = next(row for row in found.rows if row.label.startswith("zen3, near"))
+    assert zen3.ours == pytest.approx(103 / 3.5, rel=0.05)
+
+
 def test_macro_sequences_keep_the_programs_shares() -> None:
     for table in ("K_table_5_6", "K_table_6_2"):
         for program in macro.programs(table):
@@ -282,7 +323,7 @@ def test_borders_in_words() -> None:
 
 def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
     lines = [
-        Row("", None, y, series=s, x=str(x))
+        Row("", Published(y - 1, y + 1) if x == 64 else None, y, series=s, x=str(x))
         for s in ("tasuki", "thin:inline/rmw")
         for x, y in ((1, 2.0), (64, 3.0))
     ]

@@ -91,6 +91,8 @@ def test_java_is_for_recording_alone(tree: Path) -> None:
 
     assert missing("record -o") == ["default-jdk-headless", "maven"]
     assert missing("record --help") == missing('plans ""') == ["none"]
+    assert missing("record -o x --pthread -- app") == ["none"]
+    assert missing("record -- app --pthread") == ["default-jdk-headless", "maven"]
     program(tree / "bin", "mvn", "")
     assert missing("record -o") == ["default-jdk-headless"]
     wanted = shell(tree, "system_programs=/none; wanted_for_tests", LOCKCROSS_JAVA="1")

@@ -19,6 +19,7 @@ _FOLDERS = (
     "gem5-configs",
     "lockimpl",
     "proofs",
+    "pthread-recorder",
     "qemu-timing",
     "requirements",
     "results",

@@ -10,8 +10,9 @@
  *             none needs another
  *   stop      thread 0 stops thread 1 by a handshake and lets it go on; thread 1 polls a safepoint
  *             all the time
- *   unpark    once a round, thread 0 unparks thread 1, which parked `delay` turns of a loop ago;
- *             phase 4n+3 is that of thread 1, when it runs again
+ *   unpark    once a round, thread 0 unparks thread 1. Both know when: thread 1 parks `lead` turns
+ *             of a loop later, thread 0 unparks it `delay` turns later. Phase 4n+1 of thread 1 is
+ *             when it begins to park, 4n+3 when it runs again
  *   sleep     what a thread does in order to park, but it need not sleep
  *   turn      the threads wait for each other in turn, in a spin loop
  * The lines lie apart in memory, since processors fetch the neighbours of a line, too, and thread 0
@@ -171,6 +172,8 @@ static void round_of_stop(lock_thread_t *self, uint32_t round, uint64_t times) {
 static void round_of_unpark(lock_thread_t *self, uint32_t round) {
     if (runtime_index(self) == 1) {
         turn_pass(&turn, round + 1);
+        runtime_delay(KEY(lead));
+        stamp(self, round, FIRST);
         park(self);
         stamp(self, round, AGAIN);
         done[1].number++;

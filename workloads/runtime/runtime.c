@@ -111,7 +111,13 @@ static void put_extras(void) {}
 /* Prints the result line (docs/interfaces.md, section 4). `error`: NULL for a run that verified. */
 static void put_result(uint64_t pairs, const char *error) {
     static const char *const fences[] = {
-        [FENCE_FULL] = "full", [FENCE_RMW] = "rmw", [FENCE_STORE_FORWARD] = "store_forward"};
+        [FENCE_FULL] = "full",
+        [FENCE_RMW] = "rmw",
+        [FENCE_STORE_FORWARD] = "store_forward",
+#if FENCE_IS_ASYMMETRIC /* no other program changes by it */
+        [FENCE_MEMBARRIER] = "membarrier",
+#endif
+    };
     put("{\"workload\":\""), put(workload.name);
     put("\",\"lock\":\"" LOCK_TEXT(LOCKCROSS_LOCK) "\",\"isa\":\"" LOCKCROSS_ISA
                                                    "\",\"flavour\":\"" LOCKCROSS_FLAVOUR
@@ -322,6 +328,12 @@ static inline __attribute__((unused)) void signals_begin(lock_thread_t *self) { 
 static inline __attribute__((unused)) void signals_end(lock_thread_t *self) { (void)self; }
 #endif
 
+#if FENCE_IS_ASYMMETRIC
+#include "runtime/process_barrier.h"
+#else
+static inline void process_barrier_start(void) {}
+#endif
+
 static void marker(const lock_thread_t *self, int op, long a2, long a3, long a4) {
     if (announce == SYSCALL)
         runtime_syscall(SYS_MARKER, op, runtime_index(self), a2, a3, a4);
@@ -477,6 +489,8 @@ _Noreturn void runtime_main(long *stack) {
     for (unsigned i = 0; i < runtime_threads; i++)
         lock_thread_init(&lock_threads[i], i);
     lock_processors_init(HOST_THREADS);
+    if (announce == SILENT)
+        process_barrier_start();
     prepare_carriers();
     /* The bound is not kept in a local variable: that would move the stack frames of thread 0,
      * which lie below this one, across a cache line (tests/workloads/test_frames.py). */

@@ -73,9 +73,9 @@ constexpr std::array<const char *, size_t(Fence::Count)> kFenceNames = {
 
 // Costs of the operating system: stopping another thread, and so on (docs/interfaces.md, section
 // 5).
-enum class Charge : uint8_t { Stop, Park, Unpark, Wake, Switch, Count };
-constexpr std::array<const char *, size_t(Charge::Count)> kChargeNames = {"stop", "park", "unpark",
-                                                                          "wake", "switch"};
+enum class Charge : uint8_t { Stop, Park, Unpark, Wake, Switch, Barrier, Count };
+constexpr std::array<const char *, size_t(Charge::Count)> kChargeNames = {
+    "stop", "park", "unpark", "wake", "switch", "barrier"};
 
 // How a parked thread sleeps, as far as waking it takes other times (options charge_*).
 enum class Sleep : uint8_t { NotYet, Sleeps, ForLong };
@@ -91,6 +91,7 @@ struct Counts {
     uint64_t holds = 0;
     CountsBy<Fence> fences{};
     CountsBy<Charge> charges{};
+    uint64_t interrupts = 0; // by process-wide barriers of other cores
     CountsBy<Stall> stalls{};
     std::array<CountsBy<Mesi>, size_t(CoherenceEvent::Count)> coherence{};
 };

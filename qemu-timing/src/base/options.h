@@ -32,6 +32,11 @@ struct Options {
         -1; // file descriptor of the region shared with a memory simulator; -1: there is none
 
     Options(); // the defaults
+
+    // Whether two cores are of two clusters.
+    bool are_far(uint32_t one, uint32_t other) const {
+        return cluster && one / cluster != other / cluster;
+    }
 };
 
 // Names the option that is refused, and says what is allowed.

@@ -20,11 +20,15 @@ uint32_t unpark_cycles(const Options &o, Sleep sleep) {
     return cycles[size_t(sleep)];
 }
 
-// What an unpark takes of whomever it wakes.
+// Whether an unpark gives the permit first and goes to the kernel behind it: it matters when the
+// permit comes, since a thread that does not sleep yet may find it.
+bool gives_permit_first(const Options &o) { return o.charge_falls_asleep != 0; }
+
+// What an unpark takes before it gives the permit.
 uint32_t least_unpark_cycles(const Options &o) {
+    if (gives_permit_first(o))
+        return 0;
     uint32_t least = o.charge_unpark;
-    if (o.charge_falls_asleep)
-        least = std::min(least, o.charge_unpark_awake);
     if (o.charge_sleeps_long)
         least = std::min(least, o.charge_unpark_long);
     return least;
@@ -32,8 +36,9 @@ uint32_t least_unpark_cycles(const Options &o) {
 
 uint32_t charge_cycles(const Options &o, Charge kind, Sleep sleep) {
     const uint32_t wake[] = {o.charge_wake_awake, o.charge_wake, o.charge_wake_long};
-    const uint32_t cycles[size_t(Charge::Count)] = {
-        o.charge_stop, o.charge_park, least_unpark_cycles(o), wake[size_t(sleep)], o.charge_switch};
+    const uint32_t cycles[size_t(Charge::Count)] = {o.charge_stop,          o.charge_park,
+                                                    least_unpark_cycles(o), wake[size_t(sleep)],
+                                                    o.charge_switch,        o.charge_barrier};
     return cycles[size_t(kind)];
 }
 
@@ -87,7 +92,19 @@ void Core::fence(const TimedInsn &insn) {
 
 void Core::charge(const TimedInsn &insn, Sleep sleep) {
     counts_.charges[size_t(insn.charge)]++;
-    wait_for_charge(insn, charge_cycles(options_, insn.charge, sleep));
+    if (insn.charge != Charge::Unpark || !gives_permit_first(options_))
+        wait_for_charge(insn, charge_cycles(options_, insn.charge, sleep), false);
+}
+
+void Core::barrier(const TimedInsn &insn, uint32_t interrupted) {
+    counts_.charges[size_t(Charge::Barrier)]++;
+    Cycle others = Cycle(interrupted) * options_.charge_barrier_core;
+    wait_for_charge(insn, options_.charge_barrier + others, true);
+}
+
+void Core::interrupt(uint32_t times) {
+    counts_.interrupts += times;
+    wait_for_interrupt(Cycle(times) * options_.charge_interrupt);
 }
 
 void Core::end_unpark(Sleep sleep) {

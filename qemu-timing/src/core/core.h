@@ -47,9 +47,17 @@ class Core {
     void fence(const TimedInsn &insn);
     // sleep: of a wake, how the thread slept.
     void charge(const TimedInsn &insn, Sleep sleep = Sleep::Sleeps);
+    // A process-wide barrier, for which so many other cores are interrupted: it begins when all of
+    // this core's stores have drained.
+    void barrier(const TimedInsn &insn, uint32_t interrupted);
+    // Barriers of other cores interrupt this one so often, between two blocks: its stores drain,
+    // and it does nothing else meanwhile.
+    void interrupt(uint32_t times);
     // The store behind an unpark has given the permit to a thread that sleeps like this: the core
     // goes on when the rest of the unpark is over.
     void end_unpark(Sleep sleep);
+    // When the store that was made last is seen by others, as far as is known.
+    Cycle store_seen() const { return store_seen_; }
 
     // Whether the store-conditional of the last load-linked has to fail.
     bool reservation_lost() const { return reserving_ && !memory_.is_reserved(id_); }
@@ -65,7 +73,10 @@ class Core {
     // A store-conditional that fails without an access.
     virtual void fail_conditional(const TimedInsn &insn) = 0;
     virtual void wait_for_fence(const TimedInsn &insn, Cycle latency) = 0;
-    virtual void wait_for_charge(const TimedInsn &insn, Cycle cycles) = 0;
+    // drained: it begins when all stores have drained.
+    virtual void wait_for_charge(const TimedInsn &insn, Cycle cycles, bool drained) = 0;
+    // The core's stores drain; so many cycles later it executes what comes next.
+    virtual void wait_for_interrupt(Cycle cycles) = 0;
     // Part of a charge, behind the store that was made last. A pipeline has no such part: with it
     // threads sleep in one way (options.cc).
     virtual void wait_behind_store(Cycle) {}
@@ -81,6 +92,7 @@ class Core {
     BranchPredictor predictor_;
     const Block *block_ = nullptr;
     Cycle start_ = 0;
+    Cycle store_seen_ = 0;
 
   private:
     bool reserving_ = false; // between a load-linked and its store-conditional

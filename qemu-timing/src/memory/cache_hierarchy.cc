@@ -153,7 +153,7 @@ bool CacheHierarchy::is_far(uint32_t core, const Line &line) const {
     if (!options_.cluster)
         return false;
     for (uint32_t other = 0; other < counts_.size(); other++) {
-        if (line.sharers[other] && other / options_.cluster != core / options_.cluster)
+        if (line.sharers[other] && options_.are_far(core, other))
             return true;
     }
     return false;

@@ -106,6 +106,7 @@ class Memory {
         watched_[core] = line;
         watcher_ = &watcher;
     }
+    void unwatch(uint32_t core) { watched_[core] = kNoLine; }
 
   protected:
     void before_loss(uint32_t core, LineId line) {

@@ -36,7 +36,12 @@ Json core_json(size_t core, Cycle start, Cycle cycles, const Counts &counts) {
     Json object = {{"core", core}, {"start", start}, {"cycles", cycles}};
     add_work(object, counts);
     object["reservations_lost"] = counts.reservations_lost;
-    object["charges"] = by_name(kChargeNames, counts.charges);
+    Json &charges = object["charges"] = by_name(kChargeNames, counts.charges);
+    // Few programs have barriers: without any, nothing is said of them.
+    if (counts.charges[size_t(Charge::Barrier)] == 0)
+        charges.erase("barrier");
+    if (counts.interrupts)
+        charges["interrupted"] = counts.interrupts;
     object["holds"] = counts.holds;
     object["stalls"] = by_name(kStallNames, counts.stalls);
     Json &coherence = object["coherence"];

@@ -1,10 +1,14 @@
 // A vCPU whose thread parks: between the charges of the park and of being woken it looks again and
 // again at its permit, which another core gives it by the store that follows the charge of an
-// unpark (docs/interfaces.md, section 5). What waking takes depends on how long it has looked.
+// unpark (docs/interfaces.md, section 5). What waking takes depends on how long after the beginning
+// of the park that store is seen.
 //
 //     parks: charge, looks --- falls_asleep ---> sleeps --- sleeps_long ---> has slept for long
 //                |                                  |                              |
 //                +---- unpark: charge, store -------+------------------------------+---> is woken
+//
+// It may fall asleep within the charge, before it looks for the first time. Who gives it its permit
+// there is told by the line: a thread has one permit.
 #pragma once
 
 #include "base/counts.h"
@@ -25,21 +29,23 @@ inline Sleep sleep_after(const Options &options, Cycle cycles) {
 
 class ParkedThread {
   public:
-    void park() {
+    void park(Cycle now) {
         state_ = {};
         state_.parked = true;
+        state_.began = now;
     }
     // It loads from that line; what it loads last is its permit.
     void look(LineId line, Cycle now) {
         if (state_.line == kNoLine)
-            state_.since = now;
+            state_.first_look = now;
         state_.line = line;
     }
     bool is_parked() const { return state_.parked; }
     bool waits_for(LineId line) const {
-        return state_.parked && !state_.woken && state_.line == line;
+        LineId permit = permit_ == kNoLine ? state_.line : permit_;
+        return state_.parked && !state_.woken && permit == line;
     }
-    // Another core gives it its permit. Returns how it slept.
+    // Another core has given it its permit in that cycle. Returns how it slept.
     Sleep unpark(const Options &options, Cycle now) {
         state_.woken = slept_until(options, now);
         return *state_.woken;
@@ -47,7 +53,10 @@ class ParkedThread {
     // It is woken, and parked no more. Returns how it slept: if nobody gave it a permit meanwhile,
     // it had that before, or waited for something else.
     Sleep wake(const Options &options, Cycle now) {
-        Sleep slept = state_.woken.value_or(slept_until(options, now));
+        bool waited = state_.line != kNoLine && now > state_.first_look;
+        Sleep slept =
+            state_.woken.value_or(waited ? slept_until(options, now) : sleep_after(options, 0));
+        permit_ = state_.line;
         state_ = {};
         return slept;
     }
@@ -55,17 +64,18 @@ class ParkedThread {
   private:
     struct State {
         bool parked = false;
+        Cycle began = 0;
         LineId line = kNoLine; // that it looks at
-        Cycle since = 0;       // of its first look
+        Cycle first_look = 0;
         std::optional<Sleep> woken;
     };
 
     Sleep slept_until(const Options &options, Cycle now) const {
-        bool looked = state_.line != kNoLine && now > state_.since;
-        return sleep_after(options, looked ? now - state_.since : 0);
+        return sleep_after(options, now > state_.began ? now - state_.began : 0);
     }
 
     State state_;
+    LineId permit_ = kNoLine; // since it was woken for the first time
 };
 
 } // namespace lockcross

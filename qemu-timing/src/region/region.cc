@@ -161,12 +161,31 @@ Cycle Region::now(uint32_t core) {
     return vcpus_[core]->core->block_end();
 }
 
-Sleep Region::unpark(LineId line, Cycle now) {
+Sleep Region::unpark(uint32_t core, LineId line, Cycle seen) {
     for (const auto &vcpu : vcpus_) {
-        if (vcpu->parked.waits_for(line))
-            return vcpu->parked.unpark(options, now);
+        if (!vcpu->parked.waits_for(line))
+            continue;
+        // The kernel's line that says who sleeps crosses to the sleeper as the permit does.
+        bool far = options.are_far(core, vcpu->core_id);
+        Cycle crossing = far ? options.lat_dirty_far : options.lat_dirty;
+        return vcpu->parked.unpark(options, seen > crossing ? seen - crossing : 0);
     }
     return sleep_after(options, 0);
+}
+
+uint32_t Region::interrupt_others(uint32_t core, Cycle now) {
+    uint32_t interrupted = 0;
+    for (uint32_t other = 0; other < cores(); other++) {
+        if (other == core || order_.has_left(other) || vcpus_[other]->parked.is_parked())
+            continue;
+        if (order_.is_in_loop(other)) { // it runs its blocks by itself again
+            memory_->unwatch(other);
+            before_loss(other);
+        }
+        vcpus_[other]->interrupt_at(now);
+        interrupted++;
+    }
+    return interrupted;
 }
 
 void Region::poke(uint64_t address, const void *bytes, size_t size) {

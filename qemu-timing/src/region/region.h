@@ -52,8 +52,12 @@ class Region final : public Sleepers, public Watcher {
     // lost. False, at once, if it has no copy of the line.
     bool wait_in_loop(uint32_t core, uint64_t address);
     void before_loss(uint32_t core) override;
-    // A store to that line gives a permit. Returns how the thread sleeps that waits for it.
-    Sleep unpark(LineId line, Cycle now);
+    // A store of the core to that line gives a permit, which others can see from then on. Returns
+    // how the thread sleeps that waits for it.
+    Sleep unpark(uint32_t core, LineId line, Cycle seen);
+    // Interrupts every other core that runs a thread: not one that has left, nor one whose thread
+    // is parked. Returns how many.
+    uint32_t interrupt_others(uint32_t core, Cycle now);
     // Writes to the guest's memory, in no time. The address counts from the start of the image.
     void poke(uint64_t address, const void *bytes, size_t size);
     // Writes the report to options.out. Ends the process when it cannot, and when the stalls of a

@@ -33,6 +33,8 @@ class TurnOrder {
     void leave(uint32_t core) { next_access_[core] = kGone; }
 
     Cycle next_access(uint32_t core) const { return next_access_[core]; }
+    bool has_left(uint32_t core) const { return next_access_[core] == kGone; }
+    bool is_in_loop(uint32_t core) const { return next_access_[core] == kLoops; }
     bool all_left() const {
         return std::all_of(next_access_.begin(), next_access_.end(),
                            [](Cycle cycle) { return cycle == kGone; });

@@ -18,7 +18,8 @@ Vcpu::Vcpu(Region &region, uint32_t core_id, const Options &options, Memory &mem
       counts_(counts) {}
 
 void Vcpu::hand_over(const TimedInsn &insn) {
-    bool waits = !timer_word_ && !region_.options.execute_loops && spin_.repeats_at(insn);
+    bool waits = !timer_word_ && interrupts_.empty() && !region_.options.execute_loops &&
+                 spin_.repeats_at(insn);
     if (waits) {
         loop_ = spin_.iteration();
         waits = region_.wait_in_loop(core_id, loop_.front().address);
@@ -56,7 +57,7 @@ void Vcpu::charge(const TimedInsn &insn) {
     spin_.forget();
     switch (insn.charge) {
     case Charge::Park:
-        parked.park();
+        parked.park(region_.now(core_id));
         break;
     case Charge::Unpark:
         unparks_ = true;
@@ -64,10 +65,21 @@ void Vcpu::charge(const TimedInsn &insn) {
     case Charge::Wake:
         core->charge(insn, parked.wake(region_.options, latest_access));
         return;
+    case Charge::Barrier:
+        core->barrier(insn, region_.interrupt_others(core_id, core->block_end()));
+        return;
     default:
         break;
     }
     core->charge(insn);
+}
+
+void Vcpu::take_interrupts(Cycle now) {
+    uint32_t due = 0;
+    for (; !interrupts_.empty() && interrupts_.front() <= now; due++)
+        interrupts_.pop_front();
+    if (due)
+        core->interrupt(due);
 }
 
 void Vcpu::check_instruction_limit() {
@@ -152,12 +164,9 @@ void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, 
     }
     // First, since the store may let other cores go on.
     std::memcpy(&region_.shadow[address], region_.image.host + address, size);
-    std::optional<Sleep> woken;
-    if (std::exchange(unparks_, false))
-        woken = region_.unpark(line, access_cycle);
     core->store(insn, address, size);
-    if (woken)
-        core->end_unpark(*woken);
+    if (std::exchange(unparks_, false))
+        core->end_unpark(region_.unpark(core_id, line, core->store_seen()));
 }
 
 void Vcpu::resolve_pending() {

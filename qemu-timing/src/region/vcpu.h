@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -27,7 +28,10 @@ class Vcpu {
         resolve();
         if (spin_.watching()) [[unlikely]]
             spin_.begin_block(block);
+        Cycle begins = interrupts_.empty() ? 0 : core->block_end();
         core->begin_block(block);
+        if (!interrupts_.empty()) [[unlikely]]
+            take_interrupts(begins);
         if (timer_word_ && core->block_end() >= timer_end_)
             clear_timer_word();
         if (core->counts().instructions > next_check_)
@@ -66,6 +70,10 @@ class Vcpu {
     Cycle latest_access = 0;
     ParkedThread parked;
 
+    // Another core interrupts this one in that cycle: at the first block that begins then or later.
+    // An access that it waits to make comes before that.
+    void interrupt_at(Cycle cycle) { interrupts_.push_back(cycle); }
+
     // The core asked for something that no instruction shows.
     void forget_loop() { spin_.forget(); }
     // While the core waits in a loop, without a turn, the core model runs it, up to the first
@@ -83,6 +91,7 @@ class Vcpu {
     void check_instruction_limit();
     void hand_over(const TimedInsn &insn);
     void clear_timer_word();
+    void take_interrupts(Cycle now);
 
     Region &region_;
     Counts &counts_;
@@ -100,6 +109,8 @@ class Vcpu {
 
     uint64_t linked_address_ = 0; // of the last load-linked
     bool flipped_ = false;        // see before_store_conditional
+
+    std::deque<Cycle> interrupts_; // that are not taken yet
 
     uint8_t *timer_word_ = nullptr; // null: the timer is off
     Cycle timer_end_ = 0;

@@ -527,6 +527,36 @@ TEST_CASE("out of order: the rest of an unpark holds up what follows the permit'
     CHECK(cost(3000) - cost(0) <= 3000 + 10);
 }
 
+TEST_CASE("out of order: a process-wide barrier costs its caller and who is interrupted") {
+    Options options = wide();
+    options.charge_barrier = 300;
+    options.charge_barrier_core = 70;
+    options.charge_interrupt = 400;
+    auto run = [&](bool barrier, uint32_t interrupts) {
+        Bench bench(options);
+        bench.store(0, 8, memory()); // misses
+        Insn charge = Bench::with(Effect::Charge);
+        charge.charge = Charge::Barrier;
+        if (barrier)
+            bench.core.barrier(*bench.begin(charge), 3);
+        if (interrupts) {
+            bench.core.end_block();
+            bench.core.interrupt(interrupts);
+        }
+        bench.load(64, 8, memory(2, 2));
+        Cycle cycles = bench.cycles();
+        CHECK(bench.counts[0].interrupts == interrupts);
+        CHECK(bench.counts[0].charges[size_t(Charge::Barrier)] == barrier);
+        bool both = barrier || interrupts;
+        CHECK((bench.stalled(Stall::Drain) > 0) == both);
+        return cycles;
+    };
+    Cycle miss = run(false, 0);
+    CHECK(run(true, 0) >= 300 + 3 * 70 + miss);
+    CHECK(run(false, 1) >= 400 + miss);
+    CHECK(run(false, 2) == run(false, 1) + 400);
+}
+
 TEST_CASE("out of order: stores drain in the order that the ISA demands") {
     // Two stores to lines of two cores' making are slow; a fence shows when all have drained.
     auto fenced = [](store_order::Value order) {

@@ -182,6 +182,29 @@ TEST_CASE("pipelined core: a store-conditional, failed and plain") {
     bench.check_sum();
 }
 
+TEST_CASE("pipelined core: a process-wide barrier costs its caller and who is interrupted") {
+    Options options = Bench().options;
+    options.charge_barrier = 300;
+    options.charge_barrier_core = 70;
+    options.charge_interrupt = 400;
+    Bench bench(options);
+    Insn barrier = Bench::access(Effect::Charge);
+    barrier.charge = Charge::Barrier;
+    bench.core.barrier(*bench.begin(barrier), 3);
+    bench.run(Insn{});
+    CHECK(bench.stalled(Stall::Charge) >= 300 + 3 * 70);
+    CHECK(bench.stalled(Stall::Charge) <= 300 + 3 * 70 + 4);
+    CHECK(bench.counts[0].charges[size_t(Charge::Barrier)] == 1);
+    Cycle before = bench.now(), charged = bench.stalled(Stall::Charge);
+    bench.core.interrupt(2);
+    bench.run(Insn{});
+    bench.run(Insn{});
+    CHECK(bench.now() - before >= 800);
+    CHECK(bench.stalled(Stall::Charge) - charged >= 800 - 4);
+    CHECK(bench.counts[0].interrupts == 2);
+    bench.check_sum();
+}
+
 TEST_CASE("pipelined core: isb flushes, charges cost what they say") {
     Bench bench;
     Cycle before = bench.now();

@@ -231,8 +231,8 @@ TEST_CASE("scheduled core: a store-conditional that never reached memory costs a
 
 TEST_CASE("scheduled core: every charge costs what its option says") {
     Options options;
-    uint32_t *costs[] = {&options.charge_stop, &options.charge_park, &options.charge_unpark,
-                         &options.charge_wake, &options.charge_switch};
+    uint32_t *costs[] = {&options.charge_stop, &options.charge_park,   &options.charge_unpark,
+                         &options.charge_wake, &options.charge_switch, &options.charge_barrier};
     for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++)
         *costs[kind] = 50 + kind;
     for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++) {
@@ -243,6 +243,29 @@ TEST_CASE("scheduled core: every charge costs what its option says") {
         CHECK(bench.stalled(Stall::Charge) == 50 + kind);
         CHECK(bench.counts[0].charges[kind] == 1);
     }
+}
+
+TEST_CASE("scheduled core: a process-wide barrier costs its caller and who is interrupted") {
+    Options options;
+    options.charge_barrier = 300;
+    options.charge_barrier_core = 70;
+    options.charge_interrupt = 40;
+    Bench bench(options);
+    TimedInsn barrier = bench.insn(Effect::Charge);
+    barrier.charge = Charge::Barrier;
+    bench.core.store(bench.insn(Effect::Memory), 0, 4); // misses
+    bench.core.barrier(barrier, 3);
+    CHECK(bench.stalled(Stall::Drain) > 0);
+    CHECK(bench.stalled(Stall::Charge) == 300 + 3 * 70);
+    CHECK(bench.counts[0].charges[size_t(Charge::Barrier)] == 1);
+    Cycle drained = bench.stalled(Stall::Drain);
+    bench.core.interrupt(1);
+    CHECK(bench.stalled(Stall::Drain) == drained);
+    bench.core.store(bench.insn(Effect::Memory), 2048, 4); // misses, too
+    bench.core.interrupt(2);
+    CHECK(bench.stalled(Stall::Drain) > drained);
+    CHECK(bench.stalled(Stall::Charge) == 300 + 3 * 70 + 3 * 40);
+    CHECK(bench.counts[0].interrupts == 3);
 }
 
 TEST_CASE("scheduled core: an unpark and a wake cost what the sleeper's state asks for") {
@@ -264,12 +287,40 @@ TEST_CASE("scheduled core: an unpark and a wake cost what the sleeper's state as
         TimedInsn charge = bench.insn(Effect::Charge);
         charge.charge = Charge::Unpark;
         bench.core.charge(charge);
-        CHECK(bench.stalled(Stall::Charge) == 500); // the least, since nobody knows yet
+        CHECK(bench.stalled(Stall::Charge) == 0); // the permit is given first
         bench.core.end_unpark(of.sleep);
         CHECK(bench.stalled(Stall::Charge) == of.unpark);
         charge.charge = Charge::Wake;
         bench.core.charge(charge, of.sleep);
         CHECK(bench.stalled(Stall::Charge) == of.unpark + of.wake);
+    }
+}
+
+TEST_CASE("scheduled core: where all threads sleep, the least of an unpark is before its permit") {
+    Options options;
+    options.charge_unpark = 500;
+    options.charge_sleeps_long = 1;
+    options.charge_unpark_long = 1500;
+    Bench bench(options);
+    TimedInsn charge = bench.insn(Effect::Charge);
+    charge.charge = Charge::Unpark;
+    bench.core.charge(charge);
+    CHECK(bench.stalled(Stall::Charge) == 500);
+    bench.core.end_unpark(Sleep::ForLong);
+    CHECK(bench.stalled(Stall::Charge) == 1500);
+}
+
+TEST_CASE("scheduled core: a store is seen when it has drained") {
+    Options buffered, unbuffered, blocking;
+    unbuffered.store_buffer = 0;
+    blocking.blocking = true;
+    for (const Options &options : {buffered, unbuffered, blocking}) {
+        Bench bench(options);
+        bench.core.store(bench.insn(Effect::Memory), 0, 8);
+        Cycle first = bench.core.store_seen();
+        CHECK(first > 0);
+        bench.core.store(bench.insn(Effect::Memory), 64, 8);
+        CHECK(bench.core.store_seen() > first);
     }
 }
 

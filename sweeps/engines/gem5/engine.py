@@ -20,6 +20,7 @@ from sweeps.engines.gem5.find import (
 from sweeps.model import workloads
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
+from sweeps.model.locks import MEMBARRIER
 from sweeps.model.machine import load_machine
 from sweeps.programs import Mechanisms, Program
 
@@ -51,6 +52,9 @@ CYCLES_PER_TURN = {
     ("ppc64le", "minor"): 4.0,
 }
 _SINGLE_ISSUE_X86 = 12.0  # Minor, which decodes an operation a cycle then
+
+
+LATENCIES = ("cas_latency", "fence_latency", "cancel_latency")  # axes of a cell that it can set
 
 
 @dataclass(frozen=True)
@@ -150,11 +154,18 @@ class Gem5Engine(base.Engine):
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; the probe says what holds of a given gem5."""
         tables = ("core", "memory", "latency", "charges")
-        return Capabilities(tuple(ISAS), MAX_CORES, tables=tables, unread=UNREAD_CHARGES)
+        return Capabilities(
+            tuple(ISAS), MAX_CORES, latencies=LATENCIES, tables=tables, unread=UNREAD_CHARGES
+        )
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without gem5."""
         where = f"gem5's {self.model} core for {ISAS[cell.isa].title}"
+        if cell.fence == MEMBARRIER:
+            return (
+                f"fence: {MEMBARRIER}: in gem5 no program interrupts another core, so neither its "
+                "stores would drain at a process-wide barrier nor its time be lost"
+            )
         gem5 = find_gem5(cell.isa)
         if self.model not in gem5.models[cell.isa]:
             return f"isa: {cell.isa}: this gem5 has no {self.model} core for it"

@@ -14,6 +14,7 @@ from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, Requ
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
+from sweeps.model.locks import MEMBARRIER
 from sweeps.model.machine import ATOMICS, load_machine
 from sweeps.programs import Program
 from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
@@ -85,10 +86,10 @@ class QemuEngine(base.Engine):
         )
 
     def refuses(self, cell: Cell) -> str:
-        """That nothing is far on a machine without clusters."""
+        """That nothing is far on a machine without clusters, or what a barrier costs unknown."""
         if self._far and "cluster" not in load_machine(cell.machine).figures(cell.isa):
             return f"machine: {cell.machine}: it has no clusters, and so no cores that are far"
-        return ""
+        return no_barrier(cell)
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
@@ -147,7 +148,19 @@ def plugin_options(cell: Cell) -> dict[str, int | str]:
         options[ISAS[cell.isa].full_fence] = cell.fence_latency
     if cell.cancel_latency is not None:
         options["charge_stop"] = cell.cancel_latency
+    if cell.membarrier_latency is not None:
+        options |= {"charge_barrier": cell.membarrier_latency, "charge_barrier_core": 0}
     return options | {"seed": cell.seed}
+
+
+def no_barrier(cell: Cell) -> str:
+    """That a machine does not say what the process-wide barrier of a cell costs, or nothing."""
+    if cell.fence != MEMBARRIER or "charge_barrier" in own_options(cell.machine, cell.isa):
+        return ""
+    return (
+        f"machine: {cell.machine}: it says nothing of process-wide barriers, which fence kind "
+        f"{MEMBARRIER} needs: give charges.barrier, charges.barrier_core and charges.interrupt"
+    )
 
 
 _MARKER = "marker=syscall"  # how the program tells the plugin of its region

@@ -150,7 +150,7 @@ def metrics(pairs: int, engine: EngineReport) -> Metrics:
     known = guest.cost(pairs, [core.cycles for core in cores])
     known["handovers"] = (engine.handovers, "count")
     counts = [core.counts() for core in cores]
-    for name in counts[0]:
+    for name in dict.fromkeys(name for core in counts for name in core):
         unit = "cycles" if name.startswith("stall_") else "count"
         known[name] = (sum(core.get(name, 0) for core in counts), unit)
     known["instructions"] = (known["instructions"][0], "instructions")

@@ -16,7 +16,13 @@ from results.errors import LockcrossError
 from results.paths import WORK
 from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
-from sweeps.engines.qemu.engine import find_qemu, guest_command, plugin_options, plugin_version
+from sweeps.engines.qemu.engine import (
+    find_qemu,
+    guest_command,
+    no_barrier,
+    plugin_options,
+    plugin_version,
+)
 from sweeps.engines.sst import output
 from sweeps.engines.sst.find import NEEDED, SCRIPT, Sst, configs_digest, element, find_sst
 from sweeps.model.axes import MAX_THREADS
@@ -193,6 +199,8 @@ class SstEngine(base.Engine):
                 f"{key}: {cores}: machine {cell.machine}, a {system.topology}, has room for "
                 f"{system.nodes} cores"
             )
+        if why := no_barrier(cell):
+            return why
         if why := misplaced(self._place, system, cores):
             return f"engine: {cell.engine}: {why}"
         shown = probe(find_sst(), cell.flavour)
@@ -242,6 +250,7 @@ class SstEngine(base.Engine):
             "atomic": cell.cas_latency,
             "fence": cell.fence_latency,
             "charge": cell.cancel_latency,
+            "barrier": cell.membarrier_latency,
         }
         added = {f"mechanism_{kind}": "plugin" for kind, n in given.items() if n is not None}
         resolved = self._own(cell) | added | refused

@@ -15,7 +15,9 @@ from results.paths import ROOT, WORK
 from sweeps.support.paths import ENGINE_PLUGIN
 
 TOOLS = Extra("packages for tests and checks", REQUIREMENTS / "tests.txt", megabytes=82)
-_C_FOLDERS = "lockimpl workloads qemu-timing sst-configs sweeps tests/link proofs".split()
+_C_FOLDERS = (
+    "lockimpl workloads qemu-timing sst-configs sweeps tests/link proofs pthread-recorder".split()
+)
 _C_SUFFIXES = (".c", ".h", ".cc")
 _ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
 SETTINGS = {"test": _ANY, "python": _ANY}

@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 
 from results.errors import LockcrossError, NoDataError, check_known
 from results.store.store import Store
-from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import FLAVOURS, ISAS, isa_of
 from sweeps.model.locks import LockLabel, load_locks
@@ -29,6 +28,7 @@ NAME = "explore"
 WORKLOAD = "lock_sequence"
 
 Point = tuple[int, int, int, float]  # set CAS, fence and cancellation latency, owner's share
+SET_LATENCIES = ("cas_latency", "fence_latency", "cancel_latency")  # of a point
 
 
 class Grid(Document):
@@ -135,7 +135,7 @@ def point_cell(
 ) -> Cell:
     """The run of a lock at a point."""
     *latencies, share = point
-    changes: dict[str, Any] = dict(zip(LATENCIES, latencies, strict=True))
+    changes: dict[str, Any] = dict(zip(SET_LATENCIES, latencies, strict=True))
     return with_lock(replace(_base(plan, machine, flavour, share), **changes), label)
 
 

@@ -40,7 +40,7 @@ def measure(
 
     path = output or MACHINES / f"{name}.toml"
     _check(name, path, force)
-    part = _measurer()
+    part = measurer()
     began = time.monotonic()
     measured = part.measure(lambda what: print(f"measuring: {what}", file=sys.stderr, flush=True))
     try:
@@ -78,7 +78,7 @@ def _check(name: str, path: Path, force: bool) -> None:
         raise LockcrossError(f"--output {path}: must name a file in an existing folder")
 
 
-def _measurer() -> Any:
+def measurer() -> Any:
     """The part of the engine on the host itself that measures it. Raises LockcrossError where
     there is no such engine."""
     from sweeps.engines.base import load_engine

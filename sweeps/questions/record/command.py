@@ -1,4 +1,4 @@
-"""`lockcross record`: runs a Java program and records its locks."""
+"""`lockcross record`: runs a Java, C or C++ program and records its locks."""
 
 import ctypes
 import os
@@ -15,6 +15,7 @@ import typer
 
 from results.errors import LockcrossError, writing
 from sweeps.questions.record.jvm import Program, recorded
+from sweeps.questions.record.preload import preloaded
 
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _LEAST = 10**6  # bytes of a log
@@ -48,20 +49,34 @@ def record(
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the log if it exists.")] = False,
+    pthread: Annotated[
+        bool,
+        typer.Option(
+            "--pthread", help="Record the pthread mutexes of a C or C++ program (docs/pthread.md)."
+        ),
+    ] = False,
 ) -> None:
     """Run a Java program and record every operation on its monitors.
 
-    Any JVM from Java 11 on. The log is for `locality` and `advise --log`. Ends with the program's
-    own exit code.
+    Any JVM from Java 11 on; with --pthread the mutexes of a C or C++ program. The log is for
+    `locality` and `advise --log`. Ends with the program's own exit code.
     """
     if not 1 <= sample <= _MOST_SAMPLE or sample.bit_count() != 1:
         raise LockcrossError(f"--sample {sample}: a power of two is expected, e.g. 16")
     log = output.absolute()
     options = f"most={_bytes(most)};sample={sample};output={log}"
-    program = recorded(command, options)
+    if pthread and sample != 1:
+        raise LockcrossError("--sample is of Java programs; with --pthread every lock is recorded")
+    program = preloaded(command, log, _bytes(most)) if pthread else recorded(command, options)
     _make_room(log, force)
     plain = _run(Program(_without_agent(program), {}))[1] if compare else None
     code, seconds = _run(program)
+    if pthread and not log.exists():
+        raise LockcrossError(
+            f"{output}: nothing was recorded: the program ended with code {code} and had locked no "
+            "pthread mutex by then, or its system does not preload libraries into it (setuid)",
+            exit_code=1,
+        )
     if not log.exists():
         raise LockcrossError(
             f"{output}: no JVM has recorded: the program ended with code {code} before one began, "
@@ -79,7 +94,7 @@ def record(
             else "too short to compare"
         )
     if others := sorted(log.parent.glob(f"{log.name}.*[0-9]")):
-        _say(f"further JVMs of the program have logs: {', '.join(one.name for one in others)}")
+        _say(f"further processes of the program have logs: {', '.join(one.name for one in others)}")
     raise typer.Exit(code)
 
 

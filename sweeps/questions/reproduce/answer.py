@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 ORDER_MARGIN = 0.1  # published values nearer than this are in no order
 PLAN = "reproduce"  # what the runs are stored under
 CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}  # names of a cycle's time, in nanoseconds
-Look = Callable[[str, str], float]  # (a cell's name, a metric), or (a name in CLOCK, "")
+# Of (a cell's name, a metric or a name in CLOCK), or of (a name in CLOCK, "").
+Look = Callable[[str, str], float]
 
 
 @dataclass(frozen=True)
@@ -226,11 +227,15 @@ def run(
     """Runs what is missing and returns the result; `keep`: stores it, for figures and report."""
     done = runner.run(list(planned.cells.values()), PLAN)
     runs = dict(zip(planned.cells, done, strict=True))
-    cycle = 1000 / load_machine(planned.outline.machine).clock_mhz.number  # in nanoseconds
+
+    def cycle_in(unit: str, machine: str) -> float:
+        return 1000 / load_machine(machine).clock_mhz.number / CLOCK[unit]
 
     def look(name: str, metric: str) -> float:
         if name in CLOCK:
-            return cycle / CLOCK[name]
+            return cycle_in(name, planned.outline.machine)
+        if metric in CLOCK:
+            return cycle_in(metric, planned.cells[name].machine)
         if runs[name].status != "ok":
             raise _MissingError(f"{runs[name].status}: {runs[name].cause}")
         if metric not in runs[name].metrics:

@@ -3,9 +3,10 @@ compared with which runs. Axes in `each` multiply a cell or a row; `{axis}` in i
 value.
 
 A row's number is arithmetic over names, `(reserved - floor) * ns`: a name stands for a cell's
-metric, `name.part` for another one, ns, us, ms and s for a cycle of the machine in that unit;
-functions are min, max, sum, mean, abs, sqrt. Nothing else can be written, so a definition cannot
-run code. (Rules in workloads.def are another language: conditions over C's whole numbers.)
+metric, `name.part` for another one, ns, us, ms and s for a cycle of the machine in that unit, and
+`name.ns` for a cycle of that cell's own machine, where a definition has several; functions are min,
+max, sum, mean, abs, sqrt. Nothing else can be written, so a definition cannot run code. (Rules in
+workloads.def are another language: conditions over C's whole numbers.)
 """
 
 import ast
@@ -22,6 +23,7 @@ from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.paths import ROOT
+from sweeps.model import engines
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import machine_names
 from sweeps.model.workloads import read_value
@@ -92,12 +94,15 @@ def evaluate(text: str, look: Look) -> float:
 class Source(Document):
     """Where a published number is from: a cell of a table, or what the text states. `over_...`
     divides it by another one (of a table: `over_row` and `over_column`, each the same if left out).
-    `factor` converts it to the unit of the row."""
+    `rows` for several rows that measure the same gives their range, each divided by its own of
+    `over_rows`. `factor` converts it to the unit of the row."""
 
     table: str = ""
     row: str = ""
+    rows: list[str] = []
     column: str = ""
     over_row: str = ""
+    over_rows: list[str] = []
     over_column: str = ""
     stated: str = ""
     over_stated: str = ""
@@ -113,11 +118,17 @@ class Source(Document):
             if part.value is None or not whole.value:
                 raise KeyError(f"{self.stated} over {self.over_stated}: not two numbers")
             return Published(part.value / whole.value, part.value / whole.value)
+        rows = self.rows or [self.row]
+        under = self.over_rows or [self.over_row] * len(rows)
+        values = [self._value(row, over) for row, over in zip(rows, under, strict=True)]
+        return Published(min(values), max(values))
+
+    def _value(self, row: str, over_row: str) -> float:
         table = paper.table(self.table)
-        value = float(table.number(self.row, self.column))
-        if self.over_row or self.over_column:
-            value /= float(table.number(self.over_row or self.row, self.over_column or self.column))
-        return Published(value * self.factor, value * self.factor)
+        value = float(table.number(row, self.column))
+        if over_row or self.over_column:
+            value /= float(table.number(over_row or row, self.over_column or self.column))
+        return value * self.factor
 
 
 class Multiplied(Document):
@@ -141,9 +152,11 @@ class Multiplied(Document):
 
 
 def _filled(text: Any, point: Mapping[str, Value]) -> Any:
-    """A text, or all that are in a table, with the values of axes in place."""
+    """A text, or all that are in a table or a list, with the values of axes in place."""
     if isinstance(text, dict):
         return {key: _filled(inner, point) for key, inner in text.items()}
+    if isinstance(text, list):
+        return [_filled(inner, point) for inner in text]
     try:
         return text.format(**point) if isinstance(text, str) else text
     except (KeyError, IndexError, ValueError) as error:
@@ -155,6 +168,7 @@ class CellPlan(Multiplied):
 
     name: str = Field(min_length=1)
     machine: str = ""
+    engine: str = engines.DEFAULT
     isa: str = ""
     lock: str
     workload: str
@@ -198,12 +212,17 @@ class Definition(Document):
     def _known(self) -> Self:
         if self.document not in paper.index().document:
             raise ValueError(f"document: {self.document!r} is unknown")
-        for machine in {self.machine, *(cell.machine or self.machine for cell in self.cell)}:
+        for machine in self.machines():
             if machine not in machine_names():
                 raise ValueError(f"machine: {machine!r} is unknown")
         if not self.macro and not (self.cell and self.row):
             raise ValueError("cells and rows, or the table macro, are missing")
         return self
+
+    def machines(self) -> set[str]:
+        """All that it has cells of. Raises ValueError."""
+        named = (point.machine for cell in self.cell for point in cell.points())
+        return {self.machine, *named} - {""}
 
 
 def load(name: str, machine: str = "") -> PlannedReproduction:
@@ -224,7 +243,7 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
     """Reads a definition from TOML; with `machine`, for that one. Raises ValueError."""
     plan = toml.parse(Definition, text)
     if machine:
-        if several := sorted({cell.machine for cell in plan.cell} - {"", plan.machine}):
+        if several := sorted(plan.machines() - {plan.machine}):
             others = ", ".join(several)
             raise ValueError(f"compares machine {plan.machine} with {others}; leave --machine out")
         plan = plan.model_copy(update={"machine": machine})
@@ -250,8 +269,12 @@ def _cell(plan: Definition, point: CellPlan) -> Cell:
     # What is written in digits is a number, such as "{percent}e-2".
     given = {key: read_value(str(value)) for key, value in point.parameters.items()}
     machine = point.machine or plan.machine
-    on = {"cores": None if point.cores is None else int(point.cores), "threads": int(point.threads)}
-    on["cancel_latency"] = point.cancel_latency
+    on = {
+        "engine": point.engine,
+        "cores": None if point.cores is None else int(point.cores),
+        "threads": int(point.threads),
+        "cancel_latency": point.cancel_latency,
+    }
     cell = cell_on(machine, point.lock, point.workload, given, point.isa, **on)
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {point.name}: {why}")

@@ -69,7 +69,8 @@ def _draw_pairs(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> No
 
 
 def _draw_lines(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
-    """A line a series over numbers; published numbers, where there are any, as hollow marks."""
+    """A line a series over numbers; published numbers, where there are any, as hollow marks, and
+    published ranges as upright lines."""
     others: list[str] = []
     for index, (label, points) in enumerate(_series(rows).items()):
         plain = LockLabel(label).fence == FULL
@@ -98,6 +99,7 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> No
                 linestyle="none",
                 label=f"{LockLabel(label).words()}, published",
             )
+        _draw_ranges(ax, points, colour)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True, steps=[1, 2, 5, 10]))
     ax.xaxis.set_major_formatter(_PLAIN)
     numbers = [float(row.x) for row in rows]
@@ -106,6 +108,18 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> No
         ax.xaxis.set_major_formatter(_PLAIN)  # a scale brings its own
     _finish(ax, reproduction)
     ax.set_xlabel(reproduction.plot.x)
+
+
+def _draw_ranges(ax: Axes, points: Sequence[Row], colour: str) -> None:
+    closed = [
+        (float(row.x), row.published.low, row.published.high)
+        for row in points
+        if row.published and row.value is None and None not in row.published
+    ]
+    if closed:
+        x, low, high = zip(*closed, strict=True)
+        words = f"{LockLabel(points[0].series).words()}, published"
+        ax.vlines(x, low, high, color=colour, linewidth=4, alpha=0.35, label=words)
 
 
 def _draw_bars(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:

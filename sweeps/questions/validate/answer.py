@@ -44,7 +44,8 @@ class Bars(Document):
     order, and above which lead the reference's cheapest lock is to be the candidate's; None: no
     bar. `each_isa`: they hold for each ISA by itself. `known`: which bars are missed (`runs`: that
     none fails), by ISA, or `all`; `missed`: why, to be said where one is. `own`: axes that the
-    candidate's cells set and the reference's leave unset, and to what."""
+    candidate's cells set and the reference's leave unset, and to what; not those of variants that
+    interrupt a thread by a signal."""
 
     mean: Annotated[float, Field(ge=0)] | None = None
     median: Annotated[float, Field(ge=0)] | None = None

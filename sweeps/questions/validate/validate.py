@@ -17,7 +17,7 @@ from sweeps.model.axes import LATENCIES, MAX_LATENCY
 from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.engines import DEFAULT
 from sweeps.model.isa import ISAS, Isa
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import Trait, load_locks
 from sweeps.model.machine import HOST, machine_names
 from sweeps.plans import VALIDATIONS
 from sweeps.plans.sweep import load_plan
@@ -254,6 +254,11 @@ def run(
     def run_series(name: str, cells: Sequence[Cell]) -> None:
         store.set_series(name, [run.id for run in runner.run(cells, "validate")])
 
+    locks = load_locks()
+
+    def interrupts(cell: Cell) -> bool:
+        return locks[cell.lock].has(Trait.BY_SIGNAL, cell.variant)
+
     cells = {judged.name: cells_of(judged, machine, seeds) for judged in sets}
     if definition.far:
         known = list(itertools.chain(*cells.values()))
@@ -268,7 +273,7 @@ def run(
     for judged in sets:
         own: dict[str, Any] = dict(judged.own)
         cells[judged.name] = [
-            cell if cell.engine == judged.reference else replace(cell, **own)
+            cell if cell.engine == judged.reference or interrupts(cell) else replace(cell, **own)
             for cell in cells[judged.name]
         ]
     everything = list(itertools.chain(*cells.values()))
@@ -280,7 +285,7 @@ def run(
         held = judged.model_dump(include=set(Bars.model_fields))
         bars[judged.name] = StoredSet(title=title, candidate=definition.candidate, **held)
     BARS.write(store, bars)
-    java = [lock.name for lock in load_locks().values() if lock.java]
+    java = [lock.name for lock in locks.values() if lock.java]
     JAVA_LOCKS.write(store, JavaLocks(java))
     store_isas(store)
     store_machines(store, (cell.machine for cell in everything))

@@ -1,5 +1,6 @@
 #include "client/calls.h"
 
+#include "barrier.h"
 #include "client/coroutine.h"
 #include "client/running.h"
 #include "prove.h"
@@ -159,6 +160,19 @@ void fence(int order, uint64_t place) {
     prove_to_checker();
 }
 
+// Other threads go on between, and are interrupted in any order.
+void process_barrier(uint64_t place) {
+    if (running.direct)
+        return;
+    fence(__ATOMIC_SEQ_CST, place);
+    uint64_t left = (uint64_t{1} << prove_threads) - 1;
+    for (unsigned others = prove_threads - 1; others > 0; others--) {
+        begin(Kind::kInterrupt, place).value = left;
+        left &= ~(uint64_t{1} << prove_to_checker());
+    }
+    fence(__ATOMIC_SEQ_CST, place);
+}
+
 // A sequentially consistent access: under a weak model a full fence comes before it, and under TSO
 // it comes after a store.
 void lead(int order, uint64_t place) {
@@ -250,6 +264,8 @@ void prove_wait() {
     begin(Kind::kWait, PLACE);
     prove_to_checker();
 }
+
+void prove_process_barrier() { process_barrier(PLACE); }
 
 void prove_beyond_bound() {
     if (running.direct)

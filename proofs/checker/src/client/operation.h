@@ -15,6 +15,7 @@ enum class Kind : uint8_t {
     kRmw, // always writes
     kCas, // writes if it finds `expected`
     kFence,
+    kInterrupt, // another thread, of those that `value` has a bit for, executes a full fence
     kWait,
     kBeyond, // longer than the client wants
     kEnd,

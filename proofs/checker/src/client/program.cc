@@ -49,7 +49,9 @@ NodeId Program::enter(unsigned thread, const Stopped &stopped) {
     node.stack_offset = stacks_.size();
     node.stack_bytes = static_cast<uint32_t>(stopped.stack.size());
     stacks_.insert(stacks_.end(), stopped.stack.begin(), stopped.stack.end());
-    if (layout_.note(op, thread))
+    bool is_first = op.kind == Kind::kInterrupt && !interrupts_;
+    interrupts_ |= is_first;
+    if (layout_.note(op, thread) || is_first)
         layout_changed_ = true;
     else if (!layout_changed_)
         node.at = layout_.locate(op);

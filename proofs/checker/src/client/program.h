@@ -49,6 +49,9 @@ class Program {
     const Layout &layout() const { return layout_; }
     // A thread came to an access that the layout lacks: no state since is to be trusted.
     bool layout_changed() const { return layout_changed_; }
+    // Whether threads execute fences at moments that are not their own. That they may is found out
+    // like the layout.
+    bool interrupts() const { return interrupts_; }
     void settle_layout();
     const Native &native() const { return native_; }
     const char *look(void (*function)()) { return native_.look(function); }
@@ -74,6 +77,7 @@ class Program {
     Native &native_;
     Layout layout_;
     bool layout_changed_ = false;
+    bool interrupts_ = false;
     std::vector<Node> nodes_;
     std::vector<uint8_t> stacks_;
     std::unordered_map<Edge, NodeId, HashOfEdge> edges_;

@@ -257,7 +257,7 @@ void Interleaved::do_update(unsigned thread, const Node &node) {
 // A store that others see at once, or one that a plain access before it must not move past, or
 // that may be part of a race itself; and one that finds the buffer full.
 bool Interleaved::store_is_a_step(unsigned thread, const Node &node) const {
-    if (node.at.shared && !buffers())
+    if (node.at.shared && (!buffers() || program_.interrupts()))
         return true;
     return node.at.guarded || (node.at.shared && accessed_plainly(thread)) ||
            buffers_[thread].count >= most_buffered_;
@@ -316,6 +316,8 @@ bool Interleaved::run_one(unsigned thread, unsigned &waits) {
         tell(thread, node.op, 0);
         go_on(thread, 0);
         return true;
+    case Kind::kInterrupt:
+        return false;
     case Kind::kWait:
         if (++waits > 1)
             return false;
@@ -332,13 +334,24 @@ bool Interleaved::run_one(unsigned thread, unsigned &waits) {
     return false;
 }
 
+// A thread executes its fence when its buffer is empty.
+void Interleaved::add_interrupts(unsigned thread, const Node &node,
+                                 std::vector<Choice> &choices) const {
+    for (uint16_t other = 0; other < threads_; other++) {
+        if (other != thread && node.op.value >> other & 1 && buffers_[other].count == 0)
+            choices.push_back({static_cast<uint8_t>(thread), false, other});
+    }
+}
+
 void Interleaved::choices(std::vector<Choice> &choices) {
     choices.clear();
     for (uint8_t t = 0; t < threads_; t++) {
         const Node &node = at(t);
         const Buffer &buffer = buffers_[t];
         bool can = true;
-        if (node.op.kind == Kind::kEnd)
+        if (node.op.kind == Kind::kInterrupt)
+            add_interrupts(t, node, choices);
+        if (node.op.kind == Kind::kEnd || node.op.kind == Kind::kInterrupt)
             can = false;
         else if (node.op.kind == Kind::kLoad || node.op.kind == Kind::kPlainLoad)
             can = !must_wait(buffer, node.at);
@@ -389,6 +402,10 @@ void Interleaved::take(Choice choice) {
     case Kind::kRmw:
     case Kind::kCas:
         do_update(thread, node);
+        break;
+    case Kind::kInterrupt:
+        tell(thread, node.op, choice.option);
+        go_on(thread, choice.option);
         break;
     default:
         go_on(thread, 0);

@@ -8,7 +8,9 @@
 //
 // At once, with the step before: plain accesses (they are free of races, or reported), accesses of
 // private memory, stores into the buffer, and the drain of plain stores and of stores to private
-// memory.
+// memory. A fence that another thread's process-wide barrier makes a thread execute may come
+// between any two of its operations: in a program that has such barriers, each store into the
+// buffer is a step, and the fence one of the thread that makes it, taken when the buffer is empty.
 //
 // Races: a plain access and another thread's access that conflict, next to each other in some
 // interleaving. So it is enough to look at what each thread has accessed plainly since its last
@@ -61,6 +63,7 @@ class Interleaved final : public Machine {
     void do_store(unsigned thread, const Node &node);
     void do_update(unsigned thread, const Node &node);
     void go_on(unsigned thread, uint64_t answer);
+    void add_interrupts(unsigned thread, const Node &node, std::vector<Choice> &choices) const;
     bool store_is_a_step(unsigned thread, const Node &node) const;
     void drain_oldest(unsigned thread);
     void drain_at_once(unsigned thread);

@@ -21,7 +21,7 @@ void Weak::begin() {
         run(t);
     }
     if (!broken())
-        memory_.collect_garbage(0);
+        memory_.collect_garbage(0, program_.interrupts());
 }
 
 void Weak::save(std::vector<uint64_t> &words) const {
@@ -314,7 +314,7 @@ bool Weak::run_one(unsigned thread, unsigned &waits) {
     case Kind::kRmw:
     case Kind::kCas:
         find_parts(node);
-        if (!parts_.empty() && node.op.kind != Kind::kStore)
+        if (!parts_.empty() && (node.op.kind != Kind::kStore || program_.interrupts()))
             return false;
         find_options(thread, node);
         if (options_.size() != 1)
@@ -326,6 +326,8 @@ bool Weak::run_one(unsigned thread, unsigned &waits) {
             return false;
         do_fence(thread, node);
         return true;
+    case Kind::kInterrupt:
+        return false;
     case Kind::kWait:
         if (++waits > 1)
             return false;
@@ -349,16 +351,24 @@ void Weak::choices(std::vector<Choice> &choices) {
         const Node &node = at(t);
         if (node.op.kind == Kind::kEnd)
             continue;
+        if (node.op.kind == Kind::kInterrupt) {
+            for (uint16_t other = 0; other < threads_; other++) {
+                if (other != t && node.op.value >> other & 1)
+                    choices.push_back({t, false, other});
+            }
+            continue;
+        }
+        bool alone = node.op.kind == Kind::kStore && !program_.interrupts();
         uint16_t options = 1;
         if (is_memory(node.op)) {
             find_options(t, node);
             options = static_cast<uint16_t>(options_.size());
         }
-        if (node.op.kind == Kind::kStore)
+        if (alone)
             choices.clear();
         for (uint16_t option = 0; option < options; option++)
             choices.push_back({t, false, option});
-        if (node.op.kind == Kind::kStore)
+        if (alone)
             return;
     }
 }
@@ -371,6 +381,11 @@ void Weak::take(Choice choice) {
         do_access(thread, node, options_[choice.option]);
     } else if (node.op.kind == Kind::kFence) {
         do_fence(thread, node);
+    } else if (node.op.kind == Kind::kInterrupt) {
+        detail_.clear();
+        tell(thread, node.op, choice.option);
+        memory_.full_fence(choice.option);
+        go_on(thread, choice.option);
     } else {
         go_on(thread, 0);
     }
@@ -381,7 +396,7 @@ void Weak::take(Choice choice) {
     unsigned ended = 0;
     for (unsigned t = 0; t < threads_; t++)
         ended |= (at(t).op.kind == Kind::kEnd) << t;
-    memory_.collect_garbage(ended);
+    memory_.collect_garbage(ended, program_.interrupts());
 }
 
 } // namespace prove

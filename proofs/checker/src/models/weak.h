@@ -38,7 +38,10 @@
 // A step: a load, an update or a full fence. At once, with the step before: plain accesses, private
 // memory, other fences, and stores: a store that comes before another thread's load leaves it every
 // choice that it had, and stores of different threads find the same places in either order. Where a
-// store may go to several places, it is the only step that is explored.
+// store may go to several places, it is the only step that is explored. A full fence that another
+// thread's process-wide barrier makes a thread execute may come between any two of its operations,
+// and what it passes on depends on the stores before it: in a program that has such barriers each
+// store is a step like others.
 #pragma once
 
 #include "models/machine.h"

@@ -357,10 +357,10 @@ void WeakMemory::note_event(unsigned thread, unsigned event) {
 
 // What no thread can notice
 
-void WeakMemory::collect_garbage(unsigned ended) {
+void WeakMemory::collect_garbage(unsigned ended, bool interrupts) {
     const View seen = seen_by_all(ended);
     for (unsigned t = 0; t < threads_; t++) {
-        if (ended >> t & 1)
+        if (ended >> t & 1 && !interrupts)
             retire(t);
     }
     each_view([&](View &view) { join(view, seen); });

@@ -111,7 +111,8 @@ class WeakMemory {
     bool races(unsigned thread, const Place &place, bool plain, bool write);
 
     // Removes what no thread can notice; `ended` has a bit for each thread that does nothing more.
-    void collect_garbage(unsigned ended);
+    // `interrupts`: others may still make it execute a fence, as the kernel does when it ends.
+    void collect_garbage(unsigned ended, bool interrupts);
 
   private:
     // The events of a place that could race. Those of atomic accesses it has only if it is mixed.

@@ -45,6 +45,8 @@ std::string access_of(const Row &row) {
         return (row.value == op.expected ? "cas" : "cas fails") + order;
     case Kind::kFence:
         return "fence" + order;
+    case Kind::kInterrupt:
+        return "interrupts thread " + std::to_string(row.value);
     case Kind::kWait:
         return "looks again";
     case Kind::kBeyond:
@@ -59,7 +61,7 @@ std::string access_of(const Row &row) {
 
 std::string value_of(const Row &row) {
     const Operation &op = row.op;
-    if (row.waits || op.kind == Kind::kFence || op.kind >= Kind::kWait)
+    if (row.waits || op.kind >= Kind::kFence)
         return {};
     std::string value = hex(row.value);
     if (op.is_update()) {

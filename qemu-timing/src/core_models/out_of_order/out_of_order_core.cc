@@ -247,6 +247,7 @@ void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uin
             stores_.push({address, size, data, 0, insn.release, insn.address_form, owned}, start,
                          written, older);
         memory_.write_in_flight_until(id_, line, drained);
+        store_seen_ = drained.cycle;
     }
 }
 
@@ -377,9 +378,17 @@ void OutOfOrderCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
     }
 }
 
-void OutOfOrderCore::wait_for_charge(const TimedInsn &insn, Cycle cycles) {
+void OutOfOrderCore::wait_for_charge(const TimedInsn &insn, Cycle cycles, bool drained) {
     run_to(insn.first_op);
-    execute_after_ = std::max(execute_after_, run_alone(enter(), false, Stall::Charge, cycles));
+    execute_after_ = std::max(execute_after_, run_alone(enter(), drained, Stall::Charge, cycles));
+}
+
+void OutOfOrderCore::wait_for_interrupt(Cycle cycles) {
+    Cycle ready = std::max(execute_after_, window_.oldest());
+    Cycle drained = stores_.drained_at(ready);
+    note_wait(Stall::Drain, drained - ready);
+    note_wait(Stall::Charge, cycles);
+    execute_after_ = drained + cycles;
 }
 
 void OutOfOrderCore::wait_behind_store(Cycle cycles) {

@@ -50,7 +50,8 @@ class OutOfOrderCore final : public MicroOpCore {
     void atomic(const TimedInsn &insn, uint64_t address, uint32_t size, uint32_t latency) override;
     void fail_conditional(const TimedInsn &insn) override;
     void wait_for_fence(const TimedInsn &insn, Cycle latency) override;
-    void wait_for_charge(const TimedInsn &insn, Cycle cycles) override;
+    void wait_for_charge(const TimedInsn &insn, Cycle cycles, bool drained) override;
+    void wait_for_interrupt(Cycle cycles) override;
     void wait_behind_store(Cycle cycles) override;
 
     void run_to(size_t end) override;

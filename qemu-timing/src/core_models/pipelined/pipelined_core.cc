@@ -69,7 +69,7 @@ void PipelinedCore::run_to(size_t end) {
 }
 
 void PipelinedCore::commit_current(Cycle earliest) {
-    Cycle cycle = pipeline_.commit(current(), earliest);
+    Cycle cycle = pipeline_.commit(current(), std::max(earliest, interrupted_until_));
     last_commit_ = {cycle, pipeline_.commit_seen()};
     // Within a cycle the load and store queue comes before this commit, unless it is the commit of
     // an access or the next micro-operation had to wait for its result.
@@ -259,8 +259,24 @@ void PipelinedCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
     }
 }
 
-void PipelinedCore::wait_for_charge(const TimedInsn &insn, Cycle cycles) {
+void PipelinedCore::wait_for_charge(const TimedInsn &insn, Cycle cycles, bool drained) {
+    run_to(insn.first_op);
+    if (drained) {
+        Cycle now = pipeline_.committed(), free = store_buffer_.drained_at(now);
+        note_wait(Stall::Drain, free - now);
+        interrupted_until_ = free + cycles;
+    }
     commit_after(insn, Stall::Charge, cycles);
+    if (drained)
+        fence_from(pipeline_.committed());
+}
+
+void PipelinedCore::wait_for_interrupt(Cycle cycles) {
+    Cycle now = pipeline_.committed(), free = store_buffer_.drained_at(now);
+    note_wait(Stall::Drain, free - now);
+    note_wait(Stall::Charge, cycles);
+    interrupted_until_ = free + cycles;
+    fenced_until_ = std::max(fenced_until_, interrupted_until_);
 }
 
 } // namespace lockcross

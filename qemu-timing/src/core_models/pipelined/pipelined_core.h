@@ -45,7 +45,8 @@ class PipelinedCore final : public MicroOpCore {
     void atomic(const TimedInsn &insn, uint64_t address, uint32_t size, uint32_t latency) override;
     void fail_conditional(const TimedInsn &insn) override;
     void wait_for_fence(const TimedInsn &insn, Cycle latency) override;
-    void wait_for_charge(const TimedInsn &insn, Cycle cycles) override;
+    void wait_for_charge(const TimedInsn &insn, Cycle cycles, bool drained) override;
+    void wait_for_interrupt(Cycle cycles) override;
 
     void run_to(size_t end) override;
     void resolve_branch(const Block &last, const Block &next) override;
@@ -76,6 +77,7 @@ class PipelinedCore final : public MicroOpCore {
         false; // the current micro-operation is an access, requested but not committed
     Cycle requested_at_ = 0;
     Cycle fenced_until_ = 0;               // no request before
+    Cycle interrupted_until_ = 0;          // no commit before
     Cycle queue_free_ = 0;                 // when the last access made room for the next request
     std::array<Commit, 2> access_commits_; // of the last two accesses
     Commit store_commit_;                  // of the last store

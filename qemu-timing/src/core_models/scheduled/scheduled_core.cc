@@ -107,6 +107,7 @@ void ScheduledCore::store(const TimedInsn &insn, uint64_t address, uint32_t size
             Cycle now = access_cycle(insn);
             Cycle writing = options_.blocking ? options_.lat_l1 : 0;
             wait_for(memory_.get_exclusive(id_, line, now, CoherenceEvent::Store, writing));
+            store_seen_ = access_cycle(insn);
         } else {
             buffered_store(insn, address, size, line);
         }
@@ -122,6 +123,7 @@ void ScheduledCore::buffered_store(const TimedInsn &insn, uint64_t address, uint
     Completion start = store_buffer_.drain_start(access_cycle(insn), owned);
     Completion written = memory_.drain(id_, line, start) + options_.lat_l1;
     Completion drained = store_buffer_.push(address, size, start, written, insn.release);
+    store_seen_ = drained.cycle;
     memory_.write_in_flight_until(id_, line, drained);
 }
 
@@ -146,7 +148,7 @@ void ScheduledCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
     case Fence::Hwsync:
     case Fence::Dmb:
     case Fence::Dsb:
-        stall_until(Stall::Drain, now, store_buffer_.drained_at(now));
+        wait_for_drain(now);
         break;
     case Fence::Lwsync:
     case Fence::DmbSt:

@@ -44,7 +44,15 @@ class ScheduledCore final : public Core {
         stall(Stall::Atomic, options_.cas_failure);
     }
     void wait_for_fence(const TimedInsn &insn, Cycle latency) override;
-    void wait_for_charge(const TimedInsn &, Cycle cycles) override { stall(Stall::Charge, cycles); }
+    void wait_for_charge(const TimedInsn &insn, Cycle cycles, bool drained) override {
+        if (drained)
+            wait_for_drain(access_cycle(insn));
+        stall(Stall::Charge, cycles);
+    }
+    void wait_for_interrupt(Cycle cycles) override {
+        wait_for_drain(base_);
+        stall(Stall::Charge, cycles);
+    }
     void wait_behind_store(Cycle cycles) override { stall(Stall::Charge, cycles); }
 
     void stall(Stall cause, Cycle cycles) {
@@ -54,6 +62,9 @@ class ScheduledCore final : public Core {
     void stall_until(Stall cause, Cycle now, Cycle until) {
         if (until > now)
             stall(cause, until - now);
+    }
+    void wait_for_drain(Cycle now) {
+        stall_until(Stall::Drain, now, store_buffer_.drained_at(now));
     }
     void wait_for(const AccessDelay &delay);
     void wait_for_earlier_stores(const TimedInsn &insn);

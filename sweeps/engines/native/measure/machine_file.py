@@ -500,4 +500,7 @@ def _charges(make: _Figures) -> dict[str, Figure]:
         names = (threshold, f"unpark_{state}", f"wake_{state}")
         if all(make.value(name) is not None for name in names):
             charges |= {name: make.measured(f"charge_{name}", name) for name in names}
+    found = {"barrier": parts.BASE, "barrier_core": parts.EACH, "interrupt": parts.LOST}
+    if all(make.value(name) is not None for name in found.values()):
+        charges |= {key: make.measured(f"charge_{key}", name) for key, name in found.items()}
     return charges | {"stop": Figure(assumption=0, why=why)}

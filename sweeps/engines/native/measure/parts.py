@@ -4,7 +4,7 @@ do: lines that move between CPUs, and stopping, parking and waking."""
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import combinations
 from statistics import median
 
 from sweeps.engines.native import host
@@ -20,7 +20,7 @@ from sweeps.engines.native.measure.programs import (
     wakings,
 )
 from sweeps.engines.native.output import phase_metrics
-from sweeps.engines.native.sample import Estimate, Round, estimate
+from sweeps.engines.native.sample import Estimate, Line, Round, cycles_per_tick, estimate
 from sweeps.model.isa import ISAS, host_isa
 
 REPEATS = 24  # of each loop
@@ -356,17 +356,14 @@ _RECORDED = 20  # rounds of a run, all of whose phases are recorded
 _OBJECTS = 100  # of workload rounds
 _HALF_PERIOD = 3  # rounds of a turn there
 _CANCELS, _AFTER = 4, 5  # its rounds: in the fourth every reservation is cancelled
-# Turns of a loop that a waker waits: the thread does not sleep yet, sleeps, has slept for long.
-SLEEPS = (0, 100_000, 10_000_000)
-# Turns between which one becomes the other, so close that the threshold is known within a fifth.
-_FALLING = tuple(int(300 * 1.4**step) for step in range(14))
-_STATES = {
-    "awake": "does not sleep yet",
-    "falls_asleep": "sleeps",
-    "long": "has slept for long",
-    "sleeps_long": "has slept for long",
-}
-_LONG = tuple(int(150_000 * 1.4**step) for step in range(13))
+# Turns of a loop that a waker waits. The thread sleeps:
+_ASLEEP = 100_000
+# It waits _LEAD turns before it parks, so that it is met while it enters the kernel, however far
+# the CPUs are apart.
+_LEAD = 1000
+_ENTERING = (*range(0, 2 * _LEAD, 50), *(int(2 * _LEAD * 1.4**step) for step in range(8)))
+# It may have slept for long, from somewhere on.
+_LASTING = tuple(int(150_000 * 1.4**step) for step in range(13))
 _ALONE = "cycles of the thread that does it"
 TRANSFER = "transfer"
 OF_TWO = (  # what two threads measure
@@ -388,6 +385,8 @@ OF_TWO = (  # what two threads measure
     "sleeps_long",
     "stop_by_handshake",
     "stop_by_signal",
+    "membarrier_core",
+    "membarrier_interrupt",
 )
 
 
@@ -470,74 +469,106 @@ def parking(programs: Programs, pair: Sequence[int]) -> Found:
     sleep, _ = _sharing(programs, pair, "sleep")
     text = "what a thread does in order to park, entering and leaving the kernel (futex), without"
     yield "park", of_both(sleep, f"{text} the sleep itself: {_ALONE}")
-    run = partial(programs.run, programs.build("sharing"), pair, op="unpark", times=1)
+    binary = programs.build("sharing")
+    run = partial(programs.run, binary, pair, op="unpark", times=1, rounds=_RECORDED)
+    yield from waking(
+        [wakings(run(delay=turns, lead=_LEAD)) for turns in _ENTERING],
+        [each for _ in range(_RUNS) for each in wakings(run(delay=_ASLEEP))],
+        [wakings(run(delay=turns)) for turns in _LASTING],
+        median(sleep),
+    )
 
-    def woken(turns: int, runs: int) -> list[Waking]:
-        lines = [run(rounds=_RECORDED, delay=turns) for _ in range(runs)]
-        return [each for line in lines for each in wakings(line)]
 
-    yield from waking({turns: woken(turns, _RUNS) for turns in SLEEPS}, partial(woken, runs=1))
+@dataclass(frozen=True)
+class _Sleep:
+    """Runs whose thread slept otherwise than usual, and between which cycles since it began to park
+    the one became the other."""
+
+    rounds: list[Waking]
+    begins: float
+    ends: float
+
+    def threshold(self, text: str) -> Finding:
+        """From which cycle on."""
+        text = (
+            f"cycles since a thread began to park, from which on it {text}: between "
+            f"{self.begins:.0f} and {self.ends:.0f}"
+        )
+        middle, spread = (self.begins + self.ends) / 2, (self.ends - self.begins) / 2
+        return Finding(middle, spread, text, alone=False)
 
 
 def waking(
-    slept: Mapping[int, Sequence[Waking]], woken: Callable[[int], Sequence[Waking]]
+    entering: Sequence[Sequence[Waking]],
+    asleep: Sequence[Waking],
+    lasting: Sequence[Sequence[Waking]],
+    park: float,
 ) -> Found:
-    """What waking takes, by how long the thread has slept. `slept`: of a thread that does not sleep
-    yet, sleeps, has slept for long (SLEEPS), in turns of a loop; `woken`: of one that has waited
-    so many."""
-    awake, asleep, long = (slept[turns] for turns in SLEEPS)
-    # What an unpark takes of whomever it wakes; the woken thread's latency counts from there.
-    least = min(median(each.call for each in state) for state in (awake, asleep, long))
+    """What waking takes, by how long the thread has slept: of runs that meet it while it enters the
+    kernel, of one that sleeps, and of runs in which it sleeps ever longer. `park`: what it takes
+    not to sleep."""
+    awake = _otherwise(entering, asleep, 0, "call")
+    long = _otherwise(lasting, asleep, -1, "until")
     text = "waking a thread that sleeps on another CPU (futex)"
     call = of_both([each.call for each in asleep], f"{text}: {_ALONE}")
     yield "unpark", call
     total = of_both([each.until for each in asleep], f"{text}, until it runs: latency")
     yield "unpark_until_awake", total
-    # Where the woken thread runs before the call returns, nothing is left.
-    text = "what waking takes longer than the call that wakes: unpark_until_awake less unpark"
-    yield "wake", replace(total, value=max(0.0, total.value - least), meaning=text)
-    turn = _cycles_of_a_turn(asleep, long)
-    for state, rounds, by, threshold, steps in (
-        ("awake", awake, "call", "falls_asleep", _FALLING),
-        ("long", long, "until", "sleeps_long", _LONG),
-    ):
-        other, usual = ([getattr(each, by) for each in some] for some in (rounds, asleep))
-        apart = abs(median(other) - median(usual))
-        if apart <= max(of_both(values, "").spread for values in (other, usual)):
-            continue  # it is the same state
-        text = f"of a thread that {_STATES[state]}"
-        yield f"unpark_{state}", of_both([each.call for each in rounds], f"unpark {text}: {_ALONE}")
-        until = of_both([each.until for each in rounds], f"wake {text}: latency")
-        yield f"wake_{state}", replace(until, value=max(0.0, until.value - least))
-        begins, ends = _where_it_changes(
-            {turns: median(getattr(each, by) for each in woken(turns)) for turns in steps},
-            (median(other) + median(usual)) / 2,
-        )
-        text = (
-            f"cycles since a thread parked, from which on it {_STATES[threshold]}: between "
-            f"{begins * turn:.0f} and {ends * turn:.0f}"
-        )
-        middle, spread = (begins + ends) / 2 * turn, (ends - begins) / 2 * turn
-        yield threshold, Finding(middle, spread, text, alone=False)
+    # Without a thread that does not sleep yet, the permit is given behind the least of the calls.
+    before = 0.0 if awake else min(call.value, *(median(x.call for x in r) for r in lasting))
+    text = "what waking takes from the permit on: unpark_until_awake" + (
+        "" if awake else ", less the call that wakes"
+    )
+    yield "wake", replace(total, value=max(0.0, total.value - before), meaning=text)
+    if awake:
+        text = "of a thread that does not sleep yet"
+        calls = [each.call for each in awake.rounds]
+        yield "unpark_awake", of_both(calls, f"unpark {text}: {_ALONE}")
+        text = f"wake {text}: what its park takes longer than one that finds the permit"
+        parks = of_both([each.parked + each.until for each in awake.rounds], text)
+        yield "wake_awake", replace(parks, value=max(0.0, parks.value - park), beside=parks.value)
+        yield "falls_asleep", awake.threshold("sleeps")
+    if long:
+        text = "of a thread that has slept for long"
+        calls = [each.call for each in long.rounds]
+        yield "unpark_long", of_both(calls, f"unpark {text}: {_ALONE}")
+        until = of_both([each.until for each in long.rounds], f"wake {text}: latency")
+        yield "wake_long", replace(until, value=max(0.0, until.value - before))
+        yield "sleeps_long", long.threshold("has slept for long")
 
 
-def _cycles_of_a_turn(short: Sequence[Waking], long: Sequence[Waking]) -> float:
-    """Cycles of a turn of the loop in which a waker waits, by how far rounds are apart."""
-    apart = [
-        median(
-            later.began - each.began for each, later in pairwise(rounds) if later.began > each.began
-        )
-        for rounds in (short, long)
+def _otherwise(
+    runs: Sequence[Sequence[Waking]], asleep: Sequence[Waking], end: int, by: str
+) -> _Sleep | None:
+    """The runs towards that end, the first or the last by when the thread had begun to park, if
+    they tell of another state than the usual one by a figure."""
+    at = {
+        middle: rounds for rounds in runs if (middle := median(each.parked for each in rounds)) >= 0
+    }
+    if not at:
+        return None
+    figures = {cycles: [getattr(each, by) for each in rounds] for cycles, rounds in at.items()}
+    other, usual = figures[sorted(at)[end]], [getattr(each, by) for each in asleep]
+    apart = abs(median(other) - median(usual))
+    if apart <= max(of_both(values, "").spread for values in (other, usual)):
+        return None
+    middles = {cycles: median(values) for cycles, values in figures.items()}
+    begins, ends = _where_it_changes(middles, (median(other) + median(usual)) / 2)
+    own = [
+        each
+        for cycles, rounds in at.items()
+        if (cycles <= begins if end == 0 else cycles >= ends)
+        for each in rounds
     ]
-    return (apart[1] - apart[0]) / (SLEEPS[2] - SLEEPS[1])
+    return _Sleep(own, begins, ends)
 
 
-def _where_it_changes(values: Mapping[int, float], middle: float) -> tuple[int, int]:
-    """The turns between which values come to the other side of the middle, and stay there."""
-    turns = sorted(values)
-    last = values[turns[-1]] > middle
-    same = [at for at in turns if (values[at] > middle) != last]
-    ends = next((at for at in turns if not same or at > same[-1]), turns[-1])
+def _where_it_changes(values: Mapping[float, float], middle: float) -> tuple[float, float]:
+    """The cycles between which values come to the other side of the middle, and stay there."""
+    cycles = sorted(values)
+    last = values[cycles[-1]] > middle
+    same = [at for at in cycles if (values[at] > middle) != last]
+    ends = next((at for at in cycles if not same or at > same[-1]), cycles[-1])
     return (same[-1] if same else 0), ends
 
 
@@ -565,3 +596,61 @@ def switching(programs: Programs, cpu: int) -> Found:
     turns, _ = _sharing(programs, [cpu], "turn", threads=2, cores=1)
     text = "a thread library's switch from one thread that waits to the next on the same core"
     yield "switch", of_both([cycles / 2 for cycles in turns], text)
+
+
+BARRIERS = {
+    "membarrier": "a process-wide barrier of the kernel (membarrier, PRIVATE_EXPEDITED)",
+    "signal": "a signal to each other thread, until all handlers have answered",
+    "poll": "a word of each other thread, which it polls and answers behind a full fence",
+}
+BASE, EACH, LOST = "membarrier_1", "membarrier_core", "membarrier_interrupt"
+_BARRIERS = {"rounds": 10, "times": 40}
+_BARRIER_RUNS = 9
+_MOST_THREADS = 64
+
+
+def thread_counts(cpus: int) -> list[int]:
+    """How many threads run: every number up to 8, then each a third higher, and the last."""
+    most = min(cpus, _MOST_THREADS)
+    counts = list(range(1, min(most, 8) + 1))
+    while counts[-1] < most:
+        counts.append(min(most, counts[-1] * 4 // 3))
+    return counts
+
+
+def barriers(programs: Programs, cpus: Sequence[int]) -> Found:
+    """What it takes one thread to make all others execute a fence, by how many run, and what that
+    takes from each of these."""
+    binary = programs.build("interrupts")
+    each: dict[str, Finding] = {}
+    for threads in thread_counts(len(cpus)):
+        for op, words in BARRIERS.items():
+            runs = [
+                programs.run(binary, cpus[:threads], op=op, **_BARRIERS)
+                for _ in range(_BARRIER_RUNS)
+            ]
+            cycles = [one for run in runs for one in _of_rounds(run)]
+            text = f"{words}; {threads} {'thread runs' if threads == 1 else 'threads run'}"
+            each[f"{op}_{threads}"] = of_both(cycles, f"{text}: {_ALONE}")
+            if op == "membarrier" and threads > 1:
+                scales = [cycles_per_tick(run, run["host"]["threads"][1]) for run in runs]
+                lost = [run["extra"]["lost"] * s for run, s in zip(runs, scales, strict=True)]
+                text = "what a thread loses by a process-wide barrier of another"
+                each[LOST] = of_both(lost, f"{text}, with {threads} threads")
+    most = thread_counts(len(cpus))[-1]
+    if most > 1:
+        first, last = each[BASE], each[f"membarrier_{most}"]
+        more = (last.value - first.value) / (most - 1)
+        text = f"what a process-wide barrier takes longer for each other thread, of {most - 1}"
+        each[EACH] = Finding(more, last.spread / (most - 1), text, alone=False)
+    yield from each.items()
+
+
+def _of_rounds(line: Line) -> list[float]:
+    """Cycles of each round of kernel interrupts, of one barrier."""
+    thread = line["host"]["threads"][0]
+    scale = cycles_per_tick(line, thread) / _BARRIERS["times"]
+    marks = thread["phases"]
+    return [
+        (end - start) * scale for (_, start), (_, end) in zip(marks[::2], marks[1::2], strict=True)
+    ]

@@ -115,10 +115,11 @@ def measured_phases(line: Line) -> tuple[list[float], list[float]]:
 
 @dataclass(frozen=True)
 class Waking:
-    """One round of kernel sharing's `unpark`, in cycles: when the unpark `began`, what the `call`
-    took, and how long after its beginning the woken thread ran (`until`)."""
+    """One round of kernel sharing's `unpark`, in cycles: how long before the unpark the thread had
+    begun to park (`parked`; less than 0: it did so later), what the `call` took, and how long after
+    its beginning the woken thread ran (`until`)."""
 
-    began: float
+    parked: float
     call: float
     until: float
 
@@ -127,10 +128,10 @@ def wakings(line: Line) -> list[Waking]:
     """Every round that was recorded. The host's counter is the same on all CPUs."""
     waker, woken = line["host"]["threads"]
     scale = cycles_per_tick(line, waker)
-    marks = zip(waker["phases"][::2], waker["phases"][1::2], woken["phases"], strict=False)
+    marks = (thread["phases"][of::2] for thread in (waker, woken) for of in (0, 1))
     return [
-        Waking(began * scale, (ended - began) * scale, (ran - began) * scale)
-        for (_, began), (_, ended), (_, ran) in marks
+        Waking((began - parked) * scale, (ended - began) * scale, (ran - began) * scale)
+        for (_, began), (_, ended), (_, parked), (_, ran) in zip(*marks, strict=False)
     ]
 
 

@@ -1,0 +1,113 @@
+"""A process-wide barrier in simulated time: its caller pays, and each core that it interrupts."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sweeps.engines.base import load_engine
+from sweeps.model.cell import Cell
+from sweeps.model.machine import load_machine
+from sweeps.programs import Program
+from tests.engines.test_engine import FLAVOURS, PIPELINE, Options, run
+
+MODELS: dict[str, Options] = {
+    "scheduled": {"out_of_order": 0},
+    "pipelined": PIPELINE,
+    "out_of_order": {"out_of_order": 1},
+}
+COSTS: Options = {"charge_barrier": 5000, "charge_barrier_core": 700, "charge_interrupt": 900}
+PAIRS = 40
+
+
+def barriers(flavour: str, threads: int, options: Options, folder: Path) -> list[dict[str, Any]]:
+    """The cores of a run in which core 0 makes barriers and the others run all the time."""
+    program = Program("interrupts", "null", "full", flavour)
+    arguments: Options = {"threads": threads, "op": "membarrier", "rounds": 4, "times": PAIRS // 4}
+    cores: list[dict[str, Any]] = run(program, arguments, options, folder)["cores"]
+    return cores
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_the_caller_pays_for_each_core_that_it_interrupts(
+    flavour: str, model: str, tmp_path: Path
+) -> None:
+    free: Options = {**MODELS[model], **dict.fromkeys(COSTS, 0)}
+    for threads in (1, 3):
+        caller, *others = barriers(flavour, threads, free | COSTS, tmp_path)
+        each = 5000 + (threads - 1) * 700
+        assert caller["charges"]["barrier"] == PAIRS
+        assert caller["stalls"]["charge"] == pytest.approx(PAIRS * each, abs=3 * PAIRS)
+        assert "interrupted" not in caller["charges"]
+        for other in others:
+            # The last may come when it has left its loop.
+            assert PAIRS - 1 <= other["charges"]["interrupted"] <= PAIRS
+            lost = other["charges"]["interrupted"] * 900
+            assert other["stalls"]["charge"] == pytest.approx(lost, abs=3 * PAIRS)
+    plain, *_ = barriers(flavour, 1, free, tmp_path)
+    paid, *_ = barriers(flavour, 1, free | COSTS, tmp_path)
+    assert paid["cycles"] - plain["cycles"] == pytest.approx(PAIRS * 5000, abs=10 * PAIRS)
+
+
+def test_a_parked_thread_is_not_interrupted(tmp_path: Path) -> None:
+    """The second thread waits in its monitor while the first one goes on with its work."""
+    program = Program("conformance", "asym_tasuki", "membarrier", "lock")
+    arguments: Options = {"threads": 3, "iterations": 6}
+    cores = run(program, arguments, {"out_of_order": 0}, tmp_path)["cores"]
+    barriers = sum(core["charges"].get("barrier", 0) for core in cores)
+    taken = sum(core["charges"].get("interrupted", 0) for core in cores)
+    parks = sum(core["charges"]["park"] for core in cores)
+    assert barriers and parks
+    assert taken < barriers * (len(cores) - 1)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("lock", ["asym_spin1", "asym_tasuki", "dekker"])
+def test_waiting_loops_take_interrupts_in_the_same_cycle(
+    lock: str, model: str, tmp_path: Path
+) -> None:
+    program = Program("lock_sequence", lock, "membarrier", "lock")
+    arguments: Options = {
+        "threads": 2 if lock == "dekker" else 4,
+        "objects": 2, "runs": 8, "run_length": 6, "owner_share": 400_000, "critical": 5, "think": 9,
+    }  # fmt: skip
+    options = MODELS[model] | COSTS
+    reports = [run(program, arguments, options | {"execute_loops": n}, tmp_path) for n in (0, 1)]
+    assert reports[0]["cores"] == reports[1]["cores"]
+    assert sum(core["charges"].get("interrupted", 0) for core in reports[0]["cores"]) > 0
+
+
+def test_nothing_is_said_of_barriers_where_there_are_none(tmp_path: Path) -> None:
+    program = Program("lock_sequence", "asym_spin1", "full", "lock")
+    arguments: Options = {
+        "threads": 2, "objects": 2, "runs": 2, "run_length": 2, "owner_share": 400_000,
+        "critical": 5, "think": 9,
+    }  # fmt: skip
+    for core in run(program, arguments, {}, tmp_path)["cores"]:
+        assert set(core["charges"]) == {"stop", "park", "unpark", "wake", "switch"}
+
+
+CELL = Cell(
+    machine="generic", isa="x86_64", flavour="lock", lock="asym_spin1", fence="membarrier",
+    workload="lock_sequence", threads=2, parameters={},
+)  # fmt: skip
+
+
+def test_an_axis_sets_what_the_caller_pays() -> None:
+    engine, charges = load_engine("qemu"), load_machine("generic").charges
+    assert engine.refuses(CELL) == ""
+    options = engine.options(CELL)
+    assert options["charge_barrier_core"] == charges.number("barrier_core") > 0
+    options = engine.options(replace(CELL, membarrier_latency=1234))
+    assert (options["charge_barrier"], options["charge_barrier_core"]) == (1234, 0)
+    assert options["charge_interrupt"] == charges.number("interrupt")
+
+
+def test_engines_that_cannot_answer_say_so() -> None:
+    assert "fence: membarrier" in load_engine("gem5/timing").refuses(CELL)
+    silent = replace(CELL, machine="granite_rapids")
+    assert "says nothing of process-wide barriers" in load_engine("qemu").refuses(silent)
+    for name in ("gem5/timing", "native"):
+        assert "membarrier_latency" not in load_engine(name).capabilities().latencies

@@ -1,0 +1,167 @@
+"""`record --pthread`: a C program of which every lock is known, and what becomes of its log."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from results.paths import ROOT
+from sweeps.questions.record.preload import linked_statically, preloaded
+from sweeps.search.lock_log import Kind, read_events
+from tests.commands import lockcross
+
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER, recursive;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int open_, waiting;
+static long sum;
+static long rounds;
+
+static void *count(void *unused) {
+    for (long i = 0; i < rounds; i++) {
+        pthread_mutex_lock(&shared);
+        sum++;
+        pthread_mutex_unlock(&shared);
+    }
+    return unused;
+}
+
+static void *await(void *unused) {
+    pthread_mutex_lock(&shared);
+    waiting = 1;
+    while (!open_)
+        pthread_cond_wait(&changed, &shared);
+    pthread_mutex_unlock(&shared);
+    return unused;
+}
+
+int main(int argc, char **argv) {
+    pthread_t threads[3];
+    struct timespec past = {0};
+    rounds = argc > 1 ? atol(argv[1]) : 1000;
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&recursive, &kind);
+    for (int i = 0; i < 5; i++)
+        pthread_mutex_lock(&recursive);
+    for (int i = 0; i < 3; i++)
+        pthread_mutex_trylock(&recursive);
+    pthread_mutex_timedlock(&recursive, &past);
+    for (int i = 0; i < 9; i++)
+        pthread_mutex_unlock(&recursive);
+    if (pthread_mutex_unlock(&recursive) == 0) /* not held: does nothing */
+        return 1;
+    pthread_mutex_lock(&shared);
+    if (pthread_mutex_trylock(&shared) == 0 || pthread_mutex_timedlock(&shared, &past) == 0)
+        return 2;
+    pthread_mutex_unlock(&shared);
+    pthread_create(&threads[2], 0, await, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, count, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    pthread_mutex_lock(&shared);
+    open_ = 1;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&shared);
+    pthread_join(threads[2], 0);
+    return sum == 2 * rounds ? 7 : 3;
+}
+"""
+# Beside the counting threads: 5, 3 and 1 of the recursive mutex, 1 and 1 of main, 1 of who waits.
+OTHERS = 12
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pthread")
+    (folder / "app.c").write_text(PROGRAM)
+    built = folder / "app"
+    subprocess.run(["cc", "-O1", "-pthread", "-o", built, folder / "app.c"], check=True)
+    return built
+
+
+def test_every_lock_is_counted(program: Path, tmp_path: Path) -> None:
+    log = tmp_path / "app.locks"
+    done = lockcross("record", "--pthread", "--output", str(log), "--", str(program), "20000")
+    assert done.returncode == 7, done.stderr
+    found = read_events(log)
+    kinds = found.events["kind"].value_counts()
+    assert kinds[Kind.ACQUIRED] == kinds[Kind.RELEASE] == 40_000 + OTHERS
+    assert kinds.get(Kind.WAIT, 0) == kinds.get(Kind.WAITED, 0) <= 2
+    assert found.events["object"].nunique() == 2
+    assert found.events["thread"].nunique() == 4
+    assert found.totals and found.totals.end == "exit"
+    assert all(one.file == "app" for one in found.sites.values())
+    again = lockcross("record", "--pthread", "--output", str(log), "--", str(program))
+    assert again.returncode == 2 and "--force" in again.stderr
+
+
+def test_the_log_of_a_killed_program_is_read(program: Path, tmp_path: Path) -> None:
+    log = tmp_path / "app.locks"
+    prepared = preloaded([str(program), "1000000000"], log, 10**9)
+    process = subprocess.Popen(prepared.command, env=os.environ | dict(prepared.environment))
+    time.sleep(0.35)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    found = read_events(log)
+    assert found.totals and found.totals.end == "cut"
+    assert (found.events["kind"] == Kind.ACQUIRED).sum() > 1000
+
+
+def test_the_limit_ends_recording_and_not_the_program(program: Path, tmp_path: Path) -> None:
+    log = tmp_path / "app.locks"
+    words = ["--most", "1M", "--output", str(log), "--", str(program), "200000"]
+    done = lockcross("record", "--pthread", *words)
+    assert done.returncode == 7
+    assert 10**6 <= log.stat().st_size < 2 * 10**6
+    found = read_events(log)
+    assert found.totals and found.totals.end == "limit"
+
+
+def test_a_full_disk_is_said(program: Path) -> None:
+    prepared = preloaded([str(program), "20000"], Path("/dev/full"), 10**9)
+    environment = os.environ | dict(prepared.environment)
+    done = subprocess.run(
+        prepared.command, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 7 and "/dev/full" in done.stderr
+
+
+def test_programs_that_cannot_be_recorded_are_refused(program: Path, tmp_path: Path) -> None:
+    static = tmp_path / "static"
+    source = program.with_suffix(".c")
+    subprocess.run(["cc", "-static", "-pthread", "-o", static, source], check=True)
+    assert linked_statically(static) and not linked_statically(program)
+    for words, said in (
+        ([str(static)], "linked statically"),
+        (["no-such-program"], "no such program"),
+        (["/bin/true"], "nothing was recorded"),
+    ):
+        log = str(tmp_path / "none.locks")
+        done = lockcross("record", "--pthread", "--output", log, "--", *words)
+        assert done.returncode and said in done.stderr, words
+    done = lockcross("record", "--pthread", "--sample", "4", "--", str(program))
+    assert done.returncode == 2 and "--sample" in done.stderr
+
+
+def test_the_commands_of_the_page_work(program: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "pthread.md").read_text()
+    commands = re.findall(r"^\./lockcross (.*)$", page, re.MULTILINE)
+    assert len(commands) >= 4
+    for command in commands:
+        words = command.replace("./app ARGS", str(program)).split("#")[0].split()
+        words = [str(tmp_path / word) if word == "app.locks" else word for word in words]
+        if words[0] == "advise":
+            continue  # it takes minutes, and reads the log as locality does
+        done = lockcross(*words)
+        assert done.returncode in (0, 7), (command, done.stderr)
