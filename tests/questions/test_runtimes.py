@@ -20,7 +20,9 @@ title = "Which is cheaper?"
 asked = "here"
 setup = "One thread."
 settings = ["machine", "think"]
-answer = "thin costs {{ less('thin', 'mcs') }}, beside mcs. Cheapest: {{ cheapest() }}. mcs: {{ cost('mcs') }}."
+answer = """
+thin costs {{ less('thin', 'mcs') }}, beside mcs. Cheapest: {{ cheapest() }}. \\
+mcs: {{ cost('mcs') }}."""
 
 [[sweep]]
 machine = ["zen5", "neoverse_v2"]
