@@ -24,7 +24,7 @@
 #include "types.h"
 
 #ifdef PERMITS_MEET
-#error "a permit that comes after the time is over must not become one with another"
+#include "monitor/permits.h"
 #endif
 
 #define MILLISECOND UINT64_C(1000000)
@@ -33,7 +33,11 @@
 static inline bool park_take(lock_thread_t *self) {
     if (load_acq_u32(&self->permit) == 0)
         return false;
+#ifdef PERMITS_MEET
+    permit_take(&self->permit);
+#else
     store_rlx_u32(&self->permit, 0);
+#endif
     return true;
 }
 

@@ -26,6 +26,13 @@
  *
  * A notified thread may go on before it is woken, so notify_all promises no order.
  *
+ * With OBJECT_MONITOR_RESPONSIBLE it is the monitor of up to JDK 23. Exit loads the entry list
+ * first; where that is empty, it stores the owner and orders nothing. So it may miss a thread that
+ * comes meanwhile. What repairs that is a timer: the thread that finds the list empty when it comes
+ * is responsible, unless another is, and parks for 1 ms, then 8, 64, 512 and 1,000, until it has
+ * entered. Then it says that it is no longer responsible, and orders that before its own exit.
+ * HotSpot has two lists there, and an exit that finds threads clears `responsible`, too.
+ *
  * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; the
  * latch of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot
  * has a thread that deflates those that are not in use.
@@ -37,7 +44,14 @@
     volatile uint32_t owner, entry_list; /* a pair, since exit stores one and loads the other */   \
     volatile uint32_t successor;                                                                   \
     uint32_t tail;                                                                                 \
-    volatile uint32_t not_spun; /* turns of spinning that did not pay */
+    volatile uint32_t not_spun; /* turns of spinning that did not pay */                           \
+    OBJECT_MONITOR_RESPONSIBLE_PART
+
+#if OBJECT_MONITOR_RESPONSIBLE
+#define OBJECT_MONITOR_RESPONSIBLE_PART volatile uint32_t responsible;
+#else
+#define OBJECT_MONITOR_RESPONSIBLE_PART
+#endif
 
 /* The successor may enter without parking, and be unparked again later (park.h). */
 #define PERMITS_MEET 1
@@ -49,6 +63,9 @@
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
 #include "monitor/park.h"
+#if OBJECT_MONITOR_RESPONSIBLE
+#include "monitor/timed_park.h"
+#endif
 #include "parts/bounded_spin.h"
 #include "types.h"
 
@@ -207,17 +224,83 @@ static inline bool object_monitor_spin(monitor_t *monitor, lock_thread_t *self) 
     return entered || (resigned && object_monitor_try(monitor, self));
 }
 
+#if OBJECT_MONITOR_RESPONSIBLE
+#define OBJECT_MONITOR_FIRST_PARK MILLISECOND
+#define OBJECT_MONITOR_LONGEST_PARK (1000 * MILLISECOND)
+
+/* `self` has put itself into the entry list. */
+static inline void object_monitor_take_responsibility(monitor_t *monitor,
+                                                      const lock_thread_t *self) {
+    if (load_rlx_u32(&waiter_at(self->tid)->next) == 0)
+        cas_rlx_u32(&monitor->responsible, 0, self->tid);
+}
+
+static inline bool object_monitor_is_responsible(const monitor_t *monitor,
+                                                 const lock_thread_t *self) {
+    return load_rlx_u32(&monitor->responsible) == self->tid;
+}
+
+/* `self` has entered: it will see at its exit who comes from now on. */
+static inline void object_monitor_end_responsibility(monitor_t *monitor,
+                                                     const lock_thread_t *self) {
+    if (object_monitor_is_responsible(monitor, self))
+        store_before_all_u32(&monitor->responsible, 0);
+}
+
+/* Parks, for a limited time if `self` is responsible: `limit`, of which the next is longer. */
+static inline void object_monitor_park(monitor_t *monitor, lock_thread_t *self, uint64_t *limit) {
+    if (!object_monitor_is_responsible(monitor, self)) {
+        park(self);
+        return;
+    }
+    uint32_t owner = load_rlx_u32(&monitor->owner);
+    if (owner == OBJECT_MONITOR_NOBODY)
+        return;
+    park_for(self, *limit, &monitor->owner, owner);
+    *limit = *limit * 8 < OBJECT_MONITOR_LONGEST_PARK ? *limit * 8 : OBJECT_MONITOR_LONGEST_PARK;
+}
+
+/* Exit before anything is ordered: whether nobody queues, as far as it can be seen. */
+static inline bool object_monitor_slip_out(monitor_t *monitor) {
+    if (load_rlx_u32(&monitor->entry_list) != 0)
+        return false;
+    store_rel_u32(&monitor->owner, OBJECT_MONITOR_NOBODY);
+    return true;
+}
+#else
+#define OBJECT_MONITOR_FIRST_PARK 0
+
+static inline void object_monitor_take_responsibility(monitor_t *monitor,
+                                                      const lock_thread_t *self) {
+    (void)monitor, (void)self;
+}
+static inline void object_monitor_end_responsibility(monitor_t *monitor,
+                                                     const lock_thread_t *self) {
+    (void)monitor, (void)self;
+}
+static inline void object_monitor_park(monitor_t *monitor, lock_thread_t *self, uint64_t *limit) {
+    (void)monitor, (void)limit;
+    park(self);
+}
+static inline bool object_monitor_slip_out(monitor_t *monitor) {
+    (void)monitor;
+    return false;
+}
+#endif
+
 /* Enters the monitor with `self` in its entry list. */
 static inline void object_monitor_await(monitor_t *monitor, lock_thread_t *self) {
+    uint64_t limit = OBJECT_MONITOR_FIRST_PARK;
     while (!object_monitor_try(monitor, self)) {
         if (object_monitor_resign(monitor, self))
             continue;
-        park(self);
+        object_monitor_park(monitor, self, &limit);
         if (object_monitor_spin(monitor, self))
             break;
     }
     object_monitor_unlink(monitor, self);
     object_monitor_resign(monitor, self);
+    object_monitor_end_responsibility(monitor, self);
 }
 
 /* Enters the monitor if nobody else is in it, recursively if `self` is. */
@@ -239,8 +322,10 @@ LOCK_SLOW void object_monitor_enter(monitor_t *monitor, lock_thread_t *self) {
         queued = object_monitor_push(monitor, self->tid);
         entered = !queued && object_monitor_try(monitor, self);
     }
-    if (queued)
+    if (queued) {
+        object_monitor_take_responsibility(monitor, self);
         object_monitor_await(monitor, self);
+    }
     monitor->recursion = 1;
 }
 
@@ -272,7 +357,8 @@ LOCK_SLOW void object_monitor_choose_successor(monitor_t *monitor, lock_thread_t
 static inline lock_result_t object_monitor_exit(monitor_t *monitor, lock_thread_t *self) {
     if (!LOCK_LIKELY(object_monitor_held_by(monitor, self)))
         return ILLEGAL_STATE;
-    if (--monitor->recursion == 0 && !object_monitor_drop(monitor))
+    if (--monitor->recursion == 0 && !object_monitor_slip_out(monitor) &&
+        !object_monitor_drop(monitor))
         object_monitor_choose_successor(monitor, self);
     return SUCCESS;
 }

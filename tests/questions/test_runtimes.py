@@ -20,9 +20,9 @@ title = "Which is cheaper?"
 asked = "here"
 setup = "One thread."
 settings = ["machine", "think"]
-answer = """
-thin costs {{ less('thin', 'mcs') }}, beside mcs. Cheapest: {{ cheapest() }}. \\
-mcs: {{ cost('mcs') }}."""
+answer = '''
+thin costs {{ less('thin', 'mcs') }}, beside mcs. Cheapest: {{ cheapest() }}.
+mcs: {{ cost('mcs') }}.'''
 
 [[sweep]]
 machine = ["zen5", "neoverse_v2"]
@@ -62,7 +62,7 @@ def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
     assert min(leads) > 0
     span = f"{min(leads):.1f} to {max(leads):.1f} ns less in every setting (surely in "
     assert answer.startswith(f"thin costs {span}")
-    assert "Cheapest: `thin` in every setting." in answer
+    assert "Cheapest: `thin` in every setting.\n" in answer
     dear = [cost for (_, _, lock), cost in costs.items() if lock == "mcs"]
     assert answer.endswith(f"mcs: {min(dear):.1f} to {max(dear):.1f} ns.")
 
