@@ -70,12 +70,13 @@ static inline monitor_t *clr_monitor_of(uint32_t word) { return monitor_at(word 
 static inline uint32_t clr_take_spin_lock(lock_object_t *obj) {
     for (;;) {
         uint32_t word = load_rlx_u32(&obj->lock_word);
-        if (cas_acq_u32(&obj->lock_word, word, word | CLR_SPIN_LOCK))
+        if (cas_rlx_u32(&obj->lock_word, word, word | CLR_SPIN_LOCK))
             return word;
     }
 }
 
-/* Makes the header refer to the monitor, in place of the spin lock and what is thin. */
+/* Makes the header refer to the monitor, in place of the spin lock and what is thin. Acquires what
+ * was done under the thin lock, for who enters the monitor. */
 static inline void clr_refer(lock_object_t *obj, const monitor_t *monitor) {
     uint32_t word;
     do
@@ -174,7 +175,7 @@ static inline lock_result_t clr_thin_notify(lock_object_t *obj, lock_thread_t *s
 }
 
 static inline bool clr_thin_is_idle(lock_object_t *obj) {
-    uint32_t word = load_acq_u32(&obj->lock_word);
+    uint32_t word = load_rlx_u32(&obj->lock_word);
     return word & CLR_INFLATED ? monitor_is_idle(clr_monitor_of(word)) : (word & ~CLR_MISC) == 0;
 }
 
