@@ -150,7 +150,7 @@ def run(
         [*launcher, str(binary), *(f"{k}={v}" for k, v in arguments.items())],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None,
     )

@@ -278,6 +278,12 @@ class Advisor:
         )
         cut = "; ".join(USE_AXES.get(axis, axis) for axis in self._cut)
         notes = [f"Searched only as far as it can be run (see the table): {cut}"] * bool(cut)
+        if len(self._question.searched) < len(self._question.labels) and not ranking:
+            among = ", ".join(label.words() for label in self._question.searched)
+            notes.append(
+                f"What would change it was searched among the two cheapest and {among}; "
+                "--locks names others"
+            )
         if ranking:
             notes.append("What would change the answer was not searched for (--ranking)")
         advice = Advice(
@@ -428,8 +434,9 @@ class Advisor:
         self, lines: Sequence[AxisLine], locks: Sequence[LockCost], seeds: Sequence[int]
     ) -> tuple[AxisAnswer, ...]:
         """Looks along each line for where the best lock and each other cost the same, and stores
-        what it finds."""
-        best, *others = (lock.label for lock in locks if lock.label in self._sound)
+        what it finds. Of many locks the others are those to be searched among and the next best."""
+        best, second, *others = (lock.label for lock in locks if lock.label in self._sound)
+        others = [second, *(label for label in others if label in self._question.searched)]
         self._evaluate(
             [
                 line.cell(label, x)

@@ -25,6 +25,7 @@ STUDY = "crossover"  # whose locks are compared, and whose ties are ties
 ASKED, MEASURED, QUOTED, ASSUMED = "asked", "measured", "quoted", "assumed"
 STORE_FORWARD = "store_forward"  # fences of this kind are in no recommendation
 _BROKEN = "store forwarding orders nothing on the processors that were tried: not to be used"
+_PROCESS_WIDE = "membarrier"  # fences that the other side makes
 _PRODUCTION = "rmw"  # how runtimes order a store before a load where a locked operation does it
 _TWICE = 2  # an assumed latency may be half of it, or twice
 _SIGNAL = "stop_by_signal"  # a figure of measured machines
@@ -367,14 +368,16 @@ class Input:
 @dataclass(frozen=True)
 class Question:
     """`base`: the use (a cell of workload USE) of the first lock, with the machine's own latencies,
-    but for a cancellation's; `measured`: the latencies, in cycles by their axes, that are to be set
-    so that they measure this. `inputs`: what the answer rests on; `limits`: of locks that cannot
+    but for a cancellation's; `searched`: the labels that what would change the answer is searched
+    among, beside the cheapest; `measured`: the latencies, in cycles by their axes, that are to be
+    set so that they measure this. `inputs`: what the answer rests on; `limits`: of locks that cannot
     replace all others, what they cannot do. `contended`: the share of acquisitions that find the
     lock held; what they cost is answered beside the rest. `program`: whose use it is, where it was
     recorded."""
 
     base: Cell
     labels: tuple[LockLabel, ...]
+    searched: tuple[LockLabel, ...]
     measured: Mapping[str, int]
     inputs: tuple[Input, ...]
     limits: Mapping[LockLabel, str]
@@ -408,10 +411,13 @@ def ask(
     if flavour and flavour not in flavours:
         raise LockcrossError(f"--flavour: {flavour!r}: {isa} has {', '.join(flavours)} only")
     study = load_study(STUDY)
-    labels = _labels(locks or [*study.locks, *study.table_locks], fences, isa)
     asked = use.given()
     use = use.at_clock(described.clock_mhz.number)
     settled, said = Settled(use), use.given()
+    compared = locks or [*study.locks, *study.table_locks]
+    searched = labels = _labels(compared, fences, isa)
+    if said and not locks:
+        labels = _labels([*compared, *runtime_locks()], fences, isa)
     base = usual(
         machine,
         flavour or flavours[0],
@@ -443,7 +449,15 @@ def ask(
         for label in labels
         if label.fence == STORE_FORWARD or label.lock in study.limits
     }
-    return Question(base, labels, measured, inputs, limits, use.contended or 0, use.program)
+    contended = use.contended or 0
+    return Question(base, labels, searched, measured, inputs, limits, contended, use.program)
+
+
+def runtime_locks() -> list[str]:
+    """The Java locks that today's runtimes ship, and an asymmetric lock whose owner has no fence,
+    as runtimes have them where they are not locks."""
+    shipped = [lock.name for lock in load_locks().values() if lock.ships_in and lock.java]
+    return [*shipped, f"asym_tasuki/{_PROCESS_WIDE}"]
 
 
 def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[LockLabel, ...]:

@@ -41,16 +41,12 @@ class Entries {
     static constexpr size_t kHorizon = 4096;
 
     void go_to(Cycle cycle) {
-        if (cycle > now_ + kHorizon) {
-            std::fill(leaving_.begin(), leaving_.end(), 0);
-            used_ = held_;
-            now_ = cycle;
-        }
-        while (now_ < cycle) {
+        while (now_ < cycle && used_ != held_) { // else none will leave
             uint32_t &left = leaving_[++now_ % kHorizon];
             used_ -= left;
             left = 0;
         }
+        now_ = std::max(now_, cycle);
     }
 
     uint32_t count_, used_ = 0, held_ = 0; // held: taken, and nobody knows until when

@@ -80,14 +80,18 @@ uint32_t Window::ports(Port port) const {
 }
 
 Cycle Window::issue(Port port, Cycle earliest) {
-    for (Cycle cycle = earliest;; cycle++) {
+    uint32_t count = ports(port);
+    Busy &busy = busy_[size_t(port)];
+    bool is_busy = busy.from <= earliest && earliest < busy.until;
+    for (Cycle cycle = is_busy ? busy.until : earliest;; cycle++) {
         Booking &booking = bookings_[cycle % kPortCycles];
         if (booking.cycle > cycle) // so long ago that later cycles have its place
             return cycle;
         if (booking.cycle < cycle)
             booking = {cycle, {}};
-        if (booking.used[size_t(port)] < ports(port)) {
+        if (booking.used[size_t(port)] < count) {
             booking.used[size_t(port)]++;
+            busy = {is_busy ? busy.from : earliest, cycle};
             return cycle;
         }
     }

@@ -58,6 +58,9 @@ class Window {
         Cycle cycle = 0;
         std::array<uint8_t, size_t(Port::Count)> used{};
     };
+    struct Busy { // cycles in which all ports of a kind are taken
+        Cycle from = 0, until = 0;
+    };
 
     uint32_t ports(Port port) const;
     // Fetch goes to another line of code.
@@ -87,7 +90,8 @@ class Window {
     std::vector<Cycle> taken_branches_; // when the last ones in the entries of those retired
     uint64_t redirections_ = 0;
     std::vector<Booking> bookings_;
-    std::array<Cycle, kRegisters> ready_{}; // of each register: when its value is there
+    std::array<Busy, size_t(Port::Count)> busy_{}; // found last: many would look there again
+    std::array<Cycle, kRegisters> ready_{};        // of each register: when its value is there
 };
 
 } // namespace lockcross

@@ -1,0 +1,248 @@
+"""Questions of those who work on runtimes: how each is written down, run and answered.
+
+A question is a plan (sweeps/plans/runtimes/NAME.toml) that also says who asked, what of the plan
+stands for what, and how the answer is worded. Every number and name of a lock's rank in the answer
+is filled in from the runs.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from pydantic import Field
+
+from results.errors import LockcrossError
+from sweeps.model.cell import Cell, values
+from sweeps.model.locks import LockLabel, load_locks
+from sweeps.model.machine import load_machine
+from sweeps.plans import RUNTIMES
+from sweeps.plans.sweep import Plan, expand
+from sweeps.search.errors import error_of, kind_of, work_of
+from sweeps.search.plan_costs import TIE_PERCENT, Group, Value, groups, runs_of_plan
+from sweeps.support.toml import parse
+
+if TYPE_CHECKING:
+    from results.store.store import Store
+    from sweeps.run.runner import Runner
+
+_TIE = TIE_PERCENT / 100
+_SHOWN_PLACES = 4  # settings that a sentence names
+
+
+class Question(Plan):
+    """`asked`: where, and by whom. `setup`: what of the plan stands for what. `settings`: the
+    axes or keys by which a table's rows differ. `answer`: a Jinja2 template; Answered says
+    what it may call."""
+
+    asked: str = Field(min_length=1)
+    setup: str = Field(min_length=1)
+    settings: list[str] = Field(min_length=1)
+    answer: str = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question's name, what its file says, and its cells."""
+
+    name: str
+    question: Question
+    cells: Sequence[Cell]
+
+    @property
+    def plan(self) -> str:
+        """The plan's name in the database."""
+        return f"runtimes-{self.name}"
+
+
+def load(name: str) -> Asked:
+    """Reads a question by its name or its path. Raises LockcrossError (exit code 2) that names
+    file, key and value."""
+
+    def read(text: str) -> Asked:
+        question = parse(Question, text)
+        asked = Asked(RUNTIMES.path(name).stem, question, expand(question))
+        known = values(asked.cells[0])
+        if unknown := [name for name in question.settings if name not in known]:
+            raise ValueError(f"settings: {unknown[0]!r} is unknown; known are {', '.join(known)}")
+        try:
+            jinja2.Environment(autoescape=False).parse(question.answer)
+        except jinja2.TemplateError as error:
+            raise ValueError(f"answer: {error}") from None
+        return asked
+
+    return RUNTIMES.read(read, name)
+
+
+def run(asked: Asked, runner: "Runner", store: "Store") -> None:
+    """Runs the cells that the database does not have, and marks them as the question's."""
+    from results.store.queries import PREFIX
+
+    runs = runner.run(asked.cells, asked.plan)
+    store.set_series(f"{PREFIX}{asked.plan}", (run.id for run in runs))
+
+
+class Answered:
+    """A question with the costs that its runs had, in ns a pair. Raises LockcrossError where the
+    database has none of them."""
+
+    def __init__(self, asked: Asked, connection: sqlite3.Connection) -> None:
+        self.asked, self.question = asked, asked.question
+        self._groups = groups(runs_of_plan(connection, asked.plan))
+        self.places = [self._place(group) for group in self._groups]
+        several = {
+            label.with_full_fences
+            for group in self._groups
+            for label in group.costs
+            if sum(label.with_full_fences == other.with_full_fences for other in group.costs) > 1
+        }
+        names = {
+            label if label.with_full_fences in several else label.with_full_fences
+            for group in self._groups
+            for label in group.costs
+        }
+        # Of each lock, with its kind of fence where a setting has more than one: cheapest first.
+        self.labels = sorted(names, key=lambda name: (fmean(self._known(name)), name))
+
+    def _known(self, name: str) -> list[float]:
+        costs = (self._cost(group, _label(group, name)) for group in self._groups)
+        return [cost for cost in costs if cost is not None]
+
+    def _setting(self, group: Group) -> dict[str, Value]:
+        """What tells a setting from the others."""
+        every = values(group.setting)
+        return {name: every[name] for name in self.question.settings}
+
+    def _place(self, group: Group) -> str:
+        """The same in words."""
+        return ", ".join(
+            value if isinstance(value, str) else f"{name} {value:g}"
+            for name, value in self._setting(group).items()
+            if value is not None
+        )
+
+    @staticmethod
+    def _cost(group: Group, label: LockLabel | None) -> float | None:
+        """ns a pair; None where the lock did not run."""
+        if label is None or label not in group.costs:
+            return None
+        return (
+            group.costs[label].median * 1e3 / load_machine(group.setting.machine).clock_mhz.number
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a setting: what tells it from the others, then what each lock costs, by its label;
+        None where it did not run."""
+        return [
+            self._setting(group)
+            | {label: self._cost(group, _label(group, label)) for label in self.labels}
+            for group in self._groups
+        ]
+
+    def ships(self) -> dict[LockLabel, str]:
+        """Which runtimes ship which of the locks."""
+        locks = load_locks()
+        shipped = {label: locks[label.lock].ships_in for label in self.labels}
+        return {label: runtimes for label, runtimes in shipped.items() if runtimes}
+
+    def answer(self) -> str:
+        """The answer in words. Raises LockcrossError for a template that asks for what is not
+        there."""
+        environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+        words = {"less": self.less, "cheapest": self.cheapest, "cost": self.cost}
+        try:
+            return environment.from_string(self.question.answer).render(words).strip()
+        except jinja2.TemplateError as error:
+            raise LockcrossError(f"{self.asked.name}: answer: {error}") from None
+
+    def cost(self, lock: str) -> str:
+        """From the least to the greatest cost of a lock, over all settings."""
+        if not (known := self._known(lock)):
+            raise LockcrossError(f"{self.asked.name}: no setting has runs of {lock}")
+        return _span(known)
+
+    def less(self, lock: str, other: str) -> str:
+        """By how much a lock costs less than another, where it does; where it costs more, and where
+        as much. `surely`: where the engine had nine of ten such leads in order on silicon, or
+        beside a simulator."""
+        less, more, tied = dict[str, float](), dict[str, float](), list[str]()
+        sure = set[str]()
+        for place, group in zip(self.places, self._groups, strict=True):
+            one, two = _label(group, lock), _label(group, other)
+            mine, theirs = self._cost(group, one), self._cost(group, two)
+            if one is None or two is None or mine is None or theirs is None:
+                continue
+            lead = abs(theirs - mine) / max(theirs, mine)
+            if lead < _TIE:
+                tied.append(place)
+                continue
+            (less if mine < theirs else more)[place] = abs(theirs - mine)
+            if self._is_sure(group, one, two, lead):
+                sure.add(place)
+        every = len(less) + len(more) + len(tied)
+        if not every:
+            raise LockcrossError(
+                f"{self.asked.name}: no setting has runs of both {lock} and {other}"
+            )
+        words = []
+        for side, way in ((less, "less"), (more, "more")):
+            if side:
+                surely = len(side.keys() & sure)
+                words.append(
+                    f"{_span(side.values())} {way} {_places(list(side), every)}"
+                    f" (surely in {_count(surely, len(side))})"
+                )
+        if tied:
+            words.append(f"as much {_places(tied, every)}")
+        return "; ".join(words)
+
+    def cheapest(self) -> str:
+        """Which lock is the cheapest in which settings; locks within two in a hundred are equal."""
+        won: dict[str, list[str]] = {}
+        for place, row in zip(self.places, self.rows(), strict=True):
+            costs = {label: row[label] for label in self.labels if row[label] is not None}
+            best = min(costs.values())
+            equal = sorted(label for label in costs if costs[label] - best <= _TIE * costs[label])
+            won.setdefault(" or ".join(f"`{label.words()}`" for label in equal), []).append(place)
+        every = len(self.places)
+        parts = sorted(won.items(), key=lambda part: -len(part[1]))
+        return "; ".join(f"{locks} {_places(places, every)}" for locks, places in parts)
+
+    @staticmethod
+    def _is_sure(group: Group, one: LockLabel, two: LockLabel, lead: float) -> bool:
+        setting = group.setting
+        work = work_of(setting.workload, setting.threads)
+        if work is None or setting.cores is not None:
+            return False
+        core = load_machine(setting.machine).out_of_order is not None
+        decisive = error_of(core, work, {kind_of(one), kind_of(two)}).decisive
+        return decisive is not None and lead >= decisive
+
+
+def _label(group: Group, name: str) -> LockLabel | None:
+    """The lock of a name in a setting: without a kind of fence, the one that ran there."""
+    if name in group.costs:
+        return LockLabel(name)
+    return next((label for label in group.costs if label.with_full_fences == name), None)
+
+
+def _span(costs: Any) -> str:
+    low, high = min(costs), max(costs)
+    ends = [f"{low:.1f}", f"{high:.1f}"]
+    return f"{ends[0]} ns" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]} ns"
+
+
+def _places(places: Sequence[str], every: int) -> str:
+    if len(places) == every:
+        return "in every setting" if every > 1 else "there"
+    if len(places) > _SHOWN_PLACES:
+        return f"in {len(places)} of {every} settings"
+    return "on " + ", ".join(f"({place})" if ", " in place else place for place in places)
+
+
+def _count(some: int, every: int) -> str:
+    if some in (0, every):
+        return "all" if some else "none"
+    return f"{some} of {every}"

@@ -1,0 +1,99 @@
+"""Questions of runtimes' engineers: how they are read, and that every word of an answer is what the
+runs say."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.paths import REFERENCE
+from results.store.store import reading
+from sweeps.model.machine import load_machine
+from sweeps.plans import RUNTIMES
+from sweeps.questions.runtimes.answer import Answered, load
+from sweeps.questions.runtimes.command import PAGE, page_of
+from tests.commands import lockcross
+
+OWN = """
+title = "Which is cheaper?"
+asked = "here"
+setup = "One thread."
+settings = ["machine", "think"]
+answer = """
+thin costs {{ less('thin', 'mcs') }}, beside mcs. Cheapest: {{ cheapest() }}. \\
+mcs: {{ cost('mcs') }}."""
+
+[[sweep]]
+machine = ["zen5", "neoverse_v2"]
+lock = ["mcs", "thin"]
+workload = "random_threads"
+parameters = { iterations = 200, critical = 0, think = [0, 50] }
+"""
+
+
+def test_the_shipped_questions_are_read() -> None:
+    names = RUNTIMES.names()
+    assert len(names) >= 7
+    for name in names:
+        asked = load(name)
+        assert asked.cells and asked.question.title.endswith("?")
+
+
+def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
+    file, db = tmp_path / "own.toml", tmp_path / "own.db"
+    file.write_text(OWN)
+    done = lockcross("runtimes", str(file), "--db", str(db), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    costs = {(row["machine"], row["think"], row["lock"]): row["ns_per_pair"] for row in rows}
+    assert len(rows) == len(costs) == 8
+    stored = "SELECT machine, json_extract(parameters, '$.think') AS think, lock, cycles_per_pair"
+    stored += " FROM runs ORDER BY id"
+    done = lockcross("query", stored, "--db", str(db), "--format", "json")
+    for run in json.loads(done.stdout):
+        mhz = load_machine(run["machine"]).clock_mhz.number
+        cost = costs[run["machine"], run["think"], run["lock"]]
+        assert cost == pytest.approx(run["cycles_per_pair"] * 1000 / mhz)
+    with reading(db) as connection:
+        answer = Answered(load(str(file)), connection).answer()
+    places = [place for *place, lock in costs if lock == "thin"]
+    leads = [costs[*place, "mcs"] - costs[*place, "thin"] for place in places]
+    assert min(leads) > 0
+    span = f"{min(leads):.1f} to {max(leads):.1f} ns less in every setting (surely in "
+    assert answer.startswith(f"thin costs {span}")
+    assert "Cheapest: `thin` in every setting." in answer
+    dear = [cost for (_, _, lock), cost in costs.items() if lock == "mcs"]
+    assert answer.endswith(f"mcs: {min(dear):.1f} to {max(dear):.1f} ns.")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"machine", "think"', '"machine", "thinks"', "'thinks' is unknown; known are"),
+        ("{{ cheapest() }}", "{{ cheapest( }}", "answer: unexpected"),
+        ('asked = "here"', "", "asked"),
+    ],
+)
+def test_mistakes_of_a_file_are_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(OWN.replace(old, new))
+    with pytest.raises(LockcrossError, match=r"own\.toml: ") as caught:
+        load(str(file))
+    assert said in str(caught.value) and caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("call", ["less('thin', 'tasuki')", "cost('tasuki')", "dearest()"])
+def test_an_answer_asks_for_what_was_run(tmp_path: Path, call: str) -> None:
+    file, db = tmp_path / "own.toml", tmp_path / "own.db"
+    file.write_text(OWN.replace("cheapest()", call))
+    done = lockcross("runtimes", str(file), "--db", str(db))
+    assert done.returncode == 2 and "own: " in done.stderr
+
+
+def test_the_page_is_what_the_stored_runs_say() -> None:
+    with reading(REFERENCE / "runtimes.db") as connection:
+        answered = [Answered(load(name), connection) for name in RUNTIMES.names()]
+    assert PAGE.read_text(encoding="utf-8") == page_of(answered), (
+        "./lockcross runtimes --db results/reference/runtimes.db --page docs/runtimes.md"
+    )
