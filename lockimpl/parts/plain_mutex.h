@@ -1,6 +1,6 @@
 /*
  * What the mutexes of runtimes lack of lock.h's contract, kept in the flag word: the holder and its
- * nested acquisitions. Part of futex_mutex.h and byte_lock.h. Only the holder writes the word: it
+ * nested acquisitions. Part of futex_mutex.h and its like. Only the holder writes the word: it
  * costs each of them a load and a store on both sides. None has wait and notify.
  *
  *    31                               8 7        0
