@@ -63,7 +63,6 @@
 #include "monitor/handshake.h"
 #include "monitor/handshake_all.h"
 #include "parts/object_monitor.h"
-#include "parts/record_pool.h"
 #include "types.h"
 
 /* Revocations of a class. BiasedLockingBulkRebiasThreshold, BiasedLockingBulkRevokeThreshold. */
@@ -268,7 +267,8 @@ LOCK_SLOW void biased_revoke(lock_object_t *obj, lock_thread_t *self) {
 LOCK_SLOW lock_result_t biased_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     biased_stack_t *stack = biased_stack_of(self);
     uint32_t word = load_rlx_u32(&obj->lock_word), header = load_rlx_u32(&biased_class.header);
-    if (biased_has_bias(header) && biased_is_open(word) && stack->used != BIASED_STACK &&
+    if (biased_has_bias(header) && biased_has_bias(word) && biased_is_open(word) &&
+        stack->used != BIASED_STACK &&
         cas_acq_u32(&obj->lock_word, word, (word & STACK_MISC) | header | self->tid_field)) {
         biased_push(stack, obj);
         return SUCCESS;
