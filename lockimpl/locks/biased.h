@@ -9,8 +9,8 @@
  * object's class, which has the epoch, and releases without looking further: the word stays as it
  * is. That the lock is held stands in the owner's frames alone. Another thread revokes the bias: by
  * a handshake it stops the owner, looks through the owner's frames, and makes the word that of a
- * stack lock that the owner holds as often, or of a free one. An object is biased once; from then
- * on it has a stack lock (parts/stack_lock.h).
+ * stack lock that the owner holds as often, or of a free one. From then on the object has a stack
+ * lock (parts/stack_lock.h), and is never biased again.
  *
  *    31               10 9     8 7       3  2  1    0
  *   +-------------------+-------+---------+---+------+
