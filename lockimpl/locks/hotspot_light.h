@@ -22,8 +22,8 @@
  * Variants:
  *
  *   - header    the word has the monitor; a contender inflates at once
- *   - responsible   as `header`, with the monitor of up to JDK 23: its exit has no S, and a contender
- *               with a timer repairs what that may miss
+ *   - responsible   as `header`, with the monitor of up to JDK 23: its exit has no S, and a
+ *               contender with a timer repairs what that may miss
  *   - table     (UseObjectMonitorTable) the header bits stay as they are. A thread finds the
  *               monitor in a cache of its own, of 8 monitors, or else in a table without locks: a
  *               hash, then the places behind it, of which one in eight is used. Before it inflates,

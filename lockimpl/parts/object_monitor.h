@@ -47,6 +47,9 @@
     volatile uint32_t not_spun; /* turns of spinning that did not pay */                           \
     OBJECT_MONITOR_RESPONSIBLE_PART
 
+#ifndef OBJECT_MONITOR_RESPONSIBLE
+#define OBJECT_MONITOR_RESPONSIBLE 0
+#endif
 #if OBJECT_MONITOR_RESPONSIBLE
 #define OBJECT_MONITOR_RESPONSIBLE_PART volatile uint32_t responsible;
 #else

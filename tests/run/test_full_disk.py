@@ -139,7 +139,7 @@ def test_a_database_without_room_keeps_what_it_has(
     db, few = tmp_path / "a.db", _CELLS[:1]
     assert end_of(db, limits, few) == ("", 1)
     many = [replace(CELL, seed=seed) for seed in range(1, 100)]
-    said, stored = end_of(db, limits, many, pages=1)
+    said, stored = end_of(db, limits, many, pages=2)
     assert said.startswith(f"{db}: the database cannot be written (disk full")
     assert _FULL_FROM < stored < len(many)
     goes_on(db, limits, many)

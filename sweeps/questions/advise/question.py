@@ -11,7 +11,7 @@ from sweeps.model.axes import QUANTITIES
 from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
-from sweeps.model.machine import load_machine, machine_names
+from sweeps.model.machine import Machine, load_machine, machine_names
 from sweeps.plans.study import load_study
 from sweeps.questions.advise.strata import LIVES, PARTS, SHARES, USE, strata
 from sweeps.search.lines import check_cell, check_label, own_latency, with_lock
@@ -367,13 +367,13 @@ class Input:
 
 @dataclass(frozen=True)
 class Question:
-    """`base`: the use (a cell of workload USE) of the first lock, with the machine's own latencies,
-    but for a cancellation's; `searched`: the labels that what would change the answer is searched
-    among, beside the cheapest; `measured`: the latencies, in cycles by their axes, that are to be
-    set so that they measure this. `inputs`: what the answer rests on; `limits`: of locks that cannot
-    replace all others, what they cannot do. `contended`: the share of acquisitions that find the
-    lock held; what they cost is answered beside the rest. `program`: whose use it is, where it was
-    recorded."""
+    """`base`: the use (a cell of workload USE) of the first lock, with the machine's own
+    latencies, but for a cancellation's; `searched`: the labels that what would change the
+    answer is searched among, beside the cheapest; `measured`: the latencies, in cycles by their
+    axes, that are to be set so that they measure this. `inputs`: what the answer rests on;
+    `limits`: of locks that cannot replace all others, what they cannot do. `contended`: the
+    share of acquisitions that find the lock held; what they cost is answered beside the rest.
+    `program`: whose use it is, where it was recorded."""
 
     base: Cell
     labels: tuple[LockLabel, ...]
@@ -417,7 +417,7 @@ def ask(
     compared = locks or [*study.locks, *study.table_locks]
     searched = labels = _labels(compared, fences, isa)
     if said and not locks:
-        labels = _labels([*compared, *runtime_locks()], fences, isa)
+        labels = _labels([*compared, *runtime_locks(described, isa)], fences, isa)
     base = usual(
         machine,
         flavour or flavours[0],
@@ -453,11 +453,12 @@ def ask(
     return Question(base, labels, searched, measured, inputs, limits, contended, use.program)
 
 
-def runtime_locks() -> list[str]:
+def runtime_locks(machine: Machine, isa: str) -> list[str]:
     """The Java locks that today's runtimes ship, and an asymmetric lock whose owner has no fence,
-    as runtimes have them where they are not locks."""
+    as runtimes have them where they are not locks, if the machine says what that costs."""
     shipped = [lock.name for lock in load_locks().values() if lock.ships_in and lock.java]
-    return [*shipped, f"asym_tasuki/{_PROCESS_WIDE}"]
+    barrier = "charge_barrier" in machine.figures(isa)
+    return [*shipped, *[f"asym_tasuki/{_PROCESS_WIDE}"] * barrier]
 
 
 def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[LockLabel, ...]:
