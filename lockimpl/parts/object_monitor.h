@@ -260,7 +260,9 @@ static inline void object_monitor_park(monitor_t *monitor, lock_thread_t *self, 
     if (owner == OBJECT_MONITOR_NOBODY)
         return;
     park_for(self, *limit, &monitor->owner, owner);
-    *limit = *limit * 8 < OBJECT_MONITOR_LONGEST_PARK ? *limit * 8 : OBJECT_MONITOR_LONGEST_PARK;
+    uint64_t longer = *limit * 8;
+    bool is_longest = longer >= OBJECT_MONITOR_LONGEST_PARK;
+    *limit = is_longest ? OBJECT_MONITOR_LONGEST_PARK : longer;
 }
 
 /* Exit before anything is ordered: whether nobody queues, as far as it can be seen. */

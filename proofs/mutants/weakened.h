@@ -38,6 +38,14 @@ WEAKENED(uint32_t) weakened_swap_rel(volatile uint32_t *p, uint32_t value) {
     return __atomic_exchange_n(p, value, __ATOMIC_RELEASE);
 }
 
+WEAKENED(uint32_t) weakened_fetch_add_acq(volatile uint32_t *p, uint32_t add) {
+    return __atomic_fetch_add(p, add, __ATOMIC_ACQUIRE);
+}
+
+WEAKENED(uint32_t) weakened_fetch_add_rel(volatile uint32_t *p, uint32_t add) {
+    return __atomic_fetch_add(p, add, __ATOMIC_RELEASE);
+}
+
 /* A store to `p` and a load of `q`, with and without the fence between them. */
 #define WEAKENED_STORE_LOAD(fence, store_order, load_order)                                        \
     __atomic_store_n(p, value, store_order);                                                       \
