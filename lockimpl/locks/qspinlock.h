@@ -17,12 +17,12 @@
  *
  * Choices: each thread has one node, since it waits for one lock at a time and nothing interrupts
  * it; Linux has four for each processor. `pending` and the tail are put in by a CAS of the word, as
- * in Linux up to 4.17 and as with 16,384 processors; today's Linux has a fetch-or, which it undoes
- * where there is a queue already, and an exchange of half the word. That the node is cleared before
- * it is queued, linked and found is ordered by release and acquire, in Linux by a barrier and an
- * address dependency. How long a thread waits for one that is about to take the lock is the choice
- * of x86. Left out: the forms for guests of a hypervisor. The original knows no holder and does not
- * nest: parts/plain_mutex.h.
+ * in an earlier Linux and as with 16,384 processors; today's has a fetch-or, which it undoes where
+ * there is a queue already, and an exchange of half the word. That the node is cleared before it is
+ * queued, linked and found is ordered by release and acquire, in Linux by a barrier and an address
+ * dependency. How long a thread waits for one that is about to take the lock is the choice of x86.
+ * Left out: the forms for guests of a hypervisor. The original knows no holder and does not nest:
+ * parts/plain_mutex.h.
  */
 #ifndef LOCKCROSS_QSPINLOCK_H
 #define LOCKCROSS_QSPINLOCK_H

@@ -141,11 +141,10 @@ class Answered:
             for group in self._groups
         ]
 
-    def ships(self) -> dict[LockLabel, str]:
-        """Which runtimes ship which of the locks."""
-        locks = load_locks()
-        shipped = {label: locks[label.lock].ships_in for label in self.labels}
-        return {label: runtimes for label, runtimes in shipped.items() if runtimes}
+    def ships(self) -> dict[str, str]:
+        """Which runtimes ship which of the locks, in whichever variant."""
+        shipped = {label.lock: load_locks()[label.lock].ships_in for label in self.labels}
+        return {lock: runtimes for lock, runtimes in shipped.items() if runtimes}
 
     def answer(self) -> str:
         """The answer in words. Raises LockcrossError for a template that asks for what is not

@@ -114,8 +114,8 @@ def _print(answered: Answered) -> None:
     shown |= {label.words("/"): _words_of(label) for label in answered.labels}
     look = {label.words("/"): {"justify": "right"} for label in answered.labels}
     out.print(Rows(answered.rows(), shown, title=_TITLE, heads=look))
-    for label, runtimes in answered.ships().items():
-        out.print(f"{label.words()}: {runtimes}")
+    for lock, runtimes in answered.ships().items():
+        out.print(f"{lock}: {runtimes}")
     out.print()
 
 
