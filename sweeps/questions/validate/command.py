@@ -127,7 +127,7 @@ def _against_jvm(
     described = host_machine([definition.host], machine)
     print(f"machine {described} describes this host", file=sys.stderr)
     outcome = hold(definition, programs, described, repeats, db)
-    print_parts(form, *parts(outcome.held, outcome.left_out))
+    print_parts(form, *parts(outcome.held, outcome.left_out), fold=False)
     missed = [f"{one.title}: {bar}" for one in outcome.held for bar in one.newly_missed]
     for what in missed:
         print(f"newly missed: {what}", file=sys.stderr)
