@@ -42,9 +42,14 @@ class Found:
 
 def programs() -> dict[str, Program]:
     """The eleven, by name: all that the validation against a JVM has but microbenchmarks."""
-    definition = load_validation("jvm")
-    assert isinstance(definition, JvmDefinition)
-    return {one.name: one for one in definition.program if not one.microbenchmark}
+    return {one.name: one for one in definition().program if not one.microbenchmark}
+
+
+def definition() -> JvmDefinition:
+    """What the validation against a JVM runs."""
+    loaded = load_validation("jvm")
+    assert isinstance(loaded, JvmDefinition)
+    return loaded
 
 
 def main(names: Sequence[str]) -> None:
@@ -187,7 +192,7 @@ def held_to_a_jvm() -> list[str]:
         "removes locks, which the log has all the same. The bars, sign right and magnitude within "
         "50 %, are held against the JVM as it is, wherever the measured difference exceeds its "
         "spread. CPU time is that of the whole process: start, compiler and collector are in it.",
-        *page(held),
+        *page(definition(), held),
         "",
     ]  # fmt: skip
 

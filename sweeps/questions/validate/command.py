@@ -120,15 +120,17 @@ def _against_jvm(
 ) -> None:
     from sweeps.questions.validate.jvm.definition import chosen_programs
     from sweeps.questions.validate.jvm.run import validate as hold
-    from sweeps.questions.validate.jvm.table import parts
+    from sweeps.questions.validate.jvm.table import newly_missed, parts
     from sweeps.questions.validate.validate import host_machine
 
     programs = chosen_programs(definition, wanted)
     described = host_machine([definition.host], machine)
     print(f"machine {described} describes this host", file=sys.stderr)
     outcome = hold(definition, programs, described, repeats, db)
-    print_parts(form, *parts(outcome.held, outcome.left_out), fold=False)
-    missed = [f"{one.title}: {bar}" for one in outcome.held for bar in one.newly_missed]
+    print_parts(form, *parts(definition, outcome.held, outcome.left_out), fold=False)
+    missed = [
+        f"{one.title}: {bar}" for one in outcome.held for bar in newly_missed(definition, one)
+    ]
     for what in missed:
         print(f"newly missed: {what}", file=sys.stderr)
     for title, why in outcome.failed.items():

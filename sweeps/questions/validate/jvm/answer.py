@@ -33,8 +33,7 @@ class Difference:
 class Held:
     """A program on a JVM, and what `advise` says of it. `seconds`: user CPU time of each run, by
     the mode, in pairs; `kept_seconds`: the same where the JVM leaves out no lock. `acquisitions`:
-    those of the log, nested ones too. `machine`: that describes the host. `magnitude`: the bar;
-    `known`: bars that are known to be missed, and why (`missed`)."""
+    those of the log, nested ones too. `machine`: that describes the host. `magnitude`: the bar."""
 
     program: str
     title: str
@@ -54,8 +53,6 @@ class Held:
     kept: Difference
     predicted: Difference
     magnitude: float
-    known: Sequence[str]
-    missed: str
 
     @property
     def cpu_seconds(self) -> float:
@@ -85,11 +82,6 @@ class Held:
             return []
         wrong = self.predicted.value * self.measured.value <= 0
         return [SIGN] * wrong + [MAGNITUDE] * (self.off > self.magnitude)
-
-    @property
-    def newly_missed(self) -> list[str]:
-        """The bars that are missed and not known to be."""
-        return [bar for bar in self.missed_bars if bar not in self.known]
 
 
 HELD: Fact[Held] = Fact(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -35,6 +36,14 @@ class Modes(Document):
     flag: str = Field(pattern=r"^\w+$")
     first: Mode
     second: Mode
+
+
+@dataclass(frozen=True)
+class Known:
+    """Bars that are known to be missed, and why."""
+
+    bars: tuple[str, ...]
+    why: str
 
 
 class Program(Document):
@@ -83,6 +92,13 @@ class JvmDefinition(Document):
         if unknown:
             raise ValueError(f"known: there are no modes by the flag {unknown[0]!r}")
         return self
+
+    def known(self, flag: str, program: str) -> "Known":
+        """What is known to be missed of a program under the modes of a flag."""
+        for one in self.program:
+            if one.name == program and flag in one.known:
+                return Known(tuple(one.known[flag]), one.missed)
+        return Known((), "")
 
 
 def is_of_jvm(text: str) -> bool:

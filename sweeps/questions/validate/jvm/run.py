@@ -102,8 +102,6 @@ def _hold(bench: Bench, program: Program, machine: str, db: Path) -> Held:
         kept=difference(measured.kept),
         predicted=predicted_difference(advice, locks, load_machine(machine).clock_mhz.number),
         magnitude=definition.magnitude,
-        known=program.known.get(modes.flag, ()),
-        missed=program.missed,
     )
 
 

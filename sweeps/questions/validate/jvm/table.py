@@ -5,17 +5,19 @@ from typing import Any
 
 from results.text.rows import Rows
 from sweeps.questions.validate.jvm.answer import Difference, Held
-from sweeps.questions.validate.jvm.definition import MAGNITUDE, SIGN
+from sweeps.questions.validate.jvm.definition import MAGNITUDE, SIGN, JvmDefinition
 
 _WORDS = {False: "yes", True: "NO"}
 
 
-def parts(held: Sequence[Held], left_out: Mapping[str, str]) -> Iterator[Rows | str]:
+def parts(
+    definition: JvmDefinition, held: Sequence[Held], left_out: Mapping[str, str]
+) -> Iterator[Rows | str]:
     """A table for each JVM and its modes, what is behind missed bars, and what was left out."""
     for of_one in by_jvm(held):
-        yield Rows([_record(one) for one in of_one], _shown(), _title(of_one[0]))
+        yield Rows([_record(definition, one) for one in of_one], _shown(), _title(of_one[0]))
         for one in of_one:
-            if why := reason(one):
+            if why := reason(definition, one):
                 yield f"{one.title}: {why}"
         yield summary(of_one)
     for title, why in left_out.items():
@@ -30,7 +32,7 @@ def by_jvm(held: Sequence[Held]) -> list[list[Held]]:
     return list(groups.values())
 
 
-def page(held: Sequence[Held]) -> Iterator[str]:
+def page(definition: JvmDefinition, held: Sequence[Held]) -> Iterator[str]:
     """The lines of a page of Markdown."""
     heads = list(_shown())
     for of_one in by_jvm(held):
@@ -38,11 +40,11 @@ def page(held: Sequence[Held]) -> Iterator[str]:
         yield f"| {' | '.join(heads)} |"
         yield f"|{'---|' * len(heads)}"
         for one in of_one:
-            record = _record(one)
+            record = _record(definition, one)
             yield f"| {' | '.join(show(record) for show in _shown().values())} |"
         yield from ("", summary(of_one))
         for one in of_one:
-            if why := reason(one):
+            if why := reason(definition, one):
                 yield f"- {one.title}: {why}"
 
 
@@ -61,20 +63,27 @@ def summary(held: Sequence[Held]) -> str:
     )
 
 
-def reason(one: Held) -> str:
+def newly_missed(definition: JvmDefinition, one: Held) -> list[str]:
+    """The bars that are missed and not known to be."""
+    known = definition.known(one.flag, one.program).bars
+    return [bar for bar in one.missed_bars if bar not in known]
+
+
+def reason(definition: JvmDefinition, one: Held) -> str:
     """Why bars are missed, as far as is known; nothing where none is."""
     if not one.missed_bars:
         return ""
+    newly = newly_missed(definition, one)
     words = [f"{' and '.join(one.missed_bars)} missed"]
-    if one.newly_missed != one.missed_bars:
-        words[0] += ", as known" if not one.newly_missed else f" ({one.newly_missed[0]} newly)"
+    if newly != one.missed_bars:
+        words[0] += ", as known" if not newly else f" ({' and '.join(newly)} newly)"
     if one.kept_within:
         words.append(
             "the JVM's compiler leaves out locks that the log has: where it leaves out none, the "
             f"difference is {_words(one.kept)} ns"
         )
-    if one.missed:
-        words.append(one.missed)
+    if why := definition.known(one.flag, one.program).why:
+        words.append(why)
     return "; ".join(words)
 
 
@@ -82,7 +91,7 @@ def _title(one: Held) -> str:
     return f"{one.second} less {one.first}: {one.java}, machine {one.machine}, {one.measured_on}"
 
 
-def _record(one: Held) -> dict[str, Any]:
+def _record(definition: JvmDefinition, one: Held) -> dict[str, Any]:
     """A row, whole: numbers for CSV and JSON."""
     return {
         "program": one.title,
@@ -97,7 +106,7 @@ def _record(one: Held) -> dict[str, Any]:
         "clear": one.measured.clear,
         "sign": SIGN not in one.missed_bars,
         "magnitude": MAGNITUDE not in one.missed_bars,
-        "why": reason(one),
+        "why": reason(definition, one),
     }
 
 
