@@ -16,6 +16,7 @@ from sweeps.model.cell import Cell, invalid_reason
 from sweeps.support.paths import ENGINE_PLUGIN
 from tests.commands import SMALL, environment, lockcross, program
 
+
 def documents() -> list[str]:
     """What users read: the README, the pages, and CONTRIBUTING."""
     return [path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))]

@@ -65,7 +65,7 @@ def with_answer(page: Path, found: Sequence[str], trusted: Sequence[str]) -> str
 def sentences(connection: sqlite3.Connection) -> list[str]:
     """The five. Raises LockcrossError where the database lacks a question's runs, or they say
     something else than a sentence takes for granted."""
-    asked = {name: Answered(load(name), connection) for name in (ALONE, SHARED, BARRIERS, MUTEXES)}
+    asked = {name: _answered(name, connection) for name in (ALONE, SHARED, BARRIERS, MUTEXES)}
     made: tuple[Callable[[Mapping[str, Answered]], str], ...] = (
         _which_lock,
         _where_reservation_wins,
@@ -76,20 +76,30 @@ def sentences(connection: sqlite3.Connection) -> list[str]:
     return [one(asked) for one in made]
 
 
+def _answered(name: str, connection: sqlite3.Connection) -> Answered:
+    try:
+        return Answered(load(name), connection)
+    except LockcrossError:
+        raise LockcrossError(
+            f"the database has no runs of the question {name}; "
+            f"`./lockcross runtimes {name} --db FILE` makes them"
+        ) from None
+
+
 def _which_lock(asked: Mapping[str, Answered]) -> str:
     alone, mutexes = asked[ALONE], asked[MUTEXES]
     best, won = _winner(alone)
     mutex, times = _winner(mutexes)
     beside = alone.compared(best, "hotspot_light")
-    _holds("the lock that is the cheapest for one thread costs less than HotSpot's", not beside.more)
+    _holds("the cheapest lock of one thread costs less than HotSpot's", not beside.more)
     savings = _saved_on_silicon()
     _holds("on silicon a locked operation is a cheaper fence than mfence", min(savings) > 0)
     return (
         f"**Which lock.** Where one thread has a lock to itself, `{best}` is the cheapest on "
         f"{_of(won, alone)} processors that were simulated: {alone.cost(best)} a pair, "
-        f"{span(beside.less.values())} less than what HotSpot ships ({_surely(beside)}); of mutexes "
-        f"that threads fight for, `{mutex}` in {_of(times, mutexes)} settings (not sure); on x86-64 "
-        "a fence should be a locked operation, which took "
+        f"{span(beside.less.values())} less than what HotSpot ships ({_surely(beside)}); of "
+        f"mutexes that threads fight for, `{mutex}` in {_of(times, mutexes)} settings (not sure); "
+        "on x86-64 a fence should be a locked operation, which took "
         f"{min(savings):.0f} to {max(savings):.0f} % off a tasuki lock with mfence on "
         f"{len(savings)} real processors."
     )
@@ -103,9 +113,9 @@ def _where_reservation_wins(asked: Mapping[str, Answered]) -> str:
         for other in ("hotspot_light", "j9_flat")
     )
     return (
-        "**Reservation** is worth its cancellations where each comes with enough acquisitions, by "
-        f"processor: beside HotSpot's lightweight locking {light}, beside OpenJ9's flat lock, which "
-        f"releases by a plain store, {flat}."
+        "**Reservation** is worth its cancellations where each comes with enough acquisitions: "
+        f"beside HotSpot's lightweight locking {light}, beside OpenJ9's flat lock, which releases "
+        f"by a plain store, {flat}."
     )
 
 
@@ -133,9 +143,9 @@ def _was_it_right_to_remove_biased_locking(asked: Mapping[str, Answered]) -> str
     worth = shared.crossings("biased", "hotspot_stack", "first")
     _holds("biased locking is worth it from some number on everywhere", None not in worth.values())
     return (
-        "**Removing biased locking** was right for objects that another thread takes before a number "
-        f"of acquisitions that goes {shared.pays('biased', 'hotspot_stack', 'first')}, and wrong for "
-        "a thread that locks for each byte: it has paid "
+        "**Removing biased locking** was right for objects that another thread takes before a "
+        f"number of acquisitions that goes {shared.pays('biased', 'hotspot_stack', 'first')}, and "
+        "wrong for a thread that locks for each byte: it has paid "
         f"{span(stack.less.values())} more a pair since ({_surely(stack)}), and pays "
         f"{span(light.less.values())} with today's locks ({_surely(light)})."
     )
@@ -149,8 +159,8 @@ def _what_surprised(asked: Mapping[str, Answered]) -> str:
     _holds("a release without an atomic has half of what biased locking saved", min(shares) > 50)
     return (
         "**What surprised**: a release without an atomic, as in OpenJ9's flat lock, brings "
-        f"{min(shares):.0f} to {max(shares):.0f} % of what biased locking saved, and has nothing to "
-        f"cancel ({_surely(flat)})."
+        f"{min(shares):.0f} to {max(shares):.0f} % of what biased locking saved, and has nothing "
+        f"to cancel ({_surely(flat)})."
     )
 
 
