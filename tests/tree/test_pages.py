@@ -44,6 +44,7 @@ ELSEWHERE = {
     "locality --sites": "needs that recording",
     "advise --machine zen5,neoverse_v2,redwood_cove --log": "needs that recording",
     "advise --machine zen5 --log app.locks": "needs that recording",
+    "advise --machine zen5,neoverse_v2 --log": "needs that recording",
     "doctor": "tests/tree/test_cli.py",
     "prove\n": "minutes: the main job proves all locks (.ci/run)",
 }
