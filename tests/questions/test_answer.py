@@ -1,6 +1,7 @@
 """`answer`: five sentences, all of whose numbers are the stored runs', and an error where the runs
 say something else."""
 
+import json
 import re
 import shutil
 import sqlite3
@@ -39,6 +40,8 @@ def test_it_is_printed_and_nothing_is_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = found(RUNS)
     assert len(said) == 5 and all(one in done.stdout for one in said)
+    rows = json.loads(lockcross("answer", "--format", "json").stdout)
+    assert [row["answer"] for row in rows] == said
     done = lockcross("answer", "--db", str(tmp_path / "none.db"))
     assert done.returncode == 2 and not list(tmp_path.iterdir())
 

@@ -17,6 +17,7 @@ import typer
 from results.errors import LockcrossError, writing
 from results.paths import REFERENCE
 from results.store.store import reading
+from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli.options import Database
 from sweeps.model.engines import ENGINES
 from sweeps.questions.runtimes.answer import Answered, Compared, load, places_words, span
@@ -34,6 +35,7 @@ def answer(
     page: Annotated[
         Path | None, typer.Option(help="Write it into this page, between its marks, too.")
     ] = None,
+    form: Format = Form.TABLE,
     db: Database = RUNS,
 ) -> None:
     """Say in five sentences what came of it all, and how sure that is.
@@ -43,7 +45,10 @@ def answer(
     with reading(db) as connection:
         found = sentences(connection)
     trusted = trust(read_rows())
-    print("\n\n".join([*found, "\n".join(trusted)]))
+    if form == Form.TABLE:
+        print("\n\n".join([*found, "\n".join(trusted)]))
+    else:
+        print_parts(form, Rows([{"sentence": n, "answer": one} for n, one in enumerate(found, 1)]))
     if page is not None:
         with writing(page, "name another file with --page"):
             page.write_text(with_answer(page, found, trusted), encoding="utf-8")
