@@ -220,15 +220,16 @@ class Answered:
 
     def crossings(self, lock: str, other: str, along: str) -> dict[str, float | None]:
         """From which value of a key a lock costs less than another, by what else tells settings
-        apart; None: not up to the greatest. What they cost in all lies on straight lines between
-        the values that were run."""
+        apart; None: not up to the greatest, where a tie is none. What they cost in all lies on
+        straight lines between the values that were run."""
         lines: dict[str, list[tuple[float, float]]] = {}
         for group in self._groups:
             setting = self._setting(group)
             x = setting.pop(along)
             mine, theirs = (self._cost(group, _label(group, name)) for name in (lock, other))
             if mine is not None and theirs is not None and isinstance(x, int | float):
-                lines.setdefault(_words(setting), []).append((x, (mine - theirs) * x))
+                lead = theirs - mine if abs(theirs - mine) >= _TIE * max(mine, theirs) else 0.0
+                lines.setdefault(_words(setting), []).append((x, -lead * x))
         return {place: _last_crossing(line) for place, line in lines.items()}
 
     def pays(self, lock: str, other: str, along: str) -> str:
@@ -238,13 +239,12 @@ class Answered:
         known = {place: x for place, x in found.items() if x is not None}
         words = []
         if known:
-            ends = [pick(known, key=lambda place: known[place]) for pick in (min, max)]
-            words.append("from " + " to ".join(f"{known[end]:,.0f} ({end})" for end in ends))
+            words.append(f"from {ends_words(known)}")
         if never:
             tried = (self._setting(group)[along] for group in self._groups)
             most = max(x for x in tried if isinstance(x, int | float))
             words.append(f"not up to {most:,.0f} {places_words(never, len(found))}")
-        return "; ".join(words)
+        return ", ".join(words)
 
     def cheapest(self) -> str:
         """Which lock is the cheapest in which settings; locks within two in a hundred are equal."""
@@ -307,6 +307,12 @@ def span(costs: Any) -> str:
     low, high = min(costs), max(costs)
     ends = [f"{low:.1f}", f"{high:.1f}"]
     return f"{ends[0]} ns" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]} ns"
+
+
+def ends_words(values: Mapping[str, float]) -> str:
+    """The least and the greatest of some values, with their places."""
+    ends = (pick(values, key=lambda place: values[place]) for pick in (min, max))
+    return " to ".join(f"{values[end]:,.0f} ({end})" for end in ends)
 
 
 def places_words(places: Sequence[str], every: int) -> str:

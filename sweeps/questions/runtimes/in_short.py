@@ -20,11 +20,22 @@ from results.store.store import reading
 from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli.options import Database
 from sweeps.model.engines import ENGINES
-from sweeps.questions.runtimes.answer import Answered, Compared, load, places_words, span
+from sweeps.model.machine import load_machine
+from sweeps.questions.runtimes.answer import (
+    Answered,
+    Compared,
+    ends_words,
+    load,
+    places_words,
+    span,
+)
 from sweeps.search.errors import ANY, CONTENDED, IN_TURN, ONE_THREAD, OUT_OF_ORDER, Row, read_rows
+from sweeps.search.lines import own_latency
 
 RUNS = REFERENCE / "runtimes.db"
-ALONE, SHARED, BARRIERS, MUTEXES = "byte_writer", "cancellations", "membarrier", "mutexes"
+ALONE, BARRIERS, MUTEXES = "byte_writer", "membarrier", "mutexes"
+SHARED, HANDSHAKES = "cancellations", "handshakes"
+_ASKED = (ALONE, BARRIERS, MUTEXES, SHARED, HANDSHAKES)
 
 _BLOCK = re.compile(
     r"(<!-- made by \./lockcross answer --page README\.md -->\n).*?(<!-- until here -->)", re.S
@@ -46,7 +57,7 @@ def answer(
         found = sentences(connection)
     trusted = trust(read_rows())
     if form == Form.TABLE:
-        print("\n\n".join([*found, "\n".join(trusted)]))
+        print("\n\n".join([*found, "\n".join(trusted), _SURE]))
     else:
         print_parts(form, Rows([{"sentence": n, "answer": one} for n, one in enumerate(found, 1)]))
     if page is not None:
@@ -70,7 +81,7 @@ def with_answer(page: Path, found: Sequence[str], trusted: Sequence[str]) -> str
 def sentences(connection: sqlite3.Connection) -> list[str]:
     """The five. Raises LockcrossError where the database lacks a question's runs, or they say
     something else than a sentence takes for granted."""
-    asked = {name: _answered(name, connection) for name in (ALONE, SHARED, BARRIERS, MUTEXES)}
+    asked = {name: _answered(name, connection) for name in _ASKED}
     made: tuple[Callable[[Mapping[str, Answered]], str], ...] = (
         _which_lock,
         _where_reservation_wins,
@@ -95,6 +106,9 @@ def _which_lock(asked: Mapping[str, Answered]) -> str:
     alone, mutexes = asked[ALONE], asked[MUTEXES]
     best, won = _winner(alone)
     mutex, times = _winner(mutexes)
+    others = [mutexes.compared(mutex, other) for other in mutexes.labels if other != mutex]
+    leads = sum(len(one.less) + len(one.more) for one in others)
+    sure = sum(len(one.sure) for one in others)
     beside = alone.compared(best, "hotspot_light")
     _holds("the cheapest lock of one thread costs less than HotSpot's", not beside.more)
     savings = _saved_on_silicon()
@@ -103,24 +117,28 @@ def _which_lock(asked: Mapping[str, Answered]) -> str:
         f"**Which lock.** Where one thread has a lock to itself, `{best}` is the cheapest on "
         f"{_of(won, alone)} processors that were simulated: {alone.cost(best)} a pair, "
         f"{span(beside.less.values())} less than what HotSpot ships ({_surely(beside)}); of "
-        f"mutexes that threads fight for, `{mutex}` in {_of(times, mutexes)} settings (not sure); "
-        "on x86-64 a fence should be a locked operation, which took "
+        f"mutexes that threads fight for, `{mutex}` in {_of(times, mutexes)} settings ({sure} of "
+        f"{leads} leads are sure); on x86-64 a fence should be a locked operation, which took "
         f"{min(savings):.0f} to {max(savings):.0f} % off a tasuki lock with mfence on "
         f"{len(savings)} real processors."
     )
 
 
 def _where_reservation_wins(asked: Mapping[str, Answered]) -> str:
-    shared = asked[SHARED]
-    light, flat = (
-        f"{shared.pays('reservation', other, 'first')} "
-        f"({_surely(shared.compared('reservation', other))})"
-        for other in ("hotspot_light", "j9_flat")
-    )
+    def worth(question: str) -> tuple[str, str]:
+        light, flat = (
+            f"{asked[question].pays('reservation', other, 'first')} "
+            f"({_surely(asked[question].compared('reservation', other))})"
+            for other in ("hotspot_light", "j9_flat")
+        )
+        return light, flat
+
+    quick, slow = worth(HANDSHAKES), worth(SHARED)
     return (
-        "**Reservation** is worth its cancellations where each comes with enough acquisitions: "
-        f"beside HotSpot's lightweight locking {light}, beside OpenJ9's flat lock, which releases "
-        f"by a plain store, {flat}."
+        "**Reservation** pays where enough acquisitions come for each cancellation: with a "
+        f"handshake alone {quick[0]} beside HotSpot's lightweight locking, and {quick[1]} beside "
+        "OpenJ9's flat lock, which releases by a plain store; "
+        f"{_stopped(asked[SHARED])}, {slow[0]}, and {slow[1]}."
     )
 
 
@@ -142,18 +160,35 @@ def _where_asymmetric_locks_do(asked: Mapping[str, Answered]) -> str:
 
 
 def _was_it_right_to_remove_biased_locking(asked: Mapping[str, Answered]) -> str:
-    alone, shared = asked[ALONE], asked[SHARED]
+    alone = asked[ALONE]
     stack, light = (alone.compared("biased", other) for other in ("hotspot_stack", "hotspot_light"))
     _holds("biased locking costs one thread less than what came after", not stack.more | light.more)
-    worth = shared.crossings("biased", "hotspot_stack", "first")
-    _holds("biased locking is worth it from some number on everywhere", None not in worth.values())
+    quick, slow = (_borders(asked[name]) for name in (HANDSHAKES, SHARED))
     return (
-        "**Removing biased locking** was right for objects that another thread takes before a "
-        f"number of acquisitions that goes {shared.pays('biased', 'hotspot_stack', 'first')}, and "
-        "wrong for a thread that locks for each byte: it has paid "
+        "**Removing biased locking** was right for objects that another thread takes within "
+        f"{ends_words(quick)} acquisitions with a handshake alone, or {ends_words(slow)} "
+        f"{_stopped(asked[SHARED])}, and wrong for a thread that locks for each byte: it has paid "
         f"{span(stack.less.values())} more a pair since ({_surely(stack)}), and pays "
         f"{span(light.less.values())} with today's locks ({_surely(light)})."
     )
+
+
+def _stopped(answered: Answered) -> str:
+    """What the processors' files charge for stopping an owner, in words."""
+    charges = {
+        round(own_latency(cell, "cancel_latency") / load_machine(cell.machine).clock_mhz.number)
+        for cell in answered.asked.cells
+    }
+    _holds("stopping an owner takes as long on each processor", len(charges) == 1)
+    return f"where stopping the owner takes the assumed {charges.pop()} us"
+
+
+def _borders(answered: Answered) -> dict[str, float]:
+    """By place, from how many acquisitions on biased locking costs less than stack locking."""
+    worth = answered.crossings("biased", "hotspot_stack", "first")
+    known = {place: x for place, x in worth.items() if x is not None}
+    _holds("biased locking is worth it from some number on everywhere", len(known) == len(worth))
+    return known
 
 
 def _what_surprised(asked: Mapping[str, Answered]) -> str:
@@ -188,6 +223,12 @@ def trust(rows: Sequence[Row]) -> list[str]:
     return [*lines, "| threads that share cores |" + " not compared |" * len(references)]
 
 
+_SURE = (
+    "Costs are simulated, but for those on real processors. Sure: of leads like it nine in ten "
+    "were in the order of silicon, or of a simulator where nothing was compared with silicon. The "
+    "table: median error; pairs of locks in the right order, of those that the reference tells "
+    "apart."
+)
 _WORK = {ONE_THREAD: "one thread", IN_TURN: "threads in turn", CONTENDED: "threads that contend"}
 
 
