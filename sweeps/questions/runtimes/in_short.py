@@ -149,6 +149,7 @@ def _where_asymmetric_locks_do(asked: Mapping[str, Answered]) -> str:
     beside = asked[ALONE].compared("asym_tasuki", "hotspot_light")
     paid = barriers.compared("asym_tasuki/membarrier", "asym_tasuki/rmw")
     best = _won(barriers, "asym_tasuki/membarrier")
+    _holds("an asymmetric lock costs one thread less than HotSpot's somewhere", bool(beside.less))
     _holds("a process-wide barrier pays somewhere", bool(paid.less))
     return (
         f"**An asymmetric lock** is the cheapest in {sum(won)} of {every} settings, though for one "
