@@ -173,6 +173,8 @@ def held_to_a_jvm() -> list[str]:
         stored = HELD.every(connection)
     places = [one.name for one in definition().program]
     held = sorted(stored, key=lambda one: places.index(one.program))
+    clear = [one for one in held if one.measured.clear]
+    unclear = [one for one in held if not one.measured.clear]
     return [
         HEAD,
         "What `advise` says of a program's log, beside what the JVM of this host does: programs "
@@ -195,14 +197,15 @@ def held_to_a_jvm() -> list[str]:
         "50 %, are held against the JVM as it is, wherever the measured difference exceeds its "
         "spread. CPU time is that of the whole process: start, compiler and collector are in it.",
         "",
-        "What it shows and what it does not: in loops that do little but lock, the predicted saving "
-        "is what the JVM shows, or up to 43 % less. In whole programs a lock's mode is a percent of "
-        "the CPU time or less, by the prediction, and two runs of a program differ by more than "
-        "that, so these hold the prediction to account no further than that no large difference is "
-        "missed. The machine did other work meanwhile. One cause of error is known: HotSpot revokes "
-        "a class's biases 40 times and then biases it no more; the runs behind an answer have some "
-        "hundred objects that change threads, so that these 40 are too large a part of them, and "
-        "biased locking is predicted too dear where many objects change threads.",
+        "What it shows and what it does not: where a difference exceeds its spread, the prediction "
+        f"is off by {100 * max(one.off for one in clear):.0f} % at most. Where it does not, the "
+        "modes differ, by the prediction, by at most "
+        f"{100 * max(abs(one.predicted_share) for one in unclear):.1f} % of the CPU time, and two "
+        "runs of such a program by more: this only says that no large difference was missed. The "
+        "machine did other work meanwhile. One cause of error is known: HotSpot revokes a class's "
+        "biases 40 times and then biases it no more; the runs behind an answer have some hundred "
+        "objects that change threads, of which these 40 are too large a part, so biased locking is "
+        "predicted too dear where many objects change threads.",
         *page(definition(), held),
         "",
     ]  # fmt: skip

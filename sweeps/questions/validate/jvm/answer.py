@@ -11,7 +11,7 @@ from results.store.facts import Fact
 from sweeps.questions.validate.jvm.definition import MAGNITUDE, SIGN
 
 _SURE = 0.95  # that the interval of a median has it
-WHOLE_S = 1e9  # ns
+_WHOLE_S = 1e9  # ns
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,15 @@ class Held:
     @property
     def share(self) -> float:
         """The measured difference, as a share of the CPU time in the first mode."""
-        return self.measured.value * self.acquisitions / WHOLE_S / self.cpu_seconds
+        return self._share(self.measured)
+
+    @property
+    def predicted_share(self) -> float:
+        """The predicted difference, as a share of the same."""
+        return self._share(self.predicted)
+
+    def _share(self, difference: Difference) -> float:
+        return difference.value * self.acquisitions / _WHOLE_S / self.cpu_seconds
 
     @property
     def off(self) -> float:
@@ -101,7 +109,7 @@ def measured_difference(
     """From seconds of runs in pairs: the median of the pairs' differences, and the interval in
     which the true median lies, whatever their distribution is."""
     differences = sorted(b - a for a, b in zip(first, second, strict=True))
-    a_pair = WHOLE_S / acquisitions
+    a_pair = _WHOLE_S / acquisitions
     cut = _cut(len(differences))
     low, high = differences[cut], differences[-1 - cut]
     return Difference(median(differences) * a_pair, low * a_pair, high * a_pair)
