@@ -175,6 +175,7 @@ def held_to_a_jvm() -> list[str]:
     held = sorted(stored, key=lambda one: places.index(one.program))
     clear = [one for one in held if one.measured.clear]
     unclear = [one for one in held if not one.measured.clear]
+    outside = [one.title for one in unclear if not one.measured.holds(one.predicted.value)]
     return [
         HEAD,
         "What `advise` says of a program's log, beside what the JVM of this host does: programs "
@@ -198,14 +199,14 @@ def held_to_a_jvm() -> list[str]:
         "spread. CPU time is that of the whole process: start, compiler and collector are in it.",
         "",
         "What it shows and what it does not: where a difference exceeds its spread, the prediction "
-        f"is off by {100 * max(one.off for one in clear):.0f} % at most. Where it does not, the "
-        "modes differ, by the prediction, by at most "
-        f"{100 * max(abs(one.predicted_share) for one in unclear):.1f} % of the CPU time, and two "
-        "runs of such a program by more: this only says that no large difference was missed. The "
-        "machine did other work meanwhile. One cause of error is known: HotSpot revokes a class's "
-        "biases 40 times and then biases it no more; the runs behind an answer have some hundred "
-        "objects that change threads, of which these 40 are too large a part, so biased locking is "
-        "predicted too dear where many objects change threads.",
+        f"is off by {100 * max(one.off for one in clear):.0f} % at most. Of the {len(unclear)} "
+        f"others it lies in the measured interval in {len(unclear) - len(outside)} (not: "
+        f"{', '.join(outside) or 'none'}); those intervals are wide, since two runs of a program "
+        "differ by more than its modes do, so this only says that no large difference was missed. "
+        "The machine did other work meanwhile. One cause of error is known: HotSpot revokes a "
+        "class's biases 40 times and then biases it no more; the runs behind an answer have some "
+        "hundred objects that change threads, of which these 40 are too large a part, so biased "
+        "locking is predicted too dear where many objects change threads.",
         *page(definition(), held),
         "",
     ]  # fmt: skip

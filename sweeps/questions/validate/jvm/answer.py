@@ -26,7 +26,11 @@ class Difference:
     @property
     def clear(self) -> bool:
         """Whether it exceeds its spread: 0 lies outside of its interval."""
-        return self.low is not None and self.high is not None and self.low * self.high > 0
+        return not self.holds(0)
+
+    def holds(self, value: float) -> bool:
+        """Whether a value lies in the interval, as far as that is known."""
+        return self.low is None or self.high is None or self.low <= value <= self.high
 
 
 @dataclass(frozen=True)
@@ -62,15 +66,7 @@ class Held:
     @property
     def share(self) -> float:
         """The measured difference, as a share of the CPU time in the first mode."""
-        return self._share(self.measured)
-
-    @property
-    def predicted_share(self) -> float:
-        """The predicted difference, as a share of the same."""
-        return self._share(self.predicted)
-
-    def _share(self, difference: Difference) -> float:
-        return difference.value * self.acquisitions / _WHOLE_S / self.cpu_seconds
+        return self.measured.value * self.acquisitions / _WHOLE_S / self.cpu_seconds
 
     @property
     def off(self) -> float:
