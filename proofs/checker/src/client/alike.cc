@@ -5,7 +5,7 @@
 namespace prove {
 
 NodeId Alike::representative(NodeId node) {
-    if (changed_)
+    if (changed_ || gives_up_)
         return node;
     PlaceId place = place_of(node);
     check_new_nodes();
@@ -15,6 +15,8 @@ NodeId Alike::representative(NodeId node) {
 NodeId Alike::follow(NodeId representative, uint64_t answer) {
     if (changed_)
         return representative;
+    if (gives_up_)
+        return automaton_.step(representative, answer);
     PlaceId to = follow_class(place_of(representative), answer);
     return changed_ ? representative : places_[to].nodes.front();
 }
@@ -69,6 +71,7 @@ void Alike::check_new_nodes() {
     while (!new_nodes_.empty() && !changed_) {
         NodeId node = new_nodes_.back();
         new_nodes_.pop_back();
+        changed_ = gives_up_ = place_of_.size() > most_nodes_;
         PlaceId place = place_of_[node];
         for (size_t i = 0; i < places_[place].followed.size() && !changed_; i++)
             check(place, node, Followed(places_[place].followed[i]));
@@ -99,6 +102,11 @@ std::vector<uint64_t> Alike::word_between(PlaceId one, PlaceId other) const {
 
 // What was followed so far is followed again, since most of what it needs apart shows by that.
 void Alike::settle() {
+    if (gives_up_) {
+        places_.assign(1, {});
+        changed_ = false;
+        return;
+    }
     std::vector<std::pair<NodeId, uint64_t>> again;
     for (const Place &place : places_) {
         for (const Followed &followed : place.followed)
@@ -118,7 +126,8 @@ void Alike::settle() {
             if (!changed_)
                 follow_class(place, again[i].second);
         }
-    } while (changed_);
+    } while (changed_ && !gives_up_);
+    changed_ = false;
 }
 
 size_t Alike::classes() const {

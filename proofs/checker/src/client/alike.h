@@ -37,7 +37,10 @@ class Automaton {
 
 class Alike {
   public:
-    explicit Alike(Automaton &automaton) : automaton_(automaton), places_(1) {}
+    // Gives up where more nodes than these are met, as if no two nodes behaved alike: a class is
+    // also followed by answers that some of its nodes never get, and these may know no end.
+    Alike(Automaton &automaton, size_t most_nodes)
+        : automaton_(automaton), most_nodes_(most_nodes), places_(1) {}
 
     // The node that stands for this one's class.
     NodeId representative(NodeId node);
@@ -75,10 +78,12 @@ class Alike {
     std::vector<uint64_t> word_between(PlaceId one, PlaceId other) const;
 
     Automaton &automaton_;
+    const size_t most_nodes_;
     std::vector<Place> places_;     // the root first
     std::vector<PlaceId> place_of_; // by node
     std::vector<NodeId> new_nodes_; // not yet followed by what their class was
     bool changed_ = false;
+    bool gives_up_ = most_nodes_ == 0;
 };
 
 } // namespace prove

@@ -9,11 +9,11 @@ NodeId Program::start(unsigned thread) {
         native_.start(thread, stopped_);
         found = edges_.emplace(edge, enter(thread, stopped_)).first;
     }
-    return merges_ ? alike_.representative(found->second) : found->second;
+    return alike_.representative(found->second);
 }
 
 NodeId Program::follow(NodeId id, uint64_t answer) {
-    NodeId next = merges_ ? alike_.follow(id, answer) : step(id, answer);
+    NodeId next = alike_.follow(id, answer);
     nodes_[id].last_answer = answer;
     nodes_[id].last_next = next;
     return next;

@@ -36,7 +36,7 @@ struct Node {
 class Program final : private Automaton {
   public:
     // `merges`: nodes that behave alike are one.
-    Program(Native &native, bool merges) : native_(native), merges_(merges) {}
+    Program(Native &native, bool merges) : native_(native), alike_(*this, merges ? kMostNodes : 0) {}
 
     NodeId start(unsigned thread);
     NodeId next(NodeId id, uint64_t answer) {
@@ -62,6 +62,8 @@ class Program final : private Automaton {
     const char *look(void (*function)()) { return native_.look(function); }
 
   private:
+    static constexpr size_t kMostNodes = 500'000;
+
     NodeId follow(NodeId id, uint64_t answer);
     NodeId step(NodeId id, uint64_t answer) override;
     Hash asks(NodeId id) const override { return nodes_[id].asks; }
@@ -80,7 +82,6 @@ class Program final : private Automaton {
     };
 
     Native &native_;
-    const bool merges_;
     Layout layout_;
     bool layout_changed_ = false;
     bool interrupts_ = false;
@@ -88,7 +89,7 @@ class Program final : private Automaton {
     std::vector<uint8_t> stacks_;
     std::unordered_map<Edge, NodeId, HashOfEdge> edges_;
     std::unordered_map<Hash, NodeId, HashOfHash> known_;
-    Alike alike_{*this};
+    Alike alike_;
     Stopped stopped_;
 };
 

@@ -18,8 +18,10 @@ uint64_t next_random(uint64_t &state) {
 
 } // namespace
 
+// Random runs have no use for fewer states.
 Search::Search(Native &native, unsigned threads, const SearchOptions &options)
-    : threads_(threads), options_(options), program_(native, !options.all_nodes),
+    : threads_(threads), options_(options),
+      program_(native, !options.all_nodes && options.random_runs == 0),
       machine_(make_machine(options.model, program_, threads, options.bounds)) {}
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
