@@ -1,5 +1,6 @@
 """The plan of the main job: sweeps/plans/studies/*.toml; and what plans of other studies share."""
 
+import itertools
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -23,16 +24,19 @@ SHARED_AXES = ("cancel_latency", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
 
 
-def labels(flavour: str, locks: Sequence[str], fence_kinds: Sequence[str]) -> list[LockLabel]:
-    """Lock labels with full fences, then with every other kind that lock and ISA allow
-    (interfaces, 8)."""
+def labels(
+    flavour: str, locks: Sequence[str], fence_kinds: Sequence[str], first: str = FULL
+) -> list[LockLabel]:
+    """Lock labels with the `first` kind of fence, full ones where a lock has no choice, then with
+    every other kind that lock and ISA allow (interfaces, 8)."""
     refused = ISAS[isa_of(flavour)].refused_fence_kinds
-    return [
-        LockLabel.of(lock, fence=kind)
-        for kind in (FULL, *fence_kinds)
-        for lock in locks
-        if kind == FULL or (kind not in refused and kind in load_locks()[lock].fence_kinds)
-    ]
+
+    def has(lock: str, kind: str) -> bool:
+        return kind not in refused and kind in load_locks()[lock].fence_kinds
+
+    usual = [LockLabel.of(lock, fence=first if has(lock, first) else FULL) for lock in locks]
+    others = itertools.product(fence_kinds, locks)
+    return usual + [LockLabel.of(lock, fence=kind) for kind, lock in others if has(lock, kind)]
 
 
 def check_known(rows: Iterable[tuple[str, Iterable[str], Collection[str]]]) -> None:
@@ -176,6 +180,7 @@ class StudyPlan(Document):
     table_locks: list[str]
     limits: dict[str, str] = {}  # of locks among table_locks: what they cannot do, in words
     fence_kinds: list[str]
+    production: dict[str, str] = {}  # flavour: the kind of its headline, where not full fences
     seeds: Seeds = 1  # of each crossover
     tie_percent: Percent = 2.0  # a lead below it is a tie
     map: Map
@@ -189,6 +194,10 @@ class StudyPlan(Document):
         """Those with maps and crossovers."""
         return [self.machine, *self.beside]
 
+    def headline(self, flavour: str) -> list[LockLabel]:
+        """The locks compared, with the fences that a flavour's headline speaks of."""
+        return labels(flavour, self.locks, [], self.production.get(flavour, FULL))
+
     @model_validator(mode="after")
     def _known_names(self) -> Self:
         check_engine(self.engine)
@@ -200,6 +209,8 @@ class StudyPlan(Document):
                 ("locks", [*self.locks, *self.table_locks], load_locks()),
                 ("limits", self.limits, self.table_locks),
                 ("fence_kinds", self.fence_kinds, OTHER_FENCES),
+                ("production", self.production, self.flavours),
+                ("production", self.production.values(), self.fence_kinds),
                 ("axes", self.axes, SHARED_AXES),
                 ("rounds.fences", [kind for r in rounds for kind in r.fences], FENCE_KINDS),
             )

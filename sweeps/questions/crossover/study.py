@@ -98,7 +98,7 @@ class StudyCells:
         """Every lock at every run length and cancellation cost, by run length."""
         lines = self.run_length_lines()
         values = lines[0].values if lines else ()
-        every = itertools.product(values, lines, self.plan.locks)
+        every = itertools.product(values, lines, self.plan.headline(self.flavour))
         return [line.cell(label, x) for x, line, label in every]
 
     def run_length_lines(self) -> list[AxisLine]:
@@ -120,6 +120,14 @@ class StudyCells:
                 for name, axis in self.plan.axes.items()
             ),
         ]
+
+    @property
+    def axis_contests(self) -> list[list[LockLabel]]:
+        """The locks that are compared along the axes: those of the headline, and where its fences
+        are others, those with full fences beside them."""
+        headline = self.plan.headline(self.flavour)
+        full = labels(self.flavour, self.plan.locks, [])
+        return [headline] if headline == full else [headline, full]
 
     def line_on_map(self, axis: str, other: int, values: Sequence[int]) -> AxisLine:
         """Between points of the map along CAS or fence latency, the other held at a set value."""
@@ -357,7 +365,7 @@ class Study:
                 line.cell(lock, x)
                 for line in of.axis_lines()
                 for x in line.first_values
-                for lock in self._plan.locks
+                for lock in itertools.chain.from_iterable(of.axis_contests)
             ]
         for of in self._tables:
             cells += of.table_cells()
@@ -377,10 +385,10 @@ class Study:
         tasks = []
         for costs in maps:
             tasks += costs.border_tasks()
-            for line in costs.of.axis_lines():
-                tasks += pairs(line, plan.locks)
+            for contest, line in itertools.product(costs.of.axis_contests, costs.of.axis_lines()):
+                tasks += pairs(line, contest)
             for line in costs.of.run_length_lines():
-                every = pairs(line, plan.locks)
+                every = pairs(line, plan.headline(costs.of.flavour))
                 tasks += [task for task in every if cancels(task.lock_a) or cancels(task.lock_b)]
         searched = search_all(evaluate, tasks, range(FIRST_SEED + 1, FIRST_SEED + plan.seeds))
         stored = PLAN_FACT.optional(store.connection)
