@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -78,18 +78,26 @@ def _rising(values: list[float]) -> list[float]:
 def keys_of(workload: str, *own: str) -> AfterValidator:
     """Refuses parameters with keys that a workload has not, or that are the plan's `own` to give,
     and with values that they cannot have."""
-    keys = WORKLOADS[workload].keys
 
     def checked(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
-        for name, value in parameters.items():
-            if name not in keys or name in own:
-                allowed = ", ".join(key for key in keys if key not in own)
-                raise ValueError(f"{name}: unknown; workload {workload} has {allowed}")
-            if why := keys[name].invalid_reason(value):
-                raise ValueError(f"{name}: {value}: {why}")
+        check_parameters(workload, parameters, own)
         return parameters
 
     return AfterValidator(checked)
+
+
+def check_parameters(
+    workload: str, parameters: Mapping[str, Value], own: Collection[str] = ()
+) -> None:
+    """Raises ValueError for a key that a workload has not, or that is the plan's `own` to give, and
+    for a value that a key cannot have."""
+    keys = WORKLOADS[workload].keys
+    for name, value in parameters.items():
+        if name not in keys or name in own:
+            allowed = ", ".join(key for key in keys if key not in own)
+            raise ValueError(f"{name}: unknown; workload {workload} has {allowed}")
+        if why := keys[name].invalid_reason(value):
+            raise ValueError(f"{name}: {value}: {why}")
 
 
 Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
@@ -144,6 +152,37 @@ class Rounds(Document):
     parameters: Annotated[dict[str, Value], keys_of("rounds")]
 
 
+class Use(Document):
+    """How locks are used: a workload, its threads and its parameters."""
+
+    workload: str
+    threads: Threads
+    parameters: dict[str, Value]
+
+    @model_validator(mode="after")
+    def _known_keys(self) -> Self:
+        check_known([("workload", [self.workload], WORKLOADS)])
+        check_parameters(self.workload, self.parameters)
+        return self
+
+
+class Processors(Document):
+    """Locks on real processors as they are, used by one thread, and by several that contend. A lock
+    without a kind of fence has the first of the study's that it and the ISA allow."""
+
+    USES: ClassVar = ("one_thread", "contended")
+
+    machines: Annotated[list[MachineName], Some]
+    locks: Locks
+    one_thread: Use
+    contended: Use
+
+    @property
+    def uses(self) -> dict[str, Use]:
+        """By name."""
+        return {name: getattr(self, name) for name in self.USES}
+
+
 class Axis(Document):
     """A further axis. Only multiples of `step` are tried."""
 
@@ -181,6 +220,7 @@ class StudyPlan(Document):
     map: Map
     run_length: RunLength | None = None
     rounds: Rounds | None = None
+    processors: Processors | None = None
     axes: dict[str, Axis]
     calibration: Calibration
 

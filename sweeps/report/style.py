@@ -22,6 +22,9 @@ class Look:
         return {"ls": self.line, "color": self.colour, "marker": self.marker, "markersize": 4}
 
 
+# The colours are those of Okabe and Ito and of Tol's muted scheme, which the colour-blind tell apart.
+# Blue: the lock is reserved for an owner; green: it is asymmetric; the others take an atomic for
+# each acquisition.
 LOOKS = {
     "tasuki": Look("#E69F00", "///", "-", "o"),
     "reservation": Look("#0072B2", "...", "--", "s"),
@@ -31,6 +34,13 @@ LOOKS = {
     "asym_spin1": Look("#D55E00", "++", ":", "X"),
     "mcs": Look("#000000", "**", "--", "v"),
     "tnp": Look("#8C6D31", "oo", "-.", "P"),
+    "biased": Look("#332288", "||", "--", "<"),
+    "j9_reservation": Look("#88CCEE", "oo", "-.", ">"),
+    "hotspot_light": Look("#882255", "--", "-", "*"),
+    "hotspot_stack": Look("#CC6677", "++", "--", "p"),
+    "j9_flat": Look("#F0E442", "\\\\", "-.", "h"),
+    "art_thin": Look("#999933", "..", ":", "d"),
+    "clr_thin": Look("#DDCC77", "xx", "-", "8"),
     "null": Look("#999999", "++", ":", "v"),
 }
 FLAVOUR_LOOKS = {  # of figures whose colours tell instruction sets apart: colour, marker

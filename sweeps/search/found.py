@@ -44,6 +44,13 @@ class MapFact(FactModel):
     fence_latency: list[int] = []
 
 
+class ProcessorsFact(FactModel):
+    """The real processors of a study that stand side by side, and the locks on them."""
+
+    machines: list[str]
+    locks: list[str]
+
+
 class PlanFact(FactModel):
     """The plan of the study that a database holds."""
 
@@ -58,6 +65,7 @@ class PlanFact(FactModel):
     seeds: int
     tie_percent: float
     map: MapFact
+    processors: ProcessorsFact | None = None
 
     @property
     def tie(self) -> float:

@@ -16,6 +16,7 @@ from sweeps.model.isa import ISAS, isa_of
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import Map, RunLength, StudyPlan, labels, load_study
+from sweeps.questions.crossover import processors
 from sweeps.questions.crossover.answer import interpolate
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
@@ -344,6 +345,7 @@ class Study:
         self._runner = runner
         self._cells = [StudyCells(plan, *of) for of in itertools.product(plan.machines, flavours)]
         self._tables = [StudyCells(plan, *of) for of in table_machines(plan, flavours)]
+        self._processors = processors.cells(plan, flavours)
 
     def known_cells(self) -> list[Cell]:
         """Every cell that can be named before anything has been run."""
@@ -361,6 +363,7 @@ class Study:
             ]
         for of in self._tables:
             cells += of.table_cells()
+        cells += itertools.chain.from_iterable(self._processors.values())
         return cells + rounds_cells(self._plan)
 
     def run(self) -> None:
@@ -401,6 +404,7 @@ class Study:
         checks = {costs.of.series("map"): costs.check() for costs in maps}
         MAP_CHECK.write(store, {**(MAP_CHECK.optional(store.connection) or {}), **checks})
         machines = {of.machine for of in self._tables}
+        machines |= {cell.machine for cells in self._processors.values() for cell in cells}
         store_machines(store, machines | ({plan.rounds.machine} if plan.rounds else set()))
         PLAN_FACT.write(store, PlanFact.model_validate(plan.model_dump()))
         store_isas(store)
@@ -424,5 +428,6 @@ class Study:
             series[costs.of.series("map")] = costs.cells
             series[costs.of.series("run_length")] = costs.of.run_length_cells()
         series |= {of.series("table"): of.table_cells() for of in self._tables}
+        series |= self._processors
         for name, cells in series.items():
             self._store.set_series(name, [run.id for run in self._runner.require(cells, PLAN)])
