@@ -35,6 +35,17 @@ def labels(flavour: str, locks: Sequence[str], fence_kinds: Sequence[str]) -> li
     ]
 
 
+def first_label(flavour: str, lock: str, fence_kinds: Sequence[str]) -> LockLabel:
+    """A lock with the first of some fence kinds that it and the ISA allow, full fences if there is
+    none; one that is named with its kind is that."""
+    label, refused = LockLabel(lock), ISAS[isa_of(flavour)].refused_fence_kinds
+    if label.fence != FULL:
+        return label
+    own = load_locks()[label.lock].fence_kinds
+    kinds = (kind for kind in fence_kinds if kind in own and kind not in refused)
+    return LockLabel.of(label.lock, label.variant, next(kinds, FULL))
+
+
 def check_known(rows: Iterable[tuple[str, Iterable[str], Collection[str]]]) -> None:
     """Raises ValueError for the first of some names that is none of those known: of each key, the
     names given and those known."""
@@ -125,10 +136,12 @@ class _Sequence(Document):
 
 
 class Map(_Sequence):
-    """The winner map: a grid of set latencies in cycles, and the tolerance of crossovers."""
+    """The winner map: a grid of set latencies in cycles, and the tolerance of crossovers. Where the
+    study's first fence is an atomic, there is also one over CAS and `cancel_latency`."""
 
     cas_latency: Latencies
     fence_latency: Latencies
+    cancel_latency: Latencies | None = None
 
     @property
     def latencies(self) -> dict[str, list[int]]:

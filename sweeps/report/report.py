@@ -70,6 +70,7 @@ def render(
     every = [shown.part(connection, others, drawn) for shown in [*questions(connection), FRAME]]
     parts = [part for part in every if part is not None]
     page = environment()
+    page.filters["words"] = lambda label: LockLabel(label).words()
     page.globals |= {
         "drawn": lambda section: [drawing for drawing in drawn if drawing.section == section],
         "uri": lambda drawing: embedded(figures[drawing.name]),

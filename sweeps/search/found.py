@@ -134,6 +134,11 @@ class Mark:
     cancel: int | None = None
 
     @property
+    def name(self) -> str:
+        """Its machine's, with a star where a latency is assumed."""
+        return self.machine + "*" * self.assumed
+
+    @property
     def words(self) -> str:
         """Its name, with what a cancellation costs on it."""
         return self.machine if self.cancel is None else f"{self.machine} ({self.cancel:,})"

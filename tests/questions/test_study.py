@@ -224,7 +224,7 @@ def test_a_map_says_which_of_its_costs_are_runs(database: Path) -> None:
     assert {costs.shape[:2] for costs in page.costs.values()} == {(3, 3)}
     assert shown.check is not None and shown.check.points == 2
     # Half a cycle: the model's division of odd sums.
-    cas, fence = shown.cas.index(53), shown.fence.index(62)
+    cas, fence = shown.xs.index(53), shown.ys.index(62)
     assert shown.costs[LockLabel("tasuki")][fence, cas] == pytest.approx(40 + 50 + 60, abs=0.5)
     assert not shown.run[LockLabel("tasuki")][fence, cas]
 

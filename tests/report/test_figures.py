@@ -139,7 +139,7 @@ def test_a_mistake_in_drawing_shows_its_place(
 def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> None:
     with Store(database, read_only=True) as store:
         shown = grid(store.connection, "generic", "x86_64", "lock")
-    assert shown.cas == (2.0, 62.0, 122.0)
+    assert shown.xs == (2.0, 62.0, 122.0)
     assert set(shown.costs) == {"tasuki", "reservation", "asym_tasuki", "asym_tasuki/rmw", "thin"}
     assert shown.aside == ("thin",)
     # A lock without full fences has one cost for all their latencies.

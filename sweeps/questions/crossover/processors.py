@@ -4,15 +4,16 @@ runtimes use there, by one thread and by several that contend."""
 import itertools
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from results.errors import NoDataError
 from sweeps.model.cell import Cell, unsupported_reason, usual
 from sweeps.model.isa import ISAS, isa_of, isa_words
-from sweeps.model.locks import FULL, LockLabel, load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
-from sweeps.plans.study import Processors, StudyPlan, Use
+from sweeps.plans.study import Processors, StudyPlan, Use, first_label
 from sweeps.search import found
 from sweeps.search.errors import EngineError, error_of, kind_of, work_of
 from sweeps.search.lines import with_lock
@@ -38,13 +39,8 @@ def cells(plan: StudyPlan, flavours: Collection[str]) -> dict[str, list[Cell]]:
 
 
 def _cell(use: Use, machine: str, flavour: str, lock: str, kinds: Sequence[str]) -> Cell:
-    label = LockLabel(lock)
-    if label.fence == FULL:
-        refused, built = ISAS[isa_of(flavour)].refused_fence_kinds, load_locks()[label.lock]
-        allowed = (kind for kind in kinds if kind not in refused and kind in built.fence_kinds)
-        label = LockLabel.of(label.lock, label.variant, next(allowed, FULL))
     base = usual(machine, flavour, use.workload, use.parameters, threads=use.threads)
-    return with_lock(base, label)
+    return with_lock(base, first_label(flavour, lock, kinds))
 
 
 @dataclass(frozen=True)
@@ -126,6 +122,25 @@ def processors(connection: sqlite3.Connection) -> list[Processor]:
             uses.items(), key=lambda one: plan.machines.index(one[0][0])
         )
     ]
+
+
+def summary(shown: Sequence[Processor], use: str) -> str:
+    """Who is the cheapest in a way of using locks, over all processors, in a sentence."""
+    used = [processor.uses[use] for processor in shown if use in processor.uses]
+    costs = [one.cheapest[0].cycles for one in used]
+    range_words = f"{min(costs):,.0f} to {max(costs):,.0f} cycles a pair"
+    ours, shipped = ([costs[0].name for costs in every if costs] for every in zip(
+        *((one.cheapest, one.shipped) for one in used), strict=True
+    ))
+    words = f"{used[0].words}: {_counted(ours)} ({range_words})"
+    return f"{words}; of the locks that runtimes ship, {_counted(shipped)}" if shipped else words
+
+
+def _counted(names: Sequence[LockLabel]) -> str:
+    """How often each lock is the cheapest, the most frequent first."""
+    often = Counter(names).most_common()
+    parts = [f"{name.words()} on {count}" for name, count in often]
+    return f"{', '.join(parts)} of {len(names)} processors"
 
 
 def _used(runs: Sequence[found.SeriesRun], names: Sequence[str], out_of_order: bool) -> Used:

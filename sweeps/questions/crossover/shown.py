@@ -14,7 +14,7 @@ from sweeps.model.axes import AXIS_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import answer
-from sweeps.questions.crossover.processors import processors
+from sweeps.questions.crossover.processors import processors, summary
 from sweeps.report.shown import OF_STUDIES, Part, References, Section, Shown
 from sweeps.search.found import PLAN, series_names
 
@@ -50,6 +50,23 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "cheapest lock, and those that the engine cannot tell from it.",
             said=True,
         )
+    decided = plan is not None and bool(series_names(connection, "cancel_map"))
+    if decided:
+        yield Drawing(
+            "decision_map",
+            STUDY,
+            "Who wins, by the two latencies that decide",
+            f"{__package__}.winner_map.draw_decisions",
+            own,
+            "The lock with the fewest cycles per acquire-release pair, for each instruction set. "
+            "Where production's fence is a locked operation, as on x86-64, CAS and fence are one "
+            "latency: the map is over that and the cost of a cancellation, and the processors of "
+            "the table stand where theirs are (a star: partly assumed). Elsewhere it is over CAS "
+            "and full fence, for the cancellation of the study's machine, with the crossovers that "
+            "were searched for. Where the map is lighter, the lead over the next lock is a tie. On "
+            "the toothed side of the pink line the thin lock would be cheaper still.",
+            said=True,
+        )
     for name, title, draw, text in (
         (
             "winner_map",
@@ -77,7 +94,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
         for place, machine in enumerate(names):
             yield Drawing(
                 f"{name}_{machine}" if place else name,
-                STUDY if name == "winner_map" and not place else MORE,
+                STUDY if name == "winner_map" and not (place or decided) else MORE,
                 f"{title}: machine {machine}" if len(names) > 1 else title,
                 f"{__package__}.{draw}",
                 own,
@@ -140,6 +157,9 @@ def part(
         "engine": engines.title(plan.engine),
         "processors": compared,
         "uses": {use: used.words for one in compared for use, used in one.uses.items()},
+        "summaries": [
+            summary(compared, use) for use in dict.fromkeys(u for one in compared for u in one.uses)
+        ],
         "changes": answer.axis_tables(latencies),
         "locks": ", ".join(LockLabel(label).words() for label in plan.locks),
         "aside": ", ".join(LockLabel(label).words() for label in plan.table_locks),

@@ -15,7 +15,7 @@ from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS, isa_of
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
-from sweeps.plans.study import Map, RunLength, StudyPlan, labels, load_study
+from sweeps.plans.study import Map, RunLength, StudyPlan, first_label, labels, load_study
 from sweeps.questions.crossover import processors
 from sweeps.questions.crossover.answer import interpolate
 from sweeps.run.runner import Runner
@@ -90,6 +90,21 @@ class StudyCells:
             )
             for label, (cas, fence) in itertools.product(self._labels, points)
         }
+
+    def cancel_map_cells(self) -> list[Cell]:
+        """The grid over CAS and cancellation, with the first kind of fence; none where that is no
+        atomic, so that CAS and fence are two latencies."""
+        plan, grid = self.plan, self.plan.map
+        locks = [*plan.locks, *plan.table_locks]
+        first = [first_label(self.flavour, lock, plan.fence_kinds) for lock in locks]
+        if grid.cancel_latency is None or all(label.fence == FULL for label in first):
+            return []
+        points = itertools.product(first, grid.cas_latency, grid.cancel_latency)
+        cells = (
+            with_lock(replace(self._on_map, cas_latency=cas, cancel_latency=cancel), label)
+            for label, cas, cancel in points
+        )
+        return list(dict.fromkeys(cells))
 
     def table_cells(self) -> list[Cell]:
         """Every lock and fence kind on the machine as it is, with the map's workload."""
@@ -355,6 +370,7 @@ class Study:
             cells += of.run_length_cells()[::-1]
             costs = MapCosts(of)
             cells += map(costs.cell, costs.first_keys())
+            cells += of.cancel_map_cells()
             cells += [
                 line.cell(lock, x)
                 for line in of.axis_lines()
@@ -427,6 +443,8 @@ class Study:
         for costs in maps:
             series[costs.of.series("map")] = costs.cells
             series[costs.of.series("run_length")] = costs.of.run_length_cells()
+            if cells := costs.of.cancel_map_cells():
+                series[costs.of.series("cancel_map")] = cells
         series |= {of.series("table"): of.table_cells() for of in self._tables}
         series |= self._processors
         for name, cells in series.items():
