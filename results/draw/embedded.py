@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PIL import Image
 
-_COLOURS = 64  # a figure has few, and their mixtures along edges
+_COLOURS = 128  # fewer take the colour from thin letters
 
 
 def embedded(png: Path) -> str:

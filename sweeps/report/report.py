@@ -58,7 +58,13 @@ def save(page: str, path: Path) -> Path:
 def environment() -> Environment:
     """Of all templates, this room's and the questions'. What stands in a page is escaped."""
     folders = [path / "templates" for path in (Path(__file__).parent, *packages().values())]
-    return Environment(loader=FileSystemLoader(folders), autoescape=True, undefined=StrictUndefined)
+    return Environment(
+        loader=FileSystemLoader(folders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def render(

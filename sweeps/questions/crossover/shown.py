@@ -101,6 +101,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
                 text,
                 machine,
                 said=True,
+                paged=not place,
             )
     yield Drawing(
         "rounds",

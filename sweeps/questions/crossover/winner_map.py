@@ -29,7 +29,8 @@ from sweeps.search.found import PLAN, MapCrossing, PlanFact, at_most, series_nam
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
 _SMALLEST = 0.05  # share of a panel's width or height that a region needs for a name
-_HIGHEST = 0.85  # share of a panel's height above which a name leaves no room for a line
+_BESIDE = 4  # cycles of CAS latency on the left of a processor beyond what was run
+_ABOVE = 16  # points between a title and its map, where a line stands between them
 _NARROW = 0.25  # share of a panel's width below which a name is written upright
 _LETTER = 0.55  # width of a letter, in heights of the line
 # Of a name beside a strip, in steps of the label raster: a letter, half a line, the room around it.
@@ -126,7 +127,7 @@ def _frame(ax: Axes, grids: Sequence[Grid], title: str) -> None:
         axis.set_label_text(f"{words} (cycles)")
         axis.set_major_formatter("{x:,.0f}")
     # A processor may lie beyond what was run: there the map is white.
-    least = [nodes.xs[0] for nodes in grids] + [spot.x - 2 for nodes in grids for spot in nodes.spots]
+    least = [nodes.xs[0] for nodes in grids] + [spot.x - _BESIDE for nodes in grids for spot in nodes.spots]
     ax.set_xlim(min(least), max(nodes.xs[-1] for nodes in grids))
     ax.set_ylim(min(nodes.ys[0] for nodes in grids), max(nodes.ys[-1] for nodes in grids))
 
@@ -156,10 +157,10 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
     for crossing in _shown(panel):
         xs, ys = zip(*crossing.band, strict=True)
         ax.plot(xs, ys, color="black", linewidth=3, zorder=3, solid_capstyle="butt")
-    _draw_marks(ax, shown)
-    label_regions(ax, panel)
     for label in shown.aside:
         _draw_aside(ax, x, y, shown.cost_at(label, x, y) - first, label)
+    _draw_marks(ax, shown)
+    label_regions(ax, panel)
 
 
 def _mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
@@ -178,13 +179,9 @@ def _draw_aside(ax: Axes, x: Surface, y: Surface, lead: Surface, label: LockLabe
         return
     words = "cheaper" if lead.max() <= 0 else "dearer"
     text = f"{label.words()} is {words} everywhere"
-    look_of: dict[str, Any] = {"color": _dark(label), "ha": "center", **_SMALL}
-    names = [one for one in ax.texts if isinstance(one, Annotation)]
-    heights = [one.xyann[1] if one.anncoords == "data" else one.xy[1] for one in names]
-    low, high = ax.get_ylim()
-    free = all((height - low) / (high - low) < _HIGHEST for height in heights)
-    at: dict[str, Any] = {"xy": (0.5, 0.985), "va": "top"} if free else {"xy": (0.6, 0.03), "va": "bottom"}
-    ax.annotate(text, xycoords="axes fraction", **at, **look_of)
+    look_of: dict[str, Any] = {"color": _dark(label), "ha": "center", "va": "bottom", **_SMALL}
+    ax.set_title(ax.get_title(), pad=_ABOVE)
+    ax.annotate(text, (0.5, 1), (0, 3), "axes fraction", "offset points", **look_of)
 
 
 def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:

@@ -36,6 +36,7 @@ def figures(_: sqlite3.Connection, others: References) -> Iterator[Drawing]:
         "was set, a column for each engine, a line for each instruction set and mechanism, "
         "labelled with its line of least squares; brackets distinguish engines that use the same "
         "mechanism. The grey line has slope 1.",
+        paged=False,
     )
     for place, source in enumerate(others.validations):
         yield Drawing(
