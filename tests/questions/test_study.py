@@ -92,7 +92,7 @@ class ModelRunner(Runner):
 
     def _metrics(self, cell: Cell, options: dict[str, int]) -> dict[str, tuple[float, str]]:
         cas, full = options["cas_success"], options[ISAS[cell.isa].full_fence]
-        fence = {"full": full, "rmw": cas, "store_forward": 12}[cell.fence]
+        fence = {"full": full, "store_forward": 12, "membarrier": 1}.get(cell.fence, cas)
         if cell.workload == "calibrate":
             costs = {"empty": 0, "cas": cas + 3, "fence": fence + 2}
             each = 10 + costs.get(str(cell.parameters["op"]), 1)
@@ -109,7 +109,7 @@ class ModelRunner(Runner):
             "tasuki": (tasuki + cell.seed - 1, 0),
             "asym_tasuki": (45 + 2 * fence, 0),
             "reservation": (42 + (cas + fence) // 2, objects * shared),
-        }[cell.lock]
+        }.get(cell.lock, (50 + cas, 0))  # those of runtimes: a CAS
         per_pair += int(cell.parameters.get("critical", 0)) + int(cell.parameters.get("think", 0))
         cycles = pairs * per_pair + stops * options["charge_stop"]
         metrics = {

@@ -32,7 +32,8 @@ from tests.synthetic import study
 
 MFENCE = Isa(title="x86-64", full_fence="mfence")
 NO_MARKS = Marks(None, (), ())
-OF_STUDY = {"winner_map", "winner_map_narrow", "run_length", "run_length_narrow", "rounds"}
+ON_THE_PAGE = {"processors", "decision_map", "winner_map", "run_length", "rounds"}
+OF_STUDY = {*ON_THE_PAGE, "winner_map_narrow", "run_length_narrow"}
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,6 @@ from sweeps.search.found import (
     at_most,
     winner,
 )
-from sweeps.search.lines import value_of
 
 Surface = NDArray[np.float64]
 _LATENCIES = ("cas_latency", "fence_latency")
@@ -522,7 +521,10 @@ def cancel_grid(
     the study has none. Raises NoDataError when runs of it are missing."""
     places: dict[LockLabel, dict[tuple[float, float | None], float]] = {}
     for run in found.series(connection, f"cancel_map/{machine}/{isa_name}/{flavour}"):
-        place = value_of(run.cell, "cas_latency"), run.cell.cancel_latency
+        cas = run.latency("cas_latency", "cas_success")
+        if cas is None:
+            raise NoDataError(f"run {run.id} of the map over CAS and cancellation has no CAS")
+        place = cas, run.cell.cancel_latency
         places.setdefault(run.label, {})[place] = run.cost
     if not places:
         return None

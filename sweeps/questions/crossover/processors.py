@@ -128,11 +128,10 @@ def summary(shown: Sequence[Processor], use: str) -> str:
     """Who is the cheapest in a way of using locks, over all processors, in a sentence."""
     used = [processor.uses[use] for processor in shown if use in processor.uses]
     costs = [one.cheapest[0].cycles for one in used]
-    range_words = f"{min(costs):,.0f} to {max(costs):,.0f} cycles a pair"
-    ours, shipped = ([costs[0].name for costs in every if costs] for every in zip(
-        *((one.cheapest, one.shipped) for one in used), strict=True
-    ))
-    words = f"{used[0].words}: {_counted(ours)} ({range_words})"
+    ends = dict.fromkeys(f"{end:,.0f}" for end in (min(costs), max(costs)))
+    first = [one.cheapest[0].name for one in used]
+    shipped = [one.shipped[0].name for one in used if one.shipped]
+    words = f"{used[0].words}: {_counted(first)} ({' to '.join(ends)} cycles a pair)"
     return f"{words}; of the locks that runtimes ship, {_counted(shipped)}" if shipped else words
 
 
