@@ -50,7 +50,7 @@ for (const table of document.querySelectorAll("table:not(#explorer-costs)")) {
 function open() {
   const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!place) return;
-  for (const part of [place.querySelector(":scope > details"), ...ancestors(place)]) {
+  for (const part of [place.querySelector(":scope > details"), place, ...ancestors(place)]) {
     if (part?.matches("details")) part.open = true;
   }
   place.scrollIntoView();
