@@ -16,9 +16,7 @@ Page = Any  # of Playwright, which is not always there
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium, in which nothing is open."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="no Playwright for this machine"
-    )
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
     if CHROMIUM is None:
         pytest.skip("no Chromium (apt-get install chromium): pages are not tried")
     with playwright.sync_playwright() as started:

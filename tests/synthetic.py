@@ -22,7 +22,11 @@ CAS, FENCE, LENGTHS, CANCELS = (0, 60, 120), (0, 60, 120), (2, 20, 200), (500, 5
 PAIRS = 100
 MAP = {"objects": 1, "runs": 10, "run_length": 10, "owner_share": 0.9}
 # On processors, by use (workload, threads): cycles per pair of each lock, as the study names it.
-PROCESSOR = {"hotspot_light": (50, 900), "reservation": (6, 2000), "asym_tasuki/membarrier": (40, 9000)}
+PROCESSOR = {
+    "hotspot_light": (50, 900),
+    "reservation": (6, 2000),
+    "asym_tasuki/membarrier": (40, 9000),
+}
 USES = {"one_thread": ("sync", 1), "contended": ("random_threads", 4)}
 RUN_LENGTH = {"objects": 1, "runs": 2, "owner_share": 0.5}
 

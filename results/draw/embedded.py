@@ -1,4 +1,4 @@
-"""Figures in few colours: as a page holds them, so that it is one file, and as documents show them."""
+"""Figures in few colours: as a page holds them, so that it is one file, and as documents do."""
 
 import base64
 import io

@@ -70,9 +70,7 @@ def path(request: pytest.FixtureRequest, made: Path) -> Path:
 
 
 def opened(browser: Any, path: Path, width: int = SCREEN, scheme: str = "light") -> Page:
-    context = browser.new_context(
-        viewport={"width": width, "height": SCREEN}, color_scheme=scheme
-    )
+    context = browser.new_context(viewport={"width": width, "height": SCREEN}, color_scheme=scheme)
     page = context.new_page()
     page.goto(path.as_uri())
     page.locator("#explorer-costs tbody tr").first.wait_for()
@@ -172,4 +170,6 @@ def test_the_first_figures_numbers_are_a_table(page: Page) -> None:
         ".map((one) => one.textContent)"
     )
     assert heads[:2] == ["Lock", "Ships in"] and len(heads) > 2
-    assert all(re.match(r"[\d.]+ \(\d+ to \d+\)$", one) for one in column(page, "#processors table", 2))
+    assert all(
+        re.match(r"[\d.]+ \(\d+ to \d+\)$", one) for one in column(page, "#processors table", 2)
+    )

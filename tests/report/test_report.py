@@ -149,7 +149,9 @@ def test_the_cheapest_lock_of_each_machine_is_in_a_table(page: Page) -> None:
         "87.0",
         "3.3 % over tasuki",
     )
-    assert page.row("known", "any", "asymmetric, locked RMW", "55.0", "asymmetric, locked RMW", "55.0")
+    assert page.row(
+        "known", "any", "asymmetric, locked RMW", "55.0", "asymmetric, locked RMW", "55.0"
+    )
     assert page.row("Machine", "Cheapest", "Cost", "Cheapest without thin", "Its cost")
     assert "thin: it spins" in " ".join(page.text.split())
     assert page.row("guessed", "x86-64 *")

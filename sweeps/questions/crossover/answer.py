@@ -395,9 +395,9 @@ class Spot(NamedTuple):
 class Grid:
     """The winner map of one machine and flavour, over CAS and full fence. Axes are measured cycles;
     costs by lock label, cycles per pair, each of shape (len(ys), len(xs)); `run`, of the same
-    shape, says which of them are those of runs: the others are interpolated. `aside`: the labels of locks that the plan
-    shows beside those it compares. `tie`: the lead, as a share, below which two locks tie. `check`:
-    how far interpolated costs are off, if some are."""
+    shape, says which of them are those of runs: the others are interpolated. `aside`: the labels of
+    locks that the plan shows beside those it compares. `tie`: the lead, as a share, below which two
+    locks tie. `check`: how far interpolated costs are off, if some are."""
 
     isa: Isa
     flavour: str

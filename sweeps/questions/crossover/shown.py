@@ -30,9 +30,9 @@ _SHOWN_AXES = ("cas_latency", "fence_latency", "cancel_latency")  # in the termi
 
 
 def figures(connection: sqlite3.Connection, others: References) -> Iterator[Drawing]:
-    """Real processors side by side, the winner map and the rounds; then what the page folds: the run
-    lengths, and what machines beside the study's own have, named after the machine. Beside them the
-    borders of several studies."""
+    """Real processors side by side, the winner map and the rounds; then what the page folds: run
+    lengths, and what machines beside the study's own have, named after the machine. Beside them
+    the borders of several studies."""
     plan, own = PLAN.optional(connection), file_of(connection)
     names = plan.machines if plan else []
     if plan and plan.processors:

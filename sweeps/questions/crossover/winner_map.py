@@ -80,9 +80,9 @@ def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
 
 
 def draw_decisions(connection: sqlite3.Connection) -> Figure:
-    """A panel for each flavour of the study's own machine, over the two latencies that decide there:
-    CAS and full fence, or CAS and cancellation, where the study's first fence is an atomic. Raises
-    NoDataError."""
+    """A panel for each flavour of the study's own machine, over the two latencies that decide
+    there: CAS and full fence, or CAS and cancellation, where the study's first fence is an atomic.
+    Raises NoDataError."""
     plan, shown = PLAN.read(connection), list[Panel]()
     for isa_name, flavour in series_names(connection, "map", plan.machine):
         place = plan.machine, isa_name, flavour
@@ -127,7 +127,9 @@ def _frame(ax: Axes, grids: Sequence[Grid], title: str) -> None:
         axis.set_label_text(f"{words} (cycles)")
         axis.set_major_formatter("{x:,.0f}")
     # A processor may lie beyond what was run: there the map is white.
-    least = [nodes.xs[0] for nodes in grids] + [spot.x - _BESIDE for nodes in grids for spot in nodes.spots]
+    least = [nodes.xs[0] for nodes in grids] + [
+        spot.x - _BESIDE for nodes in grids for spot in nodes.spots
+    ]
     ax.set_xlim(min(least), max(nodes.xs[-1] for nodes in grids))
     ax.set_ylim(min(nodes.ys[0] for nodes in grids), max(nodes.ys[-1] for nodes in grids))
 

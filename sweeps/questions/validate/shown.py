@@ -59,9 +59,7 @@ def _figure(source: Source, place: int) -> str:
     return further if place else _VALIDATION
 
 
-def part(
-    connection: sqlite3.Connection, others: References, drawn: Collection[Drawing]
-) -> Part:
+def part(connection: sqlite3.Connection, others: References, drawn: Collection[Drawing]) -> Part:
     """Each validation, and the latency mechanisms; beside a study folded."""
     folded = PLAN.optional(connection) is not None
     by_name = {drawing.name: drawing for drawing in drawn}
