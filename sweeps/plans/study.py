@@ -13,7 +13,7 @@ from sweeps.model import engines
 from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
 from sweeps.model.isa import FLAVOURS, ISAS, isa_of
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
-from sweeps.model.machine import MachineName, known_machines
+from sweeps.model.machine import MachineName, known_machines, machine_names
 from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.plans import STUDIES
 from sweeps.support.toml import Document
@@ -247,11 +247,18 @@ class StudyPlan(Document):
         check_engine(self.engine)
         rounds = [self.rounds] if self.rounds else []
         machines = [*self.machines, *(r.machine for r in rounds), *self.calibration.machines]
+        real = [self.processors] if self.processors else []
         check_known(
             (
                 ("machine", machines, known_machines(machines)),
                 ("locks", [*self.locks, *self.table_locks], load_locks()),
                 ("limits", self.limits, self.table_locks),
+                ("processors.machines", [m for p in real for m in p.machines], machine_names()),
+                (
+                    "processors.locks",
+                    [LockLabel(name).lock for p in real for name in p.locks],
+                    load_locks(),
+                ),
                 ("fence_kinds", self.fence_kinds, OTHER_FENCES),
                 ("axes", self.axes, SHARED_AXES),
                 ("rounds.fences", [kind for r in rounds for kind in r.fences], FENCE_KINDS),

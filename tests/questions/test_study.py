@@ -324,6 +324,7 @@ def test_the_end_says_who_wins_and_where_things_are(
     for place in ("report.html", "figures/winner_map.png", "figures/rounds.png"):
         assert str(tmp_path / place) in said
         assert (tmp_path / place).stat().st_size > 1000
+    assert re.search(r"1 thread, no contention: \w+ on \d+ of 4 processors \(", said)
     of = r"reservation above [\d.]+ \([\d.]+ to [\d.]+\)"
     assert re.search(rf"\n tasuki / reservation +x86-64 +{of} +{of} *\n", said)
     assert "the greatest of 5 seeds" in said
@@ -417,6 +418,11 @@ def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
         ("objects = 8", "objekts = 8", "objekts: unknown"),
         ("objects = 256", "objects = 0", "objects: 0"),
         ("[axes.threads]", "[axes.colour]", "axes: 'colour' is unknown"),
+        ('machines = ["zen5"', 'machines = ["zen6"', "processors.machines: 'zen6' is unknown"),
+        ('["hotspot_light"', '["hotspot"', "processors.locks: 'hotspot' is unknown"),
+        ('workload = "sync"', 'workload = "sink"', "workload: 'sink' is unknown"),
+        ("iterations = 2000", "turns = 2000", "turns: unknown; workload sync has iterations"),
+        ("cancel_latency = [0, 5000", "cancel_latency = [5000, 0", "map.cancel_latency"),
     ],
 )
 def test_mistakes_in_a_study_are_named(old: str, new: str, said: str) -> None:

@@ -1,7 +1,7 @@
 """The main job on the page, among the figures and in the terminal."""
 
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -14,7 +14,7 @@ from sweeps.model.axes import AXIS_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import answer
-from sweeps.questions.crossover.processors import processors, summary
+from sweeps.questions.crossover.processors import Processor, processors, summary
 from sweeps.report.shown import OF_STUDIES, Part, References, Section, Shown
 from sweeps.search.found import PLAN, series_names
 
@@ -158,9 +158,7 @@ def part(
         "engine": engines.title(plan.engine),
         "processors": compared,
         "uses": {use: used.words for one in compared for use, used in one.uses.items()},
-        "summaries": [
-            summary(compared, use) for use in dict.fromkeys(u for one in compared for u in one.uses)
-        ],
+        "summaries": _summaries(compared),
         "changes": answer.axis_tables(latencies),
         "locks": ", ".join(LockLabel(label).words() for label in plan.locks),
         "aside": ", ".join(LockLabel(label).words() for label in plan.table_locks),
@@ -189,11 +187,21 @@ def part(
     )
 
 
+def _summaries(compared: Sequence[Processor]) -> list[str]:
+    """A sentence for each way of using locks."""
+    return [
+        summary(compared, use) for use in dict.fromkeys(u for one in compared for u in one.uses)
+    ]
+
+
 def present(connection: sqlite3.Connection) -> None:
-    """Prints the winner table and the crossovers along latencies."""
+    """Prints who is the cheapest on real processors, the winner table and the crossovers along
+    latencies."""
     plan = PLAN.optional(connection)
     if plan is None:
         return
+    for words in _summaries([] if plan.processors is None else processors(connection)):
+        print(f"{words}.\n")
     rows = answer.rows(connection)
     aside = ", ".join(plan.table_locks)
     table = Table(
