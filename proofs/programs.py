@@ -16,7 +16,7 @@ from pydantic import Field, RootModel
 from proofs.files import Entry, registry
 from results.errors import LockcrossError, check_known
 from results.paths import ROOT
-from sweeps.model.locks import FULL, MEMBARRIER, Lock, LockLabel, Trait, load_locks
+from sweeps.model.locks import FULL, LOCK_ADD, MEMBARRIER, Lock, LockLabel, Trait, load_locks
 from sweeps.support import tools
 from sweeps.support.paths import LOCKS_DEF
 
@@ -170,7 +170,8 @@ def programs(
         # The other fence kinds need x86-64's memory model.
         anywhere = [fence for fence in (FULL, MEMBARRIER) if fence in lock.fence_kinds]
         built = [(Flavour.WEAK, fence) for fence in anywhere]
-        built += [(Flavour.TSO, fence) for fence in lock.fence_kinds]
+        # In a model a locked addition of nothing is the full fence: the same program.
+        built += [(Flavour.TSO, fence) for fence in lock.fence_kinds if fence != LOCK_ADD]
         for variant, client in product(("", *lock.variants[1:]), clients):
             if not has(lock, variant, client.needs):
                 continue

@@ -31,9 +31,10 @@
 #define FENCE_RMW 2
 #define FENCE_STORE_FORWARD 4
 #define FENCE_MEMBARRIER 8
+#define FENCE_LOCK_ADD 16
 
 #ifndef LOCKCROSS_FENCE
-#error "LOCKCROSS_FENCE must be FENCE_FULL, FENCE_RMW, FENCE_STORE_FORWARD or FENCE_MEMBARRIER"
+#error "LOCKCROSS_FENCE must be one of FENCE_FULL, _RMW, _STORE_FORWARD, _MEMBARRIER, _LOCK_ADD"
 #endif
 
 /* Whether `..._then_load...` is the light side of an asymmetric fence alone, which no processor
@@ -107,7 +108,8 @@ static inline __attribute__((always_inline)) void charge(charge_t kind) { arch_c
 static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[kind], 0); }
 #endif
 
-#if LOCKCROSS_FENCE == FENCE_FULL || LOCKCROSS_FENCE == FENCE_MEMBARRIER
+#if LOCKCROSS_FENCE == FENCE_FULL || LOCKCROSS_FENCE == FENCE_MEMBARRIER ||                        \
+    (LOCKCROSS_FENCE == FENCE_LOCK_ADD && ARCH_ATOMIC_IS_FENCE)
 #include "arch/order_full.h"
 #elif defined(LOCKCROSS_MODEL)
 /* arch/model.h has them. */
@@ -115,13 +117,13 @@ static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[ki
 /* The POWER and ARM memory models do not guarantee store-to-load order for accesses of different
  * sizes: a wide load may take its bytes from the store buffer and from memory at different times.
  * And an atomic read-modify-write orders nothing there, so it cannot be a cheaper fence. */
-#error "fence kinds rmw and store_forward need x86-64's memory model; this ISA lacks them"
+#error "fence kinds rmw, lock_add and store_forward need x86-64's memory model; this ISA lacks them"
 #elif LOCKCROSS_FENCE == FENCE_RMW
 #include "arch/x86_64_order_rmw.h"
 #elif LOCKCROSS_FENCE == FENCE_STORE_FORWARD
 #include "arch/x86_64_order_store_forward.h"
 #else
-#error "LOCKCROSS_FENCE must be one of FENCE_FULL, _RMW, _STORE_FORWARD, _MEMBARRIER"
+#error "LOCKCROSS_FENCE must be one of FENCE_FULL, _RMW, _STORE_FORWARD, _MEMBARRIER, _LOCK_ADD"
 #endif
 
 /* Stores, then the full fence whatever the fence kind: the store is performed before every later

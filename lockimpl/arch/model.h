@@ -6,7 +6,8 @@
  *   MODEL_WEAK   what POWER and AArch64 may rely on: an atomic is no fence
  *   MODEL_TSO    what x86-64 may rely on, under total store order: every atomic is a full fence.
  *                Fence kind `rmw` is a locked exchange, `store_forward` a narrow store and a load
- *                that covers it, as in x86_64_order_rmw.h and x86_64_order_store_forward.h
+ *                that covers it, as in x86_64_order_rmw.h and x86_64_order_store_forward.h.
+ *                `lock_add` would be `full` again: a locked addition of nothing is a full fence
  *
  * A failed CAS orders nothing in MODEL_WEAK. order_compiler does nothing: checkers keep the order
  * of the program's accesses and reorder them themselves. Costs do nothing.

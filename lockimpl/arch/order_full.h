@@ -1,7 +1,8 @@
 /*
- * Fence kind `full`: the store, the ISA's full fence, the load. And fence kind `membarrier`, the
- * light side of an asymmetric fence: the same without the fence, in the order of the program as far
- * as the compiler goes; process_barrier.h has the heavy side.
+ * Fence kind `full`: the store, the ISA's full fence, the load. Fence kind `lock_add`, x86-64: the
+ * same with a locked addition to the stack for mfence. And fence kind `membarrier`, the light side
+ * of an asymmetric fence: the same without the fence, in the order of the program as far as the
+ * compiler goes; process_barrier.h has the heavy side.
  *
  * store_u8_then_load_acq_u32 and the functions whose names end in `_next` work on a pair of words,
  * p[0] and p[1], aligned to 8 bytes, as the fence kind store_forward requires. `at` counts bytes,
@@ -14,6 +15,8 @@
 
 #if FENCE_IS_ASYMMETRIC
 #define ORDER_STORE_LOAD() order_compiler()
+#elif LOCKCROSS_FENCE == FENCE_LOCK_ADD
+#define ORDER_STORE_LOAD() arch_fence_lock_add()
 #else
 #define ORDER_STORE_LOAD() arch_fence_full()
 #endif

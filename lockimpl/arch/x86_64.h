@@ -49,6 +49,14 @@ static inline void arch_fence_full(void) {
     LATENCY_AFTER_FENCE();
 }
 
+/* What production uses for a full fence: a locked addition of nothing to a word of the stack, whose
+ * line this core owns (HotSpot's StoreLoad, Linux's smp_mb). */
+static inline void arch_fence_lock_add(void) {
+    bool zero; /* of the sum, so that an added latency can begin behind it */
+    __asm__ volatile("lock addl $0, (%%rsp)" : "=@ccz"(zero) : : "memory");
+    LATENCY_AFTER_ATOMIC(zero);
+}
+
 static inline void cpu_relax(void) { __asm__ volatile("pause" ::: "memory"); }
 
 /* nopl disp32(%rax) with the kind in the displacement. */

@@ -36,7 +36,7 @@ from results.errors import LockcrossError, check_known
 from results.paths import REFERENCE
 from results.store.queries import compiler_name
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import FENCE_KINDS, MEMBARRIER, load_locks
+from sweeps.model.locks import FENCE_KINDS, LOCK_ADD, MEMBARRIER, load_locks
 from sweeps.programs import TARGETS, compiler_version, find_compiler
 from sweeps.support import tools
 
@@ -277,8 +277,9 @@ def flavours_of(isas: Sequence[str]) -> list[str]:
 
 def fence_kinds_of(flavour: str) -> list[str]:
     """The fence kinds that an instruction set has; not `membarrier`, since no architecture's model
-    has a barrier of all threads, and without it its instructions promise nothing."""
-    refused = {*ISAS[TARGETS[flavour].isa].refused_fence_kinds, MEMBARRIER}
+    has a barrier of all threads, and without it its instructions promise nothing; nor `lock_add`,
+    whose place is the stack, which a litmus test does not have."""
+    refused = {*ISAS[TARGETS[flavour].isa].refused_fence_kinds, MEMBARRIER, LOCK_ADD}
     return [fence for fence in FENCE_KINDS if fence not in refused]
 
 

@@ -4,19 +4,28 @@ costs AS (
     SELECT engine, machine, isa, flavour, fence, cycles_per_pair AS cost,
            lock || CASE fence WHEN 'full' THEN '' ELSE '/' || fence END AS label,
            lock IN (SELECT each.value FROM plan, json_each(plan.value, '$.locks') AS each)
-               AS compared
+               AS compared,
+           lock, (SELECT json_extract(value, '$.production.' || flavour) FROM plan) AS kind
     FROM runs
     WHERE id IN (SELECT run_id FROM series WHERE name GLOB 'table/*') AND status = 'ok'
           AND cycles_per_pair IS NOT NULL
 ),
+of_production AS ( -- a lock without that kind of fence has full ones
+    SELECT *, fence = kind OR fence = 'full' AND 0 = max(fence = kind) OVER
+               (PARTITION BY engine, machine, isa, flavour, lock) AS production
+    FROM costs
+),
 contests (fences, locks) AS (
-    VALUES ('full', 'all'), ('full', 'compared'), ('any', 'all'), ('any', 'compared')
+    VALUES ('production', 'all'), ('production', 'compared'),
+           ('full', 'all'), ('full', 'compared'), ('any', 'all'), ('any', 'compared')
 ),
 ranked AS (
     SELECT *, row_number() OVER place AS rank, lead(cost) OVER place AS next_cost,
            lead(label) OVER place AS next,
            sum(fence != 'full') OVER (PARTITION BY engine, machine, isa, flavour, fences) AS others
-    FROM costs JOIN contests ON (fences = 'any' OR fence = 'full') AND (locks = 'all' OR compared)
+    FROM of_production JOIN contests
+         ON CASE fences WHEN 'production' THEN production WHEN 'full' THEN fence = 'full' ELSE 1 END
+            AND (locks = 'all' OR compared)
     WINDOW place AS (PARTITION BY engine, machine, isa, flavour, fences, locks
                      ORDER BY cost, label)
 )

@@ -82,7 +82,9 @@ class Axes:
     flavour: Annotated[str, Name("Atomic flavour; default: the ISA's first.", "flavours")]
     lock: Annotated[str, Name("A lock's name (see `locks`).", "locks")]
     variant: Annotated[str, Name("The lock's variant; default: its first.")] = ""
-    fence: Annotated[str, Name("full, rmw, store_forward or membarrier.", "fences")] = "full"
+    fence: Annotated[str, Name("full, rmw, lock_add, store_forward or membarrier.", "fences")] = (
+        "full"
+    )
     workload: Annotated[str, Name("A workload's name.", "workloads")]
     threads: Annotated[int, _count("threads", _THREADS)] = 1
     cores: Annotated[int | None, _count("cores", _CORES)] = None

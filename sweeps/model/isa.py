@@ -32,6 +32,7 @@ def _weak(title: str) -> dict[str, str]:
     return {
         "rmw": "only x86-64's locked instructions order an earlier store before a later load; "
         f"{title}'s atomics do not promise that",
+        "lock_add": f"only x86-64's locked instructions are full fences; {title}'s are none",
         "store_forward": f"{title}'s memory model does not promise that a wide load which covers a "
         "narrow store is performed after it",
     }

@@ -13,10 +13,12 @@ from sweeps.model.axes import Axes
 from sweeps.support.paths import LOCKS_DEF
 
 FULL = Axes.fence  # the default
+LOCK_ADD = "lock_add"
 MEMBARRIER = "membarrier"
 FENCE_KINDS = {
     FULL: "full fences",
     "rmw": "locked RMW",
+    LOCK_ADD: "locked addition",
     "store_forward": "store forwarding",
     MEMBARRIER: "process-wide barriers",
 }

@@ -1,5 +1,6 @@
 """The plan of the main job: sweeps/plans/studies/*.toml; and what plans of other studies share."""
 
+import itertools
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -23,27 +24,19 @@ SHARED_AXES = ("cancel_latency", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
 
 
-def labels(flavour: str, locks: Sequence[str], fence_kinds: Sequence[str]) -> list[LockLabel]:
-    """Lock labels with full fences, then with every other kind that lock and ISA allow
-    (interfaces, 8)."""
+def labels(
+    flavour: str, locks: Sequence[str], fence_kinds: Sequence[str], first: str = FULL
+) -> list[LockLabel]:
+    """Lock labels with the `first` kind of fence, full ones where a lock has no choice, then with
+    every other kind that lock and ISA allow (interfaces, 8)."""
     refused = ISAS[isa_of(flavour)].refused_fence_kinds
-    return [
-        LockLabel.of(lock, fence=kind)
-        for kind in (FULL, *fence_kinds)
-        for lock in locks
-        if kind == FULL or (kind not in refused and kind in load_locks()[lock].fence_kinds)
-    ]
 
+    def has(lock: str, kind: str) -> bool:
+        return kind not in refused and kind in load_locks()[lock].fence_kinds
 
-def first_label(flavour: str, lock: str, fence_kinds: Sequence[str]) -> LockLabel:
-    """A lock with the first of some fence kinds that it and the ISA allow, full fences if there is
-    none; one that is named with its kind is that."""
-    label, refused = LockLabel(lock), ISAS[isa_of(flavour)].refused_fence_kinds
-    if label.fence != FULL:
-        return label
-    own = load_locks()[label.lock].fence_kinds
-    kinds = (kind for kind in fence_kinds if kind in own and kind not in refused)
-    return LockLabel.of(label.lock, label.variant, next(kinds, FULL))
+    usual = [LockLabel.of(lock, fence=first if has(lock, first) else FULL) for lock in locks]
+    others = itertools.product(fence_kinds, locks)
+    return usual + [LockLabel.of(lock, fence=kind) for kind, lock in others if has(lock, kind)]
 
 
 def check_known(rows: Iterable[tuple[str, Iterable[str], Collection[str]]]) -> None:
@@ -137,7 +130,7 @@ class _Sequence(Document):
 
 class Map(_Sequence):
     """The winner map: a grid of set latencies in cycles, and the tolerance of crossovers. Where the
-    study's first fence is an atomic, there is also one over CAS and `cancel_latency`."""
+    fence of production is an atomic, there is also one over CAS and `cancel_latency`."""
 
     cas_latency: Latencies
     fence_latency: Latencies
@@ -180,8 +173,8 @@ class Use(Document):
 
 
 class Processors(Document):
-    """Locks on real processors as they are, used by one thread, and by several that contend. A lock
-    without a kind of fence has the first of the study's that it and the ISA allow."""
+    """Locks on real processors as they are, used by one thread, and by several that contend, with
+    the fences of production; a lock that is named with a kind of fence has that."""
 
     USES: ClassVar = ("one_thread", "contended")
 
@@ -228,6 +221,7 @@ class StudyPlan(Document):
     table_locks: list[str]
     limits: dict[str, str] = {}  # of locks among table_locks: what they cannot do, in words
     fence_kinds: list[str]
+    production: dict[str, str] = {}  # flavour: the kind of its headline, where not full fences
     seeds: Seeds = 1  # of each crossover
     tie_percent: Percent = 2.0  # a lead below it is a tie
     map: Map
@@ -241,6 +235,14 @@ class StudyPlan(Document):
     def machines(self) -> list[str]:
         """Those with maps and crossovers."""
         return [self.machine, *self.beside]
+
+    def headline(self, flavour: str) -> list[LockLabel]:
+        """The locks compared, with the fences that a flavour's headline speaks of."""
+        return self.as_produced(flavour, self.locks)
+
+    def as_produced(self, flavour: str, locks: Sequence[str]) -> list[LockLabel]:
+        """Some locks with the fences of production."""
+        return labels(flavour, locks, [], self.production.get(flavour, FULL))
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
@@ -260,6 +262,8 @@ class StudyPlan(Document):
                     load_locks(),
                 ),
                 ("fence_kinds", self.fence_kinds, OTHER_FENCES),
+                ("production", self.production, self.flavours),
+                ("production", self.production.values(), self.fence_kinds),
                 ("axes", self.axes, SHARED_AXES),
                 ("rounds.fences", [kind for r in rounds for kind in r.fences], FENCE_KINDS),
             )

@@ -61,6 +61,7 @@ class PlanFact(FactModel):
     beside: list[str]
     locks: list[str]
     table_locks: list[str]
+    production: dict[str, str] = {}
     limits: dict[str, str]
     seeds: int
     tie_percent: float

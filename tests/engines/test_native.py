@@ -376,7 +376,7 @@ def test_validation_takes_the_cells_that_the_host_can_run(
         locks = {cell.lock for cell in cells}
         assert locks | {"null"} == set(load_locks())
         kinds = {cell.fence for cell in cells}
-        x86 = {"full", "rmw", "store_forward", "membarrier"}
+        x86 = {"full", "rmw", "lock_add", "store_forward", "membarrier"}
         if one.name == "native_contended":  # two threads may enter with store forwarding
             x86.remove("store_forward")
         assert kinds == (x86 if isa == "x86_64" else {"full", "membarrier"})

@@ -345,7 +345,7 @@ def test_x86_64_begins_with_locked_rmw_and_full_fences(tmp_path: Path) -> None:
         Exploration(plan, [("generic", "lock")], store, ModelRunner(store)).run()
         data = explorer_data(store.connection)
     assert data and data["chosen"] == ["rmw", "full"]
-    assert [kind for kind, _ in data["fences"]] == ["rmw", "full", "store_forward"]
+    assert [kind for kind, _ in data["fences"]] == ["rmw", "lock_add", "full"]
 
 
 def test_a_map_without_all_of_its_runs_is_left_out_with_the_reason(tmp_path: Path) -> None:

@@ -266,6 +266,20 @@ def test_waking_is_told_by_the_sleepers_state(awake: bool, long: bool) -> None:
         assert values["sleeps_long"] == pytest.approx(2_400_000, rel=0.35)
 
 
+def test_a_thread_that_wakes_by_itself_now_and_then_moves_no_threshold() -> None:
+    entering = [woken_after(parked) for parked in range(0, 12_000, 100)]
+    asleep = woken_after(100_000)
+    found = dict(parts.waking(entering, asleep, [asleep], PARK))
+    for late in (2_000, 7_000, 11_000):  # most of a run long after the threshold
+        awake = [replace(each, call=950.0) for each in entering[late // 100]]
+        entering[late // 100] = [*awake[:15], *entering[late // 100][15:]]
+    disturbed = dict(parts.waking(entering, asleep, [asleep], PARK))
+    assert (
+        found["falls_asleep"].value == disturbed["falls_asleep"].value == pytest.approx(850, abs=51)
+    )
+    assert not disturbed["unpark_awake"].trouble()
+
+
 def test_a_thread_that_is_met_before_it_parks_tells_nothing() -> None:
     early = [woken_after(parked) for parked in (-500, -300)]
     found = dict(parts.waking(early, woken_after(100_000), [woken_after(10**6)], PARK))

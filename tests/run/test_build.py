@@ -76,7 +76,13 @@ def test_a_broken_compiler_is_one_message(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_registry_is_read() -> None:
     locks = load_locks()
     assert {"null", "cas_spin", "thin", "tasuki", "reservation", "asym_tasuki"} <= set(locks)
-    assert locks["asym_tasuki"].fence_kinds == ("full", "rmw", "store_forward", "membarrier")
+    assert locks["asym_tasuki"].fence_kinds == (
+        "full",
+        "rmw",
+        "lock_add",
+        "store_forward",
+        "membarrier",
+    )
     assert locks["thin"].java and not locks["cas_spin"].java
 
 

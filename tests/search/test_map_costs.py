@@ -16,7 +16,8 @@ from sweeps.questions.crossover.study import MapCosts, StudyCells, measure_maps
 from sweeps.search.found import winner
 from sweeps.search.searches import Point
 
-PLAN = load_study("crossover")
+# With the kinds of fence that the kept costs have.
+PLAN = load_study("crossover").model_copy(update={"fence_kinds": ["rmw", "store_forward"]})
 TIE = PLAN.tie_percent / 100
 Cost = Callable[[Cell], float]
 

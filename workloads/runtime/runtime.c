@@ -116,6 +116,8 @@ static void put_result(uint64_t pairs, const char *error) {
         [FENCE_STORE_FORWARD] = "store_forward",
 #if FENCE_IS_ASYMMETRIC /* no other program changes by it */
         [FENCE_MEMBARRIER] = "membarrier",
+#elif LOCKCROSS_FENCE == FENCE_LOCK_ADD
+        [FENCE_LOCK_ADD] = "lock_add",
 #endif
     };
     put("{\"workload\":\""), put(workload.name);

@@ -46,9 +46,10 @@ class Contest(NamedTuple):
 @dataclass(frozen=True)
 class Row:
     """One machine in one flavour, as it is: measured latencies (cycles) and the cost of every
-    lock (cycles per pair), cheapest first. `contests`: that with full fences alone ("full"), and
-    that with every kind ("any"), if there is another. `tie`: the share of a lead below which it is
-    a tie."""
+    lock (cycles per pair), cheapest first. `contests`: that with the fences of production
+    ("production", of which `production` is the kind), where they are not the full ones; that with
+    full fences alone ("full"), and that with every kind ("any"), if there is another. `tie`: the
+    share of a lead below which it is a tie."""
 
     machine: str
     title: str
@@ -60,6 +61,16 @@ class Row:
     costs: dict[LockLabel, float]
     tie: float
     contests: dict[str, Contest]
+    production: str = FULL
+
+    def fences_words(self, contest: str) -> str:
+        """What a contest's fences are, in words."""
+        return FENCE_KINDS[self.production] if contest == "production" else contest
+
+    @property
+    def cheapest(self) -> LockLabel:
+        """The cheapest lock of all."""
+        return next(iter(self.costs))
 
 
 def rows(connection: sqlite3.Connection) -> list[Row]:
@@ -72,16 +83,27 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
         runs = found.series(connection, f"table/{machine}/{isa_name}/{flavour}")
         costs = {run.label: run.cost for run in sorted(runs, key=lambda run: run.cost)}
         full = {label: cost for label, cost in costs.items() if label.fence == FULL}
+        kind = plan.production.get(flavour, FULL)
+        locks = {label.lock for label in costs if label.fence == kind}
+        own_kind = {
+            label: cost
+            for label, cost in costs.items()
+            if label.fence == (kind if label.lock in locks else FULL)
+        }
+        by_fences = {"production": own_kind, "full": full, "any": costs}
+        if kind == FULL:
+            del by_fences["production"]
         places = {place.machine: place for place in found.places(connection, isa_name, flavour)}
         if machine not in places or sum(label.lock in plan.locks for label in full) < 2:
             continue  # not calibrated, or nothing to compare
         if engines.entry(plan.engine).own_costs and not own:
             continue
-        contests = {}
-        for fences, every in {"full": full, "any": costs}.items():
-            if fences == "full" or len(costs) > len(full):
-                compared = {label: x for label, x in every.items() if label.lock in plan.locks}
-                contests[fences] = Contest(winner(every, plan.tie), winner(compared, plan.tie))
+        contests: dict[str, Contest] = {}
+        for fences, every in by_fences.items():
+            if fences == "any" and len(costs) == len(full):
+                continue  # there is no other kind
+            compared = {label: x for label, x in every.items() if label.lock in plan.locks}
+            contests[fences] = Contest(winner(every, plan.tie), winner(compared, plan.tie))
         place = places[machine]
         # The study's own machines are neutral by intent, not for want of a figure.
         assumed = place.assumed and not own
@@ -97,6 +119,7 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
                 costs,
                 plan.tie,
                 contests,
+                kind,
             )
         )
     order = {machine: number for number, machine in enumerate(plan.machines)}

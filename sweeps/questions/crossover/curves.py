@@ -12,7 +12,7 @@ from results.draw.painter import EDGED, HALO, note, panels, sign
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name
-from sweeps.model.locks import FENCE_KINDS, LockLabel
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
 from sweeps.report.style import look
 from sweeps.search import found
 from sweeps.search.found import SeriesRun, series, series_names
@@ -20,6 +20,8 @@ from sweeps.search.found import SeriesRun, series, series_names
 _TURN = 3  # rounds a thread runs before the other's turn
 _HIGH = 20  # bars above this say how high they are
 _CANCEL_LINES = (":", "--", "-")  # from the cheapest cancellation to the dearest
+_NAMED = 0.05  # of the height: between two names at the ends of lines
+_ROOM = 1.45  # of the greatest x: room for them
 _LEFT = 0.35  # of the first run length: room for the cancellation costs beside their curves
 _BOLD: dict[str, Any] = {"fontsize": 9, "fontweight": "bold"}
 _PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
@@ -78,6 +80,50 @@ def _draw_bars(ax: Axes, connection: sqlite3.Connection, runs: list[SeriesRun]) 
     ax.set_ylabel(f"time relative to round 1 of {base.words()}")
 
 
+def draw_locked_operation(connection: sqlite3.Connection, machine: str) -> Figure:
+    """The cost of each lock, with each kind of fence that is a locked operation, over the measured
+    latency of a CAS, where runtimes fence by such: a panel a flavour. Raises NoDataError."""
+    plan = found.PLAN.read(connection)
+    names = [
+        (isa_name, flavour)
+        for isa_name, flavour in series_names(connection, "map", machine)
+        if flavour in plan.production
+    ]
+    if not names:
+        raise NoDataError("the study has no ISA whose fences are locked operations")
+    figure, axes = panels(len(names), 1, (7.4, 4.4), (0.0, 0.2))
+    for ax, (isa_name, flavour) in zip(axes, names, strict=True):
+        scale = found.measured(connection, machine, isa_name, flavour, "cas_latency")
+        lines: dict[LockLabel, dict[float, float]] = {}
+        for run in series(connection, f"map/{machine}/{isa_name}/{flavour}"):
+            cas, label = run.cell.cas_latency, run.label
+            pays_other = label.fence == FULL and len(load_locks()[label.lock].fence_kinds) > 1
+            if cas is not None and not pays_other:
+                lines.setdefault(label, {})[scale(cas)] = run.cost
+        for label, costs in lines.items():
+            usual = label.fence in (FULL, plan.production[flavour])
+            drawn: dict[str, Any] = {"color": look(label).colour, "ls": "-" if usual else "--"}
+            ax.plot(*zip(*sorted(costs.items()), strict=True), linewidth=1.8, **drawn)
+        _name_ends(ax, {label: max(costs.items()) for label, costs in lines.items()})
+        ax.set_title(f"{found.isa(connection, isa_name).title}, machine {machine}")
+        ax.set_xlabel("measured latency of a locked operation, a CAS (cycles)")
+        ax.set_ylabel("core cycles per acquire-release pair")
+        ax.grid(True)
+    return figure
+
+
+def _name_ends(ax: Axes, ends: dict[LockLabel, tuple[float, float]]) -> None:
+    """Names lines at their right ends, one above the other where they come close."""
+    low, high = ax.get_ylim()
+    at = low
+    for label, (x, y) in sorted(ends.items(), key=lambda end: end[1][1]):
+        at = max(y, at + _NAMED * (high - low))
+        words: dict[str, Any] = {"color": look(label).colour, "va": "center", "fontsize": 8}
+        ax.annotate(label.words(), (x, at), (6, 0), textcoords="offset points", **words)
+    ax.set_ylim(top=max(high, at + _NAMED * (high - low)))
+    ax.set_xlim(right=max(x for x, _ in ends.values()) * _ROOM)
+
+
 def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
     """One panel a flavour, with the break-even run lengths of a machine marked. Raises
     NoDataError."""
@@ -85,15 +131,19 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
     if not names:
         raise NoDataError("the study has no run lengths")
     figure, axes = panels(len(names), 2, (5.2, 3.7), (0.0, 0.4), sharey=True)
-    labels = [LockLabel(label) for label in found.PLAN.read(connection).locks]
+    plan = found.PLAN.read(connection)
+    labels = [LockLabel(label) for label in plan.locks]
     cancelling: set[LockLabel] = set()
     for ax, (isa_name, flavour) in zip(axes, names, strict=False):
         place = f"run_length/{machine}/{isa_name}/{flavour}"
         several = sum(isa == isa_name for isa, _ in names) > 1
         title = found.isa(connection, isa_name).title
-        ax.set_title(title + (f", {flavour_name(flavour)}" if several else ""))
+        title += f", {flavour_name(flavour)}" if several else ""
+        if (kind := plan.production.get(flavour, FULL)) != FULL:
+            title += f", {FENCE_KINDS[kind]}"
+        ax.set_title(title)
         runs = series(connection, place)
-        cancelling |= {run.label for run in runs if run.cell.cancel_latency is not None}
+        cancelling |= {_plain(run.label) for run in runs if run.cell.cancel_latency is not None}
         curves = _draw_curves(ax, runs)
         others = [label for label in labels if label not in cancelling]
         _draw_break_even(ax, curves, found.crossovers(connection, place), others)
@@ -112,7 +162,7 @@ def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
     """Costs over run lengths, a line for each lock and cancellation cost."""
     points: dict[tuple[LockLabel, int], list[tuple[int, float]]] = {}
     for run in runs:
-        key = (run.label, run.latency("cancel_latency", "charge_stop") or 0)
+        key = (_plain(run.label), run.latency("cancel_latency", "charge_stop") or 0)
         points.setdefault(key, []).append((int(run.cell.parameters["run_length"]), run.cost))
     curves: Curves = {}
     for key, at in sorted(points.items()):
@@ -140,7 +190,8 @@ def _draw_break_even(
     """Where a lock that cancels begins to pay, against each of the others."""
     own = {label: curve for (label, _), curve in curves.items()}
     for mark in marks:
-        other = mark.lock_a if mark.lock_a in others else mark.lock_b
+        pair = _plain(mark.lock_a), _plain(mark.lock_b)
+        other = next((label for label in pair if label in others), pair[1])
         if mark.value is None or other not in others or other not in own:
             continue  # they do not cross, or the other's runs failed
         # Curves are straight between their points on the logarithmic scales of the figure.
@@ -152,6 +203,11 @@ def _draw_break_even(
         beside = (6, 10) if others.index(other) % 2 else (0, -11)
         middle = {"ha": "center", "va": "center", "path_effects": HALO, "zorder": 6}
         note(ax, f"{mark.value:.0f}", (mark.value, height), beside, **middle, **_BOLD)
+
+
+def _plain(label: LockLabel) -> LockLabel:
+    """A panel has one kind of fence, and a lock looks the same in all of them."""
+    return label.with_full_fences
 
 
 def _mark(label: LockLabel) -> dict[str, Any]:

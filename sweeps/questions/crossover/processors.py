@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from results.errors import NoDataError
 from sweeps.model.cell import Cell, unsupported_reason, usual
 from sweeps.model.isa import ISAS, isa_of, isa_words
-from sweeps.model.locks import LockLabel, load_locks
+from sweeps.model.locks import FULL, LockLabel, load_locks
 from sweeps.model.machine import load_machine
-from sweeps.plans.study import Processors, StudyPlan, Use, first_label
+from sweeps.plans.study import Processors, StudyPlan
 from sweeps.search import found
 from sweeps.search.errors import EngineError, error_of, kind_of, work_of
 from sweeps.search.lines import with_lock
@@ -32,15 +32,20 @@ def cells(plan: StudyPlan, flavours: Collection[str]) -> dict[str, list[Cell]]:
         isa = load_machine(machine).isas[0]
         if isa in isas:
             flavour = ISAS[isa].flavours[0]
-            every = [_cell(use, machine, flavour, one, plan.fence_kinds) for one in of.locks]
+            base = usual(machine, flavour, use.workload, use.parameters, threads=use.threads)
+            every = [with_lock(base, _label(plan, flavour, lock)) for lock in of.locks]
             kept = [cell for cell in every if not unsupported_reason(cell)]
             series[f"{KIND}/{name}/{machine}/{isa}/{flavour}"] = kept
     return series
 
 
-def _cell(use: Use, machine: str, flavour: str, lock: str, kinds: Sequence[str]) -> Cell:
-    base = usual(machine, flavour, use.workload, use.parameters, threads=use.threads)
-    return with_lock(base, first_label(flavour, lock, kinds))
+def _label(plan: StudyPlan, flavour: str, lock: str) -> LockLabel:
+    """A lock with the fences of production; one that is named with a kind of fence has that."""
+    named = LockLabel(lock)
+    if named.fence != FULL:
+        return named
+    (label,) = plan.as_produced(flavour, [lock])
+    return label
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS, isa_of
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
-from sweeps.plans.study import Map, RunLength, StudyPlan, first_label, labels, load_study
+from sweeps.plans.study import Map, RunLength, StudyPlan, labels, load_study
 from sweeps.questions.crossover import processors
 from sweeps.questions.crossover.answer import interpolate
 from sweeps.run.runner import Runner
@@ -92,14 +92,13 @@ class StudyCells:
         }
 
     def cancel_map_cells(self) -> list[Cell]:
-        """The grid over CAS and cancellation, with the first kind of fence; none where that is no
-        atomic, so that CAS and fence are two latencies."""
+        """The grid over CAS and cancellation, with the fences of production; none where these are
+        no atomics, so that CAS and fence are two latencies."""
         plan, grid = self.plan, self.plan.map
-        locks = [*plan.locks, *plan.table_locks]
-        first = [first_label(self.flavour, lock, plan.fence_kinds) for lock in locks]
-        if grid.cancel_latency is None or all(label.fence == FULL for label in first):
+        if grid.cancel_latency is None or self.flavour not in plan.production:
             return []
-        points = itertools.product(first, grid.cas_latency, grid.cancel_latency)
+        produced = plan.as_produced(self.flavour, [*plan.locks, *plan.table_locks])
+        points = itertools.product(produced, grid.cas_latency, grid.cancel_latency)
         cells = (
             with_lock(replace(self._on_map, cas_latency=cas, cancel_latency=cancel), label)
             for label, cas, cancel in points
@@ -114,7 +113,7 @@ class StudyCells:
         """Every lock at every run length and cancellation cost, by run length."""
         lines = self.run_length_lines()
         values = lines[0].values if lines else ()
-        every = itertools.product(values, lines, self.plan.locks)
+        every = itertools.product(values, lines, self.plan.headline(self.flavour))
         return [line.cell(label, x) for x, line, label in every]
 
     def run_length_lines(self) -> list[AxisLine]:
@@ -136,6 +135,14 @@ class StudyCells:
                 for name, axis in self.plan.axes.items()
             ),
         ]
+
+    @property
+    def axis_contests(self) -> list[list[LockLabel]]:
+        """The locks that are compared along the axes: those of the headline, and where its fences
+        are others, those with full fences beside them."""
+        headline = self.plan.headline(self.flavour)
+        full = labels(self.flavour, self.plan.locks, [])
+        return [headline] if headline == full else [headline, full]
 
     def line_on_map(self, axis: str, other: int, values: Sequence[int]) -> AxisLine:
         """Between points of the map along CAS or fence latency, the other held at a set value."""
@@ -375,7 +382,7 @@ class Study:
                 line.cell(lock, x)
                 for line in of.axis_lines()
                 for x in line.first_values
-                for lock in self._plan.locks
+                for lock in itertools.chain.from_iterable(of.axis_contests)
             ]
         for of in self._tables:
             cells += of.table_cells()
@@ -396,10 +403,10 @@ class Study:
         tasks = []
         for costs in maps:
             tasks += costs.border_tasks()
-            for line in costs.of.axis_lines():
-                tasks += pairs(line, plan.locks)
+            for contest, line in itertools.product(costs.of.axis_contests, costs.of.axis_lines()):
+                tasks += pairs(line, contest)
             for line in costs.of.run_length_lines():
-                every = pairs(line, plan.locks)
+                every = pairs(line, plan.headline(costs.of.flavour))
                 tasks += [task for task in every if cancels(task.lock_a) or cancels(task.lock_b)]
         searched = search_all(evaluate, tasks, range(FIRST_SEED + 1, FIRST_SEED + plan.seeds))
         stored = PLAN_FACT.optional(store.connection)

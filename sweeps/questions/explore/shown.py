@@ -23,7 +23,7 @@ from sweeps.model import engines
 from sweeps.model.axes import LATENCIES, option
 from sweeps.model.cell import Cell
 from sweeps.model.isa import isa_words
-from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
+from sweeps.model.locks import FENCE_KINDS, FULL, LOCK_ADD, LockLabel
 from sweeps.report.shown import Part, References, Section, Shown
 from sweeps.report.style import look
 from sweeps.search.found import PLAN as STUDY
@@ -110,7 +110,8 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
     locks = [lock for of_map in maps for lock in of_map["locks"]]
     names = dict.fromkeys(lock["lock"] for lock in locks)
     fences = {lock["kind"] for lock in locks}
-    ordered = [kind for kind in _CHOSEN if kind in fences] + sorted(fences - {*_CHOSEN})
+    first = ("rmw", LOCK_ADD, FULL)  # as runtimes fence on x86-64, then mfence
+    ordered = [kind for kind in first if kind in fences] + sorted(fences - {*first})
     off = accuracy([check for check in checks if check])
     return {
         "maps": maps,

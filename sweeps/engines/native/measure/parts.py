@@ -552,24 +552,31 @@ def _otherwise(
     apart = abs(median(other) - median(usual))
     if apart <= max(of_both(values, "").spread for values in (other, usual)):
         return None
-    middles = {cycles: median(values) for cycles, values in figures.items()}
-    begins, ends = _where_it_changes(middles, (median(other) + median(usual)) / 2)
-    own = [
-        each
-        for cycles, rounds in at.items()
-        if (cycles <= begins if end == 0 else cycles >= ends)
-        for each in rounds
-    ]
-    return _Sleep(own, begins, ends)
+    middle = (median(other) + median(usual)) / 2
+
+    def tells(each: Waking) -> bool:
+        return bool((getattr(each, by) > middle) == (median(other) > middle))
+
+    parked = [each for rounds in at.values() for each in rounds if each.parked >= 0]
+    met = sorted((each.parked, tells(each)) for each in parked)
+    if end:  # the usual state comes first
+        met = [(cycles, not told) for cycles, told in met]
+    own = [each for each in parked if tells(each)]
+    return _Sleep(own, _part(met, 3), _part(met, 1 / 3))
 
 
-def _where_it_changes(values: Mapping[float, float], middle: float) -> tuple[float, float]:
-    """The cycles between which values come to the other side of the middle, and stay there."""
-    cycles = sorted(values)
-    last = values[cycles[-1]] > middle
-    same = [at for at in cycles if (values[at] > middle) != last]
-    ends = next((at for at in cycles if not same or at > same[-1]), cycles[-1])
-    return (same[-1] if same else 0), ends
+def _part(met: Sequence[tuple[float, bool]], weight: float) -> float:
+    """The cycle that parts best those of which the second is true from those of which it is not: a
+    few of either are met on the other side, however long the thread has been there. One that is
+    not true but early counts `weight` times one that is true but late: with 3, up to there no more
+    than a quarter are not true."""
+    late = sum(told for _, told in met)
+    costs = [float(late)]
+    for _, told in met:
+        costs.append(costs[-1] + (-1 if told else weight))
+    first = min(range(len(costs)), key=costs.__getitem__)
+    around = [cycles for cycles, _ in met[max(0, first - 1) : first + 1]]
+    return sum(around) / len(around)
 
 
 def stopping(programs: Programs, pair: Sequence[int]) -> Found:
