@@ -13,7 +13,7 @@ from results.draw.embedded import embedded
 from results.errors import writing
 from results.store.store import Store
 from sweeps.model import engines
-from sweeps.model.isa import isa_words
+from sweeps.model.isa import ISAS, isa_of, isa_words
 from sweeps.model.locks import FENCE_KINDS, LockLabel, load_locks
 from sweeps.report.figures import draw_all
 from sweeps.report.shown import (
@@ -85,6 +85,7 @@ def render(
         "ships_in": lambda label: load_locks()[LockLabel(label).lock].ships_in,
         "engine_name": engines.title,
         "isa_words": isa_words,
+        "flavour_words": lambda flavour: isa_words(ISAS[isa_of(flavour)].title, flavour),
         "fences": FENCE_KINDS,
     }
     for part in parts:

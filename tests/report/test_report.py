@@ -22,6 +22,7 @@ from sweeps.questions.crossover.answer import (
     rows,
     ties_words,
     win_words,
+    with_production,
 )
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render, write_report
@@ -282,6 +283,21 @@ def test_leads_below_the_threshold_are_ties(tmp_path: Path) -> None:
         if (one["machine"], one["fences"], one["locks"]) == ("known", "full", "compared")
     ]
     assert known["verdict"] == "tie"
+
+
+def test_fences_of_production_stand_beside_the_full_ones_of_others(
+    sentence: CrossoverSentence,
+) -> None:
+    """What is kept of x86-64 is that with locked RMW, under the names of the locks alone."""
+    rmw = [LockLabel(f"{label}/rmw") for label in (TASUKI, RESERVATION)]
+    of = replace(sentence.of, lock_a=rmw[0], lock_b=rmw[1])
+    produced = replace(sentence, of=of, cheaper=rmw[1], dearer=rmw[0])
+    other = replace(sentence, of=replace(sentence.of, flavour="larx"))
+    kept = with_production([sentence, produced, other], {"lock": "rmw"})
+    assert [(one.of.flavour, one.of.lock_a, one.cheaper) for one in kept] == [
+        ("lock", TASUKI, RESERVATION),
+        ("larx", other.of.lock_a, other.cheaper),
+    ]
 
 
 def test_locks_that_change_places_again_have_one_cell(sentence: CrossoverSentence) -> None:

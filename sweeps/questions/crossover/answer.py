@@ -4,7 +4,7 @@ winner map as a grid."""
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -221,6 +221,23 @@ def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
         return flavour, axes.index(of.axis), plan.machines.index(of.machine), of.id
 
     return sorted(sentences, key=place)
+
+
+def with_production(
+    sentences: Sequence[CrossoverSentence], production: Mapping[str, str]
+) -> list[CrossoverSentence]:
+    """Those of the locks with the fences of production, which the locks' names leave out: so an ISA
+    stands beside the others. `production`: by flavour, where it is not full fences."""
+    kept = []
+    for one in sentences:
+        pair = one.of.lock_a, one.of.lock_b
+        kind = production.get(one.of.flavour, FULL)
+        if all(label.fence == kind for label in pair):
+            first, second = (label.with_full_fences for label in pair)
+            cheaper, dearer = one.cheaper.with_full_fences, one.dearer.with_full_fences
+            of = replace(one.of, lock_a=first, lock_b=second)
+            kept.append(replace(one, of=of, cheaper=cheaper, dearer=dearer))
+    return kept
 
 
 def _reach(crossover: FoundCrossover, scale: Scale | None) -> str:

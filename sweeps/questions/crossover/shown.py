@@ -172,7 +172,7 @@ def part(
         "processors": compared,
         "uses": {use: used.words for one in compared for use, used in one.uses.items()},
         "summaries": _summaries(compared),
-        "changes": answer.axis_tables(latencies),
+        "changes": answer.axis_tables(answer.with_production(latencies, plan.production)),
         "locks": ", ".join(LockLabel(label).words() for label in plan.locks),
         "aside": ", ".join(LockLabel(label).words() for label in plan.table_locks),
         "machines": " and ".join(plan.machines),
