@@ -12,7 +12,8 @@ namespace {
 
 constexpr unsigned kAnswers = 3, kAsked = 3;
 
-// Copies of the nodes of a small automaton. A copy steps to a copy: it behaves as its original does.
+// Copies of the nodes of a small automaton. A copy steps to a copy: it behaves as its original
+// does.
 struct Copies final : Automaton {
     std::vector<std::vector<NodeId>> next;
     std::vector<uint64_t> what;
@@ -27,8 +28,7 @@ struct Copies final : Automaton {
             what.push_back(node % originals % kAsked);
             next.emplace_back();
             for (NodeId to : original[node % originals])
-                next.back().push_back(
-                    static_cast<NodeId>(to + originals * (random() % copies)));
+                next.back().push_back(static_cast<NodeId>(to + originals * (random() % copies)));
         }
     }
     NodeId step(NodeId node, uint64_t answer) override { return next[node][answer]; }
@@ -46,7 +46,8 @@ struct Copies final : Automaton {
                     rows.back().push_back(known[to]);
             }
             for (size_t node = 0; node < what.size(); node++)
-                known[node] = static_cast<size_t>(std::ranges::find(rows, rows[node]) - rows.begin());
+                known[node] =
+                    static_cast<size_t>(std::ranges::find(rows, rows[node]) - rows.begin());
         }
         return known;
     }
