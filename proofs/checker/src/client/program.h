@@ -36,8 +36,7 @@ struct Node {
 class Program final : private Automaton {
   public:
     // `merges`: nodes that behave alike are one.
-    Program(Native &native, bool merges)
-        : native_(native), alike_(*this, merges ? kMostNodes : 0) {}
+    Program(Native &native, bool merges) : native_(native), alike_(*this, merges ? kMost : kNone) {}
 
     NodeId start(unsigned thread);
     NodeId next(NodeId id, uint64_t answer) {
@@ -63,7 +62,7 @@ class Program final : private Automaton {
     const char *look(void (*function)()) { return native_.look(function); }
 
   private:
-    static constexpr size_t kMostNodes = 500'000;
+    static constexpr Alike::Bounds kMost = {500'000, 50'000'000}, kNone = {0, 0};
 
     NodeId follow(NodeId id, uint64_t answer);
     NodeId step(NodeId id, uint64_t answer) override;

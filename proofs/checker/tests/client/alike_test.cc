@@ -79,7 +79,7 @@ TEST_CASE("of nodes that behave alike one stands for all, and for no other") {
     std::mt19937 random(7);
     for (unsigned i = 0; i < 300; i++) {
         Copies automaton(random, 2 + i % 20, 1 + i % 4);
-        Alike alike(automaton, 1000);
+        Alike alike(automaton, {1000, 1'000'000});
         const std::set<NodeId> found = reached(alike);
         const std::vector<size_t> classes = automaton.classes();
         std::set<size_t> wanted;
@@ -109,7 +109,7 @@ TEST_CASE("nodes that were taken for alike are told apart when they show that th
     Copies automaton(random, 1, 1);
     automaton.what = {0, 0, 0, 1};
     automaton.next = {{1, 1, 0}, {2, 1, 0}, {3, 2, 0}, {3, 3, 3}};
-    Alike alike(automaton, 1000);
+    Alike alike(automaton, {1000, 1'000'000});
     NodeId first = alike.representative(0);
     CHECK(alike.follow(first, 1) == first); // so far
     CHECK_FALSE(alike.changed());
@@ -120,13 +120,15 @@ TEST_CASE("nodes that were taken for alike are told apart when they show that th
     CHECK(alike.follow(alike.representative(0), 1) != alike.representative(0));
 }
 
-TEST_CASE("with too many nodes each stands for itself") {
+TEST_CASE("where it costs too much each node stands for itself") {
     std::mt19937 random(3);
     Copies automaton(random, 3, 20);
-    Alike merging(automaton, 1000), by_itself(automaton, 0), giving_up(automaton, 10);
+    Alike merging(automaton, {1000, 1'000'000}), by_itself(automaton, {0, 0});
+    Alike giving_up(automaton, {10, 1'000'000}), idle(automaton, {1000, 0});
     const std::set<NodeId> few = reached(merging);
     CHECK(few.size() == merging.classes());
     const std::set<NodeId> all = reached(by_itself);
     CHECK(all.size() > few.size());
     CHECK(reached(giving_up) == all);
+    CHECK(reached(idle) == all);
 }
