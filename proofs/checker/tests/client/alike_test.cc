@@ -122,7 +122,7 @@ TEST_CASE("nodes that were taken for alike are told apart when they show that th
 
 TEST_CASE("where it costs too much each node stands for itself") {
     std::mt19937 random(3);
-    Copies automaton(random, 3, 20);
+    Copies automaton(random, 10, 6);
     Alike merging(automaton, {1000, 1'000'000}), by_itself(automaton, {0, 0});
     Alike giving_up(automaton, {10, 1'000'000}), idle(automaton, {1000, 0});
     const std::set<NodeId> few = reached(merging);
