@@ -15,7 +15,7 @@ def part(_: sqlite3.Connection, __: References, ___: Collection[Drawing]) -> Par
         return None
     titles = [model.title for model in stored.models().own.values()]
     data = {"models": titles, "rows": rows, "agreements": stored.agreements(proofs)}
-    return Part([Section("proofs", "Proofs")], {"proofs": data})
+    return Part([Section("proofs", "Proofs", folded=True)], {"proofs": data})
 
 
 SHOWN = Shown(part)

@@ -302,6 +302,6 @@ def _table(*rows: Sequence[object]) -> list[str]:
 
 
 DOCUMENTS: dict[Path, Callable[[Sequence[Proof]], list[str]]] = {
-    ROOT / "README.md": _short,
+    ROOT / "docs" / "locks.md": _short,
     ROOT / "proofs" / "README.md": _whole,
 }

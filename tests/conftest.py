@@ -1,11 +1,13 @@
 """What holds for all tests."""
 
+import hashlib
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.commands import end_all
 
@@ -43,7 +45,8 @@ def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
         draw()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg">{name}</svg>')
-        (folder / f"{name}.png").write_text(name)
+        colour = hashlib.sha256(name.encode()).digest()[:3]
+        Image.new("RGB", (1, 1), tuple(colour)).save(folder / f"{name}.png")
         return folder / f"{name}.png"
 
     monkeypatch.setattr("results.draw.painter.write", write)

@@ -21,6 +21,13 @@ MACHINES = ("generic", "narrow")  # with maps; on narrow a CAS takes twice what 
 CAS, FENCE, LENGTHS, CANCELS = (0, 60, 120), (0, 60, 120), (2, 20, 200), (500, 5000)
 PAIRS = 100
 MAP = {"objects": 1, "runs": 10, "run_length": 10, "owner_share": 0.9}
+# On processors, by use (workload, threads): cycles per pair of each lock, as the study names it.
+PROCESSOR = {
+    "hotspot_light": (50, 900),
+    "reservation": (6, 2000),
+    "asym_tasuki/membarrier": (40, 9000),
+}
+USES = {"one_thread": ("sync", 1), "contended": ("random_threads", 4)}
 RUN_LENGTH = {"objects": 1, "runs": 2, "owner_share": 0.5}
 
 
@@ -92,6 +99,7 @@ class Synthetic:
             "locks": ["tasuki", "reservation", "asym_tasuki"],
             "table_locks": ["thin"],
             "map": {"threads": 2, "tolerance": 2, "parameters": MAP},
+            "processors": {"machines": ["known"], "locks": list(PROCESSOR)},
         }
 
     def fill(self) -> None:
@@ -111,6 +119,8 @@ class Synthetic:
             self._map(machine)
             self._run_length(machine)
         self._rounds()
+        self._processors()
+        self._cancel_map()
 
     def run(
         self,
@@ -252,6 +262,27 @@ class Synthetic:
             run = record(f"rounds {lock}", lock=lock, workload="rounds", metrics=metrics)
             runs.append(self.store.add_run(run, "synthetic"))
         self.store.set_series("rounds/known/lock", runs)
+
+    def _processors(self) -> None:
+        for number, (use, (workload, threads)) in enumerate(USES.items()):
+            runs = []
+            for name, costs in PROCESSOR.items():
+                lock, _, kind = name.partition("/")
+                how = {"lock": lock, "fence": kind or "rmw", "workload": workload}
+                run = record(
+                    f"{use} {name}", costs[number], machine="known", threads=threads, **how
+                )
+                runs.append(self.store.add_run(run, "synthetic"))
+            self.store.set_series(f"processors/{use}/known/x86_64/lock", runs)
+
+    def _cancel_map(self) -> None:
+        runs = {
+            self.run(lock, cas, cancel=cancel, kind="full" if lock == "thin" else "rmw")
+            for lock in (*self.plan["locks"], *self.plan["table_locks"])
+            for cas in CAS
+            for cancel in (CANCELS if lock == "reservation" else (2000,))
+        }
+        self.store.set_series("cancel_map/generic/x86_64/lock", sorted(runs))
 
     def _search(
         self,

@@ -11,7 +11,8 @@ class Drawing:
     module and name. `given`: what that takes: a database (its path), several by a name for messages
     (a mapping), or a result that is whole itself; and `machine`, where one is named. `said`: where
     there is nothing to draw, that is said on standard error. `beside`: it is only drawn where
-    others of its section are, and then it is an error if it cannot be.
+    others of its section are, and then it is an error if it cannot be. `paged`: the page shows it;
+    else it names the file.
     """
 
     name: str
@@ -23,3 +24,4 @@ class Drawing:
     machine: str = ""
     said: bool = False
     beside: bool = False
+    paged: bool = True

@@ -143,7 +143,7 @@ class _Loaded(Mapping[str, Any]):
         return len(commands())
 
 
-VERSION = "0.1.0"  # as in CHANGELOG.md
+VERSION = "1.0.0"  # as in CHANGELOG.md
 _HELP = "Where reservation locks and asymmetric locks win, by CAS and fence latency."
 INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
 

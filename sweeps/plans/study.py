@@ -4,7 +4,7 @@ import itertools
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -14,7 +14,7 @@ from sweeps.model import engines
 from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
 from sweeps.model.isa import FLAVOURS, ISAS, isa_of
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
-from sweeps.model.machine import MachineName, known_machines
+from sweeps.model.machine import MachineName, known_machines, machine_names
 from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.plans import STUDIES
 from sweeps.support.toml import Document
@@ -82,18 +82,26 @@ def _rising(values: list[float]) -> list[float]:
 def keys_of(workload: str, *own: str) -> AfterValidator:
     """Refuses parameters with keys that a workload has not, or that are the plan's `own` to give,
     and with values that they cannot have."""
-    keys = WORKLOADS[workload].keys
 
     def checked(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
-        for name, value in parameters.items():
-            if name not in keys or name in own:
-                allowed = ", ".join(key for key in keys if key not in own)
-                raise ValueError(f"{name}: unknown; workload {workload} has {allowed}")
-            if why := keys[name].invalid_reason(value):
-                raise ValueError(f"{name}: {value}: {why}")
+        check_parameters(workload, parameters, own)
         return parameters
 
     return AfterValidator(checked)
+
+
+def check_parameters(
+    workload: str, parameters: Mapping[str, Value], own: Collection[str] = ()
+) -> None:
+    """Raises ValueError for a key that a workload has not, or that is the plan's `own` to give, and
+    for a value that a key cannot have."""
+    keys = WORKLOADS[workload].keys
+    for name, value in parameters.items():
+        if name not in keys or name in own:
+            allowed = ", ".join(key for key in keys if key not in own)
+            raise ValueError(f"{name}: unknown; workload {workload} has {allowed}")
+        if why := keys[name].invalid_reason(value):
+            raise ValueError(f"{name}: {value}: {why}")
 
 
 Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
@@ -121,10 +129,12 @@ class _Sequence(Document):
 
 
 class Map(_Sequence):
-    """The winner map: a grid of set latencies in cycles, and the tolerance of crossovers."""
+    """The winner map: a grid of set latencies in cycles, and the tolerance of crossovers. Where the
+    fence of production is an atomic, there is also one over CAS and `cancel_latency`."""
 
     cas_latency: Latencies
     fence_latency: Latencies
+    cancel_latency: Latencies | None = None
 
     @property
     def latencies(self) -> dict[str, list[int]]:
@@ -146,6 +156,37 @@ class Rounds(Document):
     flavour: str
     fences: Annotated[list[str], Some]  # fence kinds, a panel of the figure each
     parameters: Annotated[dict[str, Value], keys_of("rounds")]
+
+
+class Use(Document):
+    """How locks are used: a workload, its threads and its parameters."""
+
+    workload: str
+    threads: Threads
+    parameters: dict[str, Value]
+
+    @model_validator(mode="after")
+    def _known_keys(self) -> Self:
+        check_known([("workload", [self.workload], WORKLOADS)])
+        check_parameters(self.workload, self.parameters)
+        return self
+
+
+class Processors(Document):
+    """Locks on real processors as they are, used by one thread, and by several that contend, with
+    the fences of production; a lock that is named with a kind of fence has that."""
+
+    USES: ClassVar = ("one_thread", "contended")
+
+    machines: Annotated[list[MachineName], Some]
+    locks: Locks
+    one_thread: Use
+    contended: Use
+
+    @property
+    def uses(self) -> dict[str, Use]:
+        """By name."""
+        return {name: getattr(self, name) for name in self.USES}
 
 
 class Axis(Document):
@@ -186,6 +227,7 @@ class StudyPlan(Document):
     map: Map
     run_length: RunLength | None = None
     rounds: Rounds | None = None
+    processors: Processors | None = None
     axes: dict[str, Axis]
     calibration: Calibration
 
@@ -196,18 +238,29 @@ class StudyPlan(Document):
 
     def headline(self, flavour: str) -> list[LockLabel]:
         """The locks compared, with the fences that a flavour's headline speaks of."""
-        return labels(flavour, self.locks, [], self.production.get(flavour, FULL))
+        return self.as_produced(flavour, self.locks)
+
+    def as_produced(self, flavour: str, locks: Sequence[str]) -> list[LockLabel]:
+        """Some locks with the fences of production."""
+        return labels(flavour, locks, [], self.production.get(flavour, FULL))
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
         check_engine(self.engine)
         rounds = [self.rounds] if self.rounds else []
         machines = [*self.machines, *(r.machine for r in rounds), *self.calibration.machines]
+        real = [self.processors] if self.processors else []
         check_known(
             (
                 ("machine", machines, known_machines(machines)),
                 ("locks", [*self.locks, *self.table_locks], load_locks()),
                 ("limits", self.limits, self.table_locks),
+                ("processors.machines", [m for p in real for m in p.machines], machine_names()),
+                (
+                    "processors.locks",
+                    [LockLabel(name).lock for p in real for name in p.locks],
+                    load_locks(),
+                ),
                 ("fence_kinds", self.fence_kinds, OTHER_FENCES),
                 ("production", self.production, self.flavours),
                 ("production", self.production.values(), self.fence_kinds),

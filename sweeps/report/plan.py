@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from results.draw.embedded import embedded
 from results.errors import LockcrossError
 from results.store.queries import OF_A_PLAN, Answer, condition, plan_name
 from results.text.rows import Form, print_compact, print_rows
@@ -142,7 +143,7 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
                 ("winners", "The cheapest lock", *_apart(winner_rows(settings))),
                 ("costs", "What every lock costs", *_apart(cost_rows(settings))),
             ],
-            figures=[(title, report.svg_uri(path)) for title, path in drawn.items()],
+            figures=[(title, embedded(path)) for title, path in drawn.items()],
             # By cause: how many, status, cause, the last one's id.
             failures=[(count, *why, last[why]) for why, count in Counter(failed).most_common()],
             provenance=[("Runs", [f"{len(runs):,}"]), *sources],

@@ -1,21 +1,20 @@
 """The report: one HTML page that needs nothing else, made from the database alone; and the end of a
 job, which draws, writes it and says who wins."""
 
-import base64
-import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.draw.drawing import Drawing
+from results.draw.embedded import embedded
 from results.errors import writing
 from results.store.store import Store
 from sweeps.model import engines
-from sweeps.model.isa import isa_words
-from sweeps.model.locks import FENCE_KINDS, LockLabel
+from sweeps.model.isa import ISAS, isa_of, isa_words
+from sweeps.model.locks import FENCE_KINDS, LockLabel, load_locks
 from sweeps.report.figures import draw_all
 from sweeps.report.shown import (
     Part,
@@ -59,7 +58,13 @@ def save(page: str, path: Path) -> Path:
 def environment() -> Environment:
     """Of all templates, this room's and the questions'. What stands in a page is escaped."""
     folders = [path / "templates" for path in (Path(__file__).parent, *packages().values())]
-    return Environment(loader=FileSystemLoader(folders), autoescape=True, undefined=StrictUndefined)
+    return Environment(
+        loader=FileSystemLoader(folders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def render(
@@ -71,13 +76,16 @@ def render(
     every = [shown.part(connection, others, drawn) for shown in [*questions(connection), FRAME]]
     parts = [part for part in every if part is not None]
     page = environment()
+    page.filters["words"] = lambda label: LockLabel(label).words()
     page.globals |= {
         "drawn": lambda section: [drawing for drawing in drawn if drawing.section == section],
-        "uri": lambda drawing: svg_uri(figures[drawing.name]),
+        "uri": lambda drawing: embedded(figures[drawing.name]),
         "name": lambda label: LockLabel(label).words(),
-        "colour": lambda label: look(label).colour,
+        "colour": lambda label: look(LockLabel(label)).colour,
+        "ships_in": lambda label: load_locks()[LockLabel(label).lock].ships_in,
         "engine_name": engines.title,
         "isa_words": isa_words,
+        "flavour_words": lambda flavour: isa_words(ISAS[isa_of(flavour)].title, flavour),
         "fences": FENCE_KINDS,
     }
     for part in parts:
@@ -92,12 +100,6 @@ def render(
         top=[section for section in sections if section.top],
         sections=[section for section in sections if not section.top],
     )
-
-
-def svg_uri(path: Path) -> str:
-    """The SVG beside a PNG, as an address that holds it."""
-    data = path.with_suffix(".svg").read_bytes()
-    return f"data:image/svg+xml;base64,{base64.b64encode(data).decode()}"
 
 
 def write_all(db: Path, output: Path) -> tuple[Path, dict[str, Path]]:
@@ -138,18 +140,13 @@ def _frame(connection: sqlite3.Connection, _: References, __: Collection[Drawing
         "GROUP BY status, cause ORDER BY max(id) DESC LIMIT ?",
         (_SHOWN_FAILURES,),
     ).fetchall()
-    machines = [
-        {"name": machine, "title": title, "figures": list(_flat("", json.loads(text)))}
-        for machine, title, text in connection.execute(
-            "SELECT name, title, description FROM machines ORDER BY name"
-        )
-    ]
-    sections = [Section("calibration", "Calibration")] if rows else []
+    machines = connection.execute("SELECT name, title FROM machines ORDER BY name").fetchall()
+    sections = [Section("calibration", "Calibration", folded=True)] if rows else []
     return Part(
         [
             *sections,
-            Section("failures", "Failures and refusals"),
-            Section("provenance", "Provenance"),
+            Section("failures", "Failures and refusals", folded=True),
+            Section("provenance", "Provenance", folded=True),
         ],
         {
             "calibration": {"ops": list(ops), "rows": rows},
@@ -189,16 +186,3 @@ def _provenance(connection: sqlite3.Connection) -> list[tuple[str, list[str]]]:
         last = f"{job.started}: {job.new_runs:,} new runs, {job.duration_s} s"
         origins += [("Command", [job.command]), ("Last job", [last])]
     return origins
-
-
-def _flat(key: str, value: object) -> Iterator[tuple[str, str, str]]:
-    """The figures of a machine: (key, value, where it comes from)."""
-    if isinstance(value, dict) and "value" in value:
-        yield key, str(value["value"]), str(value.get("source", ""))
-    elif isinstance(value, dict) and "assumption" in value:
-        yield key, str(value["assumption"]), f"assumed: {value.get('why', '')}"
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _flat(f"{key}.{name}" if key else name, inner)
-    else:
-        yield key, ", ".join(map(str, value)) if isinstance(value, list) else str(value), ""

@@ -106,7 +106,7 @@ def _validated(connection: sqlite3.Connection) -> set[str]:
 QUESTIONS = ("crossover", "many_cores", "explore", "validate", "reproduce")
 SECTIONS = tuple(
     (
-        "explorer figures answer many_cores validation latency published overtake proofs "
+        "answer figures explorer many_cores validation latency published overtake proofs "
         "calibration crossovers failures provenance"
     ).split()
 )
@@ -115,12 +115,14 @@ SECTIONS = tuple(
 @dataclass(frozen=True)
 class Section:
     """A part of the page: its anchor, and its heading. What stands below that is the template of
-    the anchor's name. `top`: it comes before the contents; `early`: before all that is neither."""
+    the anchor's name. `top`: it comes before the contents; `early`: before all that is neither;
+    `folded`: only its heading is seen until a reader opens it, or follows a link into it."""
 
     id: str
     title: str
     top: bool = False
     early: bool = False
+    folded: bool = False
 
     @property
     def template(self) -> str:

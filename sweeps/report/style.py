@@ -22,15 +22,24 @@ class Look:
         return {"ls": self.line, "color": self.colour, "marker": self.marker, "markersize": 4}
 
 
+# The colour-blind tell them apart (tests/report/test_style.py). Blue: the lock is reserved for an
+# owner; green: it is asymmetric; the others take an atomic for each acquisition.
 LOOKS = {
     "tasuki": Look("#E69F00", "///", "-", "o"),
     "reservation": Look("#0072B2", "...", "--", "s"),
     "asym_tasuki": Look("#009E73", "\\\\\\", "-.", "D"),
     "thin": Look("#CC79A7", "xx", ":", "^"),
     "cas_spin": Look("#56B4E9", "++", ":", "P"),
-    "asym_spin1": Look("#D55E00", "++", ":", "X"),
+    "asym_spin1": Look("#117733", "++", ":", "X"),
     "mcs": Look("#000000", "**", "--", "v"),
     "tnp": Look("#8C6D31", "oo", "-.", "P"),
+    "biased": Look("#332288", "||", "--", "<"),
+    "j9_reservation": Look("#88CCEE", "oo", "-.", ">"),
+    "hotspot_light": Look("#D55E00", "--", "-", "*"),
+    "hotspot_stack": Look("#661100", "++", "--", "p"),
+    "j9_flat": Look("#F0E442", "\\\\", "-.", "h"),
+    "art_thin": Look("#666633", "..", ":", "d"),
+    "clr_thin": Look("#CCCCBB", "xx", "-", "8"),
     "null": Look("#999999", "++", ":", "v"),
 }
 FLAVOUR_LOOKS = {  # of figures whose colours tell instruction sets apart: colour, marker

@@ -44,6 +44,13 @@ class MapFact(FactModel):
     fence_latency: list[int] = []
 
 
+class ProcessorsFact(FactModel):
+    """The real processors of a study that stand side by side, and the locks on them."""
+
+    machines: list[str]
+    locks: list[str]
+
+
 class PlanFact(FactModel):
     """The plan of the study that a database holds."""
 
@@ -59,6 +66,7 @@ class PlanFact(FactModel):
     seeds: int
     tie_percent: float
     map: MapFact
+    processors: ProcessorsFact | None = None
 
     @property
     def tie(self) -> float:
@@ -125,6 +133,11 @@ class Mark:
     fence: float
     assumed: bool  # CAS or fence rests on an assumption
     cancel: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Its machine's, with a star where a latency is assumed."""
+        return self.machine + "*" * self.assumed
 
     @property
     def words(self) -> str:

@@ -3,7 +3,6 @@ offline. Skipped where there is no Chromium or no Playwright."""
 
 import itertools
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from sweeps.questions.explore.explore import Exploration, load_exploration
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.report.style import look
+from tests.browsing import Page, browser
 from tests.explored import (
     CANCEL,
     CAS,
@@ -32,12 +32,7 @@ from tests.synthetic import study
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-if CHROMIUM is None:
-    pytest.skip(
-        "no Chromium (apt-get install chromium): the report's map is not tried",
-        allow_module_level=True,
-    )
+__all__ = ["browser"]
 TINT = 0.42  # as in raster.js
 COMPARED = ("tasuki", "reservation", "asym_tasuki")  # at first, with these kinds of fence:
 X86 = (*COMPARED, "asym_tasuki/rmw")
@@ -47,7 +42,6 @@ SHARE_STEPS = 20  # twentieths are the slider's stops
 TEN = [(1, 1, 1, 1), (1, 1, 2, 1), (1, 1, 1, 0), (1, 1, 0, 2), (2, 0, 1, 1), (0, 2, 1, 1),
        (2, 2, 2, 0), (0, 0, 1, 2), (2, 1, 0, 0), (0, 1, 2, 1)]  # fmt: skip
 
-Page = Any  # of Playwright, which is not always there
 Costs = dict[tuple[str, str, str, Point], float]
 
 
@@ -58,14 +52,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Costs]:
     costs = explored(folder / "explored.db")
     with Store(folder / "explored.db", read_only=True) as store:
         return write_report(store.connection, folder / "report.html", {}), costs
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        one = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield one
-        one.close()
 
 
 @pytest.fixture
@@ -322,8 +308,8 @@ def test_every_processor_shows_the_numbers_of_the_table(browser: Any, tmp_path: 
         """() => {
           const costs = [...document.querySelectorAll("table")].find((one) =>
             one.caption?.textContent.startsWith("What every lock costs"));
-          const texts = (body) => [...body.rows[0].cells].map((one) => one.textContent);
-          return Object.fromEntries([...costs.tBodies].map(texts)
+          const texts = (row) => [...row.cells].map((one) => one.textContent);
+          return Object.fromEntries([...costs.tBodies[0].rows].map(texts)
             .map(([machine, isa, ...cells]) => [machine, cells]));
         }"""
     )
@@ -343,7 +329,8 @@ def test_a_kind_of_fence_that_does_not_hold_is_named_with_that(
     browser: Any, tmp_path: Path
 ) -> None:
     with Store(tmp_path / "kinds.db") as store:
-        plan = load_exploration()
+        kinds = {"fence_kinds": ["rmw", "store_forward"]}
+        plan = load_exploration().model_copy(update=kinds)
         Exploration(plan, [("generic", "lock")], store, ModelRunner(store)).run()
         path = write_report(store.connection, tmp_path / "report.html", {})
     shown = browser.new_page()

@@ -270,7 +270,7 @@ def test_the_report_has_a_section(database: Path, tmp_path: Path) -> None:
     with Store(database, read_only=True) as store:
         page = render(store.connection, draw_all(store.connection, tmp_path))
     assert "<title>Lockcross: Locks on one to 128 cores of a mesh" in page
-    assert page.count("data:image/svg+xml") == len(FIGURES)
+    assert page.count("data:image/webp") == len(FIGURES)
     for words in ("Many cores</h2>", "Where two locks change places", "tasuki from 4 links"):
         assert words in page
 

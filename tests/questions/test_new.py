@@ -77,8 +77,9 @@ def test_what_cannot_be_written_is_one_message(words: list[str], why: str) -> No
     assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_the_plan_of_the_readme_is_the_one_to_start_from(tmp_path: Path) -> None:
-    (shown,) = re.findall(r"^```toml\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+def test_the_plan_that_is_shown_is_the_one_to_start_from(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "plans.md").read_text()
+    (shown,) = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)
     file = tmp_path / "mine.toml"
     lockcross("new", "plan", "mine", "--output", str(file))
     assert parse_plan(shown) == parse_plan(file.read_text())

@@ -346,7 +346,7 @@ def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
         drawn = draw_all(store.connection, tmp_path / "figures")
         page = render(store.connection, drawn)
     assert {f"reproduction_{name}" for name in ("lines", "bars", "pairs")} <= set(drawn)
-    assert page.count("data:image/svg+xml") >= 3
+    assert page.count("data:image/webp") >= 3
     for text in (
         "&lt;both&gt;",
         "failed: &lt;why&gt;",

@@ -92,7 +92,14 @@ class ModelRunner(Runner):
 
     def _metrics(self, cell: Cell, options: dict[str, int]) -> dict[str, tuple[float, str]]:
         cas, full = options["cas_success"], options[ISAS[cell.isa].full_fence]
-        fence = {"full": full, "rmw": cas, "lock_add": cas + 1, "store_forward": 12}[cell.fence]
+        kinds = {
+            "full": full,
+            "rmw": cas,
+            "lock_add": cas + 1,
+            "store_forward": 12,
+            "membarrier": 1,
+        }
+        fence = kinds[cell.fence]
         if cell.workload == "calibrate":
             costs = {"empty": 0, "cas": cas + 3, "fence": fence + 2}
             each = 10 + costs.get(str(cell.parameters["op"]), 1)
@@ -109,7 +116,7 @@ class ModelRunner(Runner):
             "tasuki": (tasuki + cell.seed - 1, 0),
             "asym_tasuki": (45 + 2 * fence, 0),
             "reservation": (42 + (cas + fence) // 2, objects * shared),
-        }[cell.lock]
+        }.get(cell.lock, (50 + cas, 0))  # those of runtimes: a CAS
         per_pair += int(cell.parameters.get("critical", 0)) + int(cell.parameters.get("think", 0))
         cycles = pairs * per_pair + stops * options["charge_stop"]
         metrics = {
@@ -224,7 +231,7 @@ def test_a_map_says_which_of_its_costs_are_runs(database: Path) -> None:
     assert {costs.shape[:2] for costs in page.costs.values()} == {(3, 3)}
     assert shown.check is not None and shown.check.points == 2
     # Half a cycle: the model's division of odd sums.
-    cas, fence = shown.cas.index(53), shown.fence.index(62)
+    cas, fence = shown.xs.index(53), shown.ys.index(62)
     assert shown.costs[LockLabel("tasuki")][fence, cas] == pytest.approx(40 + 50 + 60, abs=0.5)
     assert not shown.run[LockLabel("tasuki")][fence, cas]
 
@@ -297,7 +304,20 @@ def test_every_series_is_there(database: Path) -> None:
         ]
         assert series_names(store.connection, "rounds") == [("p3", "lock")]
         tables = {machine for machine, *_ in series_names(store.connection, "table")}
-        assert tables == {"generic", "generic_inorder", "p3", "p4xeon", "skylake", "zen4", "power9"}
+        here = {"lock", "larx"}
+        real = load_study("crossover").calibration.machines
+        assert tables == {*own} | {
+            name
+            for name in real
+            if {f for i in load_machine(name).isas for f in ISAS[i].flavours} & here
+        }
+        # The fence of x86-64 is an atomic; processors are of these flavours' ISAs alone.
+        assert series_names(store.connection, "cancel_map") == [
+            (one, "x86_64", "lock") for one in own
+        ]
+        of_processors = series_names(store.connection, "processors/one_thread")
+        assert {flavour for *_, flavour in of_processors} == here
+        assert of_processors == series_names(store.connection, "processors/contended")
         shown = {run.label for run in series(store.connection, "table/zen4/x86_64/lock")}
     assert {"thin", "asym_tasuki/rmw", "tasuki/lock_add"} <= shown
 
@@ -311,6 +331,7 @@ def test_the_end_says_who_wins_and_where_things_are(
     for place in ("report.html", "figures/winner_map.png", "figures/rounds.png"):
         assert str(tmp_path / place) in said
         assert (tmp_path / place).stat().st_size > 1000
+    assert re.search(r"1 thread, no contention: [\w, -]+ on \d+ of 4 processors \(", said)
     of = r"reservation above [\d.]+ \([\d.]+ to [\d.]+\)"
     assert re.search(rf"\n tasuki / reservation +x86-64 +{of} +{of} *\n", said)
     assert "the greatest of 5 seeds" in said
@@ -404,6 +425,11 @@ def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
         ("objects = 8", "objekts = 8", "objekts: unknown"),
         ("objects = 256", "objects = 0", "objects: 0"),
         ("[axes.threads]", "[axes.colour]", "axes: 'colour' is unknown"),
+        ('machines = ["zen5"', 'machines = ["zen6"', "processors.machines: 'zen6' is unknown"),
+        ('["hotspot_light"', '["hotspot"', "processors.locks: 'hotspot' is unknown"),
+        ('workload = "sync"', 'workload = "sink"', "workload: 'sink' is unknown"),
+        ("iterations = 2000", "turns = 2000", "turns: unknown; workload sync has iterations"),
+        ("cancel_latency = [0, 5000", "cancel_latency = [5000, 0", "map.cancel_latency"),
     ],
 )
 def test_mistakes_in_a_study_are_named(old: str, new: str, said: str) -> None:

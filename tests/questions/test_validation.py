@@ -14,6 +14,7 @@ from sweeps.plans import VALIDATIONS
 from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.table import newly_missed, validation_parts
 from sweeps.questions.validate.validate import (
+    Definition,
     Set,
     latency_settings,
     load_validation,
@@ -339,7 +340,12 @@ def test_only_a_bar_that_is_newly_missed_counts(
 def test_the_references_miss_what_their_definitions_know(name: str) -> None:
     """No more, so that `validate` fails on nothing else, and no less."""
     definitions = map(load_validation, VALIDATIONS.names())
-    known = {one.name: one.known for definition in definitions for one in definition.set}
+    known = {
+        one.name: one.known
+        for definition in definitions
+        if isinstance(definition, Definition)
+        for one in definition.set
+    }
     with Store(REFERENCE / f"{name}.db", read_only=True) as store:
         found = [one for one in summarize(store.connection) if one.met is not None]
         missed = newly_missed(store.connection, {one.set for one in found}, latencies=True)

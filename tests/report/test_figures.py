@@ -32,7 +32,8 @@ from tests.synthetic import study
 
 MFENCE = Isa(title="x86-64", full_fence="mfence")
 NO_MARKS = Marks(None, (), ())
-OF_STUDY = {"winner_map", "winner_map_narrow", "run_length", "run_length_narrow", "rounds"}
+ON_THE_PAGE = {"processors", "decision_map", "winner_map", "run_length", "rounds"}
+OF_STUDY = {*ON_THE_PAGE, "winner_map_narrow", "run_length_narrow"}
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +140,7 @@ def test_a_mistake_in_drawing_shows_its_place(
 def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> None:
     with Store(database, read_only=True) as store:
         shown = grid(store.connection, "generic", "x86_64", "lock")
-    assert shown.cas == (2.0, 62.0, 122.0)
+    assert shown.xs == (2.0, 62.0, 122.0)
     assert set(shown.costs) == {"tasuki", "reservation", "asym_tasuki", "asym_tasuki/rmw", "thin"}
     assert shown.aside == ("thin",)
     # A lock without full fences has one cost for all their latencies.

@@ -1,18 +1,19 @@
 """The report page: that it stands alone, what it holds, and the tables of the answer."""
 
 import base64
+import io
 import re
 import sqlite3
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 
 from results.store.queries import ask
 from results.store.store import Store
-from sweeps.model.locks import LockLabel
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.crossover.answer import (
     CrossoverSentence,
     axis_tables,
@@ -21,11 +22,12 @@ from sweeps.questions.crossover.answer import (
     rows,
     ties_words,
     win_words,
+    with_production,
 )
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render, write_report
 from sweeps.search.found import PLAN
-from tests.report.test_figures import OF_STUDY
+from tests.report.test_figures import ON_THE_PAGE
 from tests.synthetic import record, study
 
 TASUKI, RESERVATION = LockLabel("tasuki"), LockLabel("reservation")
@@ -55,6 +57,8 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.alts: list[str] = []
         self.ids: list[str] = []
+        self.sections: list[str] = []
+        self.contents: list[str] = []
         self.rows: list[list[str]] = []
         self.headings: list[str] = []
         self.text = ""
@@ -67,7 +71,9 @@ class Page(HTMLParser):
         given = {key: value or "" for key, value in attrs}
         self.sources += [given["src"]] if "src" in given else []
         self.links += [given["href"]] if "href" in given else []
+        self.contents += [given["href"]] if "href" in given and "nav" in self._open else []
         self.ids += [given["id"]] if "id" in given else []
+        self.sections += [given["id"]] if tag == "section" else []
         self.alts += [given.get("alt", "")] if tag == "img" else []
         if tag == "tr":
             self.rows.append([])
@@ -99,30 +105,32 @@ class Page(HTMLParser):
 
 
 def test_the_page_needs_nothing_else(page: Page) -> None:
-    assert len(page.sources) == len(page.alts) == len(OF_STUDY)
+    assert len(page.sources) == len(page.alts) == len(ON_THE_PAGE)
     for source, alt in zip(page.sources, page.alts, strict=True):
         head, data = source.split(",", 1)
-        assert head == "data:image/svg+xml;base64"
-        ElementTree.fromstring(base64.b64decode(data))
+        assert head == "data:image/webp;base64"
+        with Image.open(io.BytesIO(base64.b64decode(data))) as image:
+            assert image.width > 400
         assert len(alt) > 40
     assert not {"link", "iframe", "object"} & set(page.tags)
-    assert page.tags.count("script") == 2  # the map's data and its script; sources are images alone
+    assert page.tags.count("script") == 3  # the map's data, its script and the page's; no sources
+    assert not [link for link in page.links if not link.startswith("#")]
 
 
 def test_the_contents_lead_to_every_section(page: Page) -> None:
-    assert page.headings[:4] == ["Explore the map", "Contents", "Figures", "The answer"]
+    assert page.headings[:4] == ["The answer", "Contents", "Figures", "Explore the map"]
     assert page.headings[-1] == "Provenance"
     assert len(page.ids) == len(set(page.ids))
     assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
-    sections = page.links[: len(page.headings) - 1]
-    assert len(set(sections)) == len(page.headings) - 1
+    assert page.contents == [f"#{section}" for section in page.sections]
+    assert len(page.sections) == len(page.headings) - 1
 
 
 def test_the_page_says_where_it_comes_from(page: Page) -> None:
     for expected in (
         "./lockcross crossover",
         "12.2.0-14+deb12u1",
-        "assumed: a guess",
+        "./lockcross machines NAME",
         "every run in the database",
     ):
         assert expected in page.text
@@ -130,7 +138,7 @@ def test_the_page_says_where_it_comes_from(page: Page) -> None:
 
 def test_the_cheapest_lock_of_each_machine_is_in_a_table(page: Page) -> None:
     assert page.row(
-        "known The known machine",
+        "known",
         "x86-64",
         "20.0",
         "mfence 35.0",
@@ -142,12 +150,24 @@ def test_the_cheapest_lock_of_each_machine_is_in_a_table(page: Page) -> None:
         "87.0",
         "3.3 % over tasuki",
     )
-    assert page.row("any", "asymmetric, locked RMW", "55.0", "asymmetric, locked RMW", "55.0")
-    assert page.row("Of all locks", "Without thin")
+    assert page.row(
+        "known", "any", "asymmetric, locked RMW", "55.0", "asymmetric, locked RMW", "55.0"
+    )
+    assert page.row("Machine", "Cheapest", "Cost", "Cheapest without thin", "Its cost")
     assert "thin: it spins" in " ".join(page.text.split())
-    assert page.row("guessed The guessed machine", "x86-64 *")
-    assert not page.row("known The known machine", "x86-64 *")
-    assert "ul" not in page.tags
+    assert page.row("guessed", "x86-64 *")
+    assert not page.row("known", "x86-64 *")
+
+
+def test_the_answer_begins_with_real_processors(page: Page) -> None:
+    """The engine cannot tell the reservation lock's 6 cycles from nothing else's; a runtime ships
+    hotspot_light alone of the three."""
+    words = " ".join(page.text.split())
+    assert "1 thread, no contention: reservation on 1 of 1 processors (6 cycles a pair)" in words
+    assert "of the locks that runtimes ship, hotspot_light on 1 of 1 processors" in words
+    assert page.row("The known machine", "x86-64", "reservation, locked RMW", "6.0", "50.0")
+    shipped = load_locks()["hotspot_light"].ships_in
+    assert page.row("hotspot_light", shipped)
 
 
 def test_where_locks_change_places_is_a_table_of_each_axis(page: Page) -> None:
@@ -254,7 +274,7 @@ def test_leads_below_the_threshold_are_ties(tmp_path: Path) -> None:
     )
     assert win_words(after.contests["full"].compared) == "reservation 87.0, tie with tasuki (3.3 %)"
     assert ties_words(table) == "a lead below 4 % is a tie"
-    assert page.row("known The known machine", "reservation and tasuki", "a tie, 3.3 % over tasuki")
+    assert page.row("known", "reservation and tasuki", "a tie, 3.3 % over tasuki")
     ties = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     assert [one["verdict"] == "tie" for one in ties] == [one["lead_percent"] < 4 for one in ties]
     (known,) = [
@@ -263,6 +283,21 @@ def test_leads_below_the_threshold_are_ties(tmp_path: Path) -> None:
         if (one["machine"], one["fences"], one["locks"]) == ("known", "full", "compared")
     ]
     assert known["verdict"] == "tie"
+
+
+def test_fences_of_production_stand_beside_the_full_ones_of_others(
+    sentence: CrossoverSentence,
+) -> None:
+    """What is kept of x86-64 is that with locked RMW, under the names of the locks alone."""
+    rmw = [LockLabel(f"{label}/rmw") for label in (TASUKI, RESERVATION)]
+    of = replace(sentence.of, lock_a=rmw[0], lock_b=rmw[1])
+    produced = replace(sentence, of=of, cheaper=rmw[1], dearer=rmw[0])
+    other = replace(sentence, of=replace(sentence.of, flavour="larx"))
+    kept = with_production([sentence, produced, other], {"lock": "rmw"})
+    assert [(one.of.flavour, one.of.lock_a, one.cheaper) for one in kept] == [
+        ("lock", TASUKI, RESERVATION),
+        ("larx", other.of.lock_a, other.cheaper),
+    ]
 
 
 def test_locks_that_change_places_again_have_one_cell(sentence: CrossoverSentence) -> None:
@@ -313,6 +348,6 @@ def test_what_comes_from_outside_is_escaped(tmp_path: Path) -> None:
         plan = "UPDATE facts SET value = json_set(value, '$.title', ?) WHERE name = 'plan'"
         store.connection.execute(plan, (evil,))
         page = Page(render(store.connection, draw_all(store.connection, tmp_path)))
-    assert page.tags.count("script") == 2
-    assert page.tags.count("img") == len(OF_STUDY)
+    assert page.tags.count("script") == 3
+    assert page.tags.count("img") == len(ON_THE_PAGE)
     assert page.text.count(evil) >= 5

@@ -89,6 +89,7 @@ def test_the_version_is_the_change_logs() -> None:
     done = lockcross("--version")
     assert done.returncode == 0 and done.stdout.startswith(f"lockcross {VERSION}, ")
     assert f"## {VERSION}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"version: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_a_shell_completes_commands_and_options() -> None:

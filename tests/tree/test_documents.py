@@ -106,6 +106,29 @@ def test_links_lead_somewhere(name: str) -> None:
     assert not dead
 
 
+def anchors(text: str) -> set[str]:
+    """What a link may name behind `#`: each heading, as GitHub spells it."""
+    found = set[str]()
+    for heading in re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.M):
+        plain = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        names = itertools.chain([plain], (f"{plain}-{n}" for n in itertools.count(1)))
+        found.add(next(name for name in names if name not in found))
+    return found
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_to_a_heading_that_is_there(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    dead = []
+    for link in _LINK.findall(_FENCE.sub("", text)):
+        page, _, anchor = link.partition("#")
+        if anchor and "://" not in page:
+            there = (ROOT / name).parent / page if page else ROOT / name
+            if anchor not in anchors(there.read_text(encoding="utf-8")):
+                dead.append(link)
+    assert not dead
+
+
 # Written by a run or named by the user: in no clone.
 _OF_RUNS = {"lockcross.db", "lockcross.json", "report.html"}
 
@@ -168,9 +191,13 @@ def test_commands_and_their_options_exist(name: str) -> None:
     assert not wrong
 
 
-def test_the_readme_announces_nothing_that_does_not_follow() -> None:
+_PAGES = ["README.md", *(name for name in DOCUMENTS if name.startswith("docs/"))]
+
+
+@pytest.mark.parametrize("name", _PAGES)
+def test_a_page_announces_nothing_that_does_not_follow(name: str) -> None:
     """No section without a text, and no colon before the next section."""
-    text = _FENCE.sub("```", (ROOT / "README.md").read_text(encoding="utf-8"))
+    text = _FENCE.sub("```", (ROOT / name).read_text(encoding="utf-8"))
     lines = [line for line in text.splitlines() if line]
     for line, following in itertools.pairwise(lines):
         if following.startswith("## "):

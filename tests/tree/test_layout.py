@@ -2,6 +2,7 @@
 question, an engine is named in its own folder alone."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -126,3 +127,55 @@ def test_results_import_nothing_of_sweeps() -> None:
         if module.startswith("results.") and any(one.startswith("sweeps.") for one in others)
     }
     assert not found
+
+
+DRAWING = ROOT / "docs" / "architecture.md"
+# Rooms that the drawing leaves out: what all may use, and what `serve` has behind it.
+LEFT_OUT = {
+    "results.errors",
+    "results.paths",
+    "results.children",
+    "results.extras",
+    "results.browser",
+    "sweeps.setup",
+    "sweeps.support",
+}
+
+
+def drawn(arrow: str) -> set[tuple[str, str]]:
+    """The arrows of one kind, from and to the names of rooms or folders."""
+    text = DRAWING.read_text(encoding="utf-8").partition("```mermaid\n")[2].partition("```")[0]
+    labelled = r'([\w-]+)(?:\["[^"]*"\])?'
+    return {
+        (begin.replace("_", ".", 1), end.replace("_", ".", 1))
+        for begin, end in re.findall(rf"{labelled} {arrow} {labelled}", text)
+    }
+
+
+def test_the_drawing_is_what_is_imported() -> None:
+    """Every import of a room that is drawn, but for those that follow from others."""
+    imports = {
+        (room(module), room(other)) for module, others in graph().items() for other in others
+    }
+    edges = {one: set[str]() for one in ROOMS if one not in LEFT_OUT}
+    for begin, end in imports:
+        if begin in edges and end in edges and begin != end:
+            edges[begin].add(end)
+
+    def below(one: str) -> set[str]:
+        return edges[one].union(*(below(other) for other in edges[one]))
+
+    needed = {
+        (begin, end)
+        for begin, ends in edges.items()
+        for end in ends
+        if not any(end in below(other) for other in ends)
+    }
+    assert drawn("-->") == needed
+
+
+def test_the_drawing_starts_what_is_there() -> None:
+    started = drawn(r"-\. \w+ \.->")
+    assert len(started) == 7
+    for begin, end in started:
+        assert begin in ROOMS and (ROOT / end).is_dir()

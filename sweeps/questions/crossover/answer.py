@@ -4,7 +4,7 @@ winner map as a grid."""
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -223,6 +223,23 @@ def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
     return sorted(sentences, key=place)
 
 
+def with_production(
+    sentences: Sequence[CrossoverSentence], production: Mapping[str, str]
+) -> list[CrossoverSentence]:
+    """Those of the locks with the fences of production, which the locks' names leave out: so an ISA
+    stands beside the others. `production`: by flavour, where it is not full fences."""
+    kept = []
+    for one in sentences:
+        pair = one.of.lock_a, one.of.lock_b
+        kind = production.get(one.of.flavour, FULL)
+        if all(label.fence == kind for label in pair):
+            first, second = (label.with_full_fences for label in pair)
+            cheaper, dearer = one.cheaper.with_full_fences, one.dearer.with_full_fences
+            of = replace(one.of, lock_a=first, lock_b=second)
+            kept.append(replace(one, of=of, cheaper=cheaper, dearer=dearer))
+    return kept
+
+
 def _reach(crossover: FoundCrossover, scale: Scale | None) -> str:
     """Where the cheaper of two locks is the cheaper one, without the unit; in brackets the least
     and the greatest value over several seeds."""
@@ -406,18 +423,26 @@ class Marks(NamedTuple):
     apart: tuple[Mark, ...]
 
 
+class Spot(NamedTuple):
+    """Where a real processor stands on a map, and how it is named there."""
+
+    words: str
+    x: float
+    y: float
+
+
 @dataclass(frozen=True)
 class Grid:
-    """The winner map of one machine and flavour. Axes are measured cycles; costs by lock label,
-    cycles per pair, each of shape (len(fence), len(cas)); `run`, of the same shape, says which of
-    them are those of runs: the others are interpolated. `aside`: the labels of locks that the plan
-    shows beside those it compares. `tie`: the lead, as a share, below which two locks tie. `check`:
-    how far interpolated costs are off, if some are."""
+    """The winner map of one machine and flavour, over CAS and full fence. Axes are measured cycles;
+    costs by lock label, cycles per pair, each of shape (len(ys), len(xs)); `run`, of the same
+    shape, says which of them are those of runs: the others are interpolated. `aside`: the labels of
+    locks that the plan shows beside those it compares. `tie`: the lead, as a share, below which two
+    locks tie. `check`: how far interpolated costs are off, if some are."""
 
     isa: Isa
     flavour: str
-    cas: tuple[float, ...]
-    fence: tuple[float, ...]
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
     costs: Mapping[LockLabel, Surface]
     crossings: tuple[MapCrossing, ...]
     marks: Marks
@@ -426,9 +451,35 @@ class Grid:
     run: Mapping[LockLabel, NDArray[np.bool_]] = field(default_factory=dict)
     check: Check | None = None
 
-    def cost_at(self, label: LockLabel, cas: Surface, fence: Surface) -> Surface:
-        """Interpolated cost of a lock at measured latencies."""
-        return interpolate(self.cas, self.fence, self.costs[label], cas, fence)
+    @property
+    def axes(self) -> tuple[str, str]:
+        """What the axes are, in words."""
+        return "measured CAS latency", f"measured {self.isa.full_fence} latency"
+
+    @property
+    def spots(self) -> list[Spot]:
+        """The processors that the map speaks of."""
+        return [Spot(mark.name, mark.cas, mark.fence) for mark in self.marks.here]
+
+    def cost_at(self, label: LockLabel, x: Surface, y: Surface) -> Surface:
+        """Interpolated cost of a lock at a place of the map."""
+        return interpolate(self.xs, self.ys, self.costs[label], x, y)
+
+
+class CancelGrid(Grid):
+    """A map over CAS and the cost of a cancellation, as set, where the fence is an atomic: so these
+    two are all the latencies that decide, and every processor of the ISA has its place."""
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """What the axes are, in words."""
+        return "measured latency of a locked operation", "cost of a cancellation"
+
+    @property
+    def spots(self) -> list[Spot]:
+        """The processors that the map speaks of."""
+        marks = [*self.marks.here, *self.marks.apart]
+        return [Spot(one.name, one.cas, one.cancel) for one in marks if one.cancel is not None]
 
 
 def map_marks(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Marks:
@@ -500,6 +551,47 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
         plan.tie,
         are_runs,
         found.accuracy([check] if check else []),
+    )
+
+
+def cancel_grid(
+    connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str
+) -> CancelGrid | None:
+    """The map over CAS and cancellation of a machine and flavour, every point of it run; None where
+    the study has none. Raises NoDataError when runs of it are missing."""
+    places: dict[LockLabel, dict[tuple[float, float | None], float]] = {}
+    for run in found.series(connection, f"cancel_map/{machine}/{isa_name}/{flavour}"):
+        cas = run.latency("cas_latency", "cas_success")
+        if cas is None:
+            raise NoDataError(f"run {run.id} of the map over CAS and cancellation has no CAS")
+        place = cas, run.cell.cancel_latency
+        places.setdefault(run.label, {})[place] = run.cost
+    if not places:
+        return None
+    every = [place for costs in places.values() for place in costs]
+    xs = sorted({x for x, _ in every})
+    ys = sorted({y for _, y in every if y is not None})
+    surfaces = {
+        label: np.array([[costs.get((x, y), costs.get((x, None), np.nan)) for x in xs] for y in ys])
+        for label, costs in places.items()
+    }
+    if lacking := [label for label, costs in surfaces.items() if np.isnan(costs).any()]:
+        raise NoDataError(
+            f"the map over CAS and cancellation of {isa_name} lacks runs of {lacking[0]}; run "
+            "./lockcross crossover"
+        )
+    plan = PLAN.read(connection)
+    scale = found.measured(connection, machine, isa_name, flavour, "cas_latency")
+    return CancelGrid(
+        found.isa(connection, isa_name),
+        flavour,
+        tuple(map(scale, xs)),
+        tuple(ys),
+        surfaces,
+        (),
+        map_marks(connection, machine, isa_name, flavour),
+        tuple(label for label in surfaces if label.lock not in plan.locks),
+        plan.tie,
     )
 
 

@@ -1,7 +1,7 @@
 """The main job on the page, among the figures and in the terminal."""
 
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -14,10 +14,12 @@ from sweeps.model.axes import AXIS_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import answer
+from sweeps.questions.crossover.processors import Processor, processors, summary
 from sweeps.report.shown import OF_STUDIES, Part, References, Section, Shown
 from sweeps.search.found import PLAN, series_names
 
 STUDY = "study"  # the figures' section
+MORE = f"{STUDY}/more"  # of those that the page folds
 _KINDS = {  # of series with crossovers, as the page calls them
     "axis": "By axis",
     "run_length": "Run length that pays for a cancellation",
@@ -27,10 +29,43 @@ _SHOWN_AXES = ("cas_latency", "fence_latency", "cancel_latency")  # in the termi
 
 
 def figures(connection: sqlite3.Connection, others: References) -> Iterator[Drawing]:
-    """The winner map and the run lengths of each machine of the study, and the rounds; the further
-    ones are named after the machine. Beside them the borders of several studies."""
+    """Real processors side by side, the winner map and the rounds; then what the page folds: run
+    lengths, and what machines beside the study's own have, named after the machine. Beside them
+    the borders of several studies."""
     plan, own = PLAN.optional(connection), file_of(connection)
     names = plan.machines if plan else []
+    if plan and plan.processors:
+        yield Drawing(
+            "processors",
+            STUDY,
+            "What a lock costs on real processors",
+            f"{__package__}.processors_figure.draw_processors",
+            own,
+            "Simulated cycles of an acquire-release pair, a bar for each lock, a column for each "
+            "processor as it is, with the fences that runtimes use there: above one thread without "
+            "contention, below several that contend for one lock. Whiskers: where eight of ten "
+            "costs lay that were measured on silicon (Zen 4, Redwood Cove) for such predictions. "
+            "Locks with bold names are those of runtimes, the others of papers. Bold numbers: the "
+            "cheapest lock, and those that the engine cannot tell from it.",
+            said=True,
+        )
+    decided = plan is not None and bool(series_names(connection, "cancel_map"))
+    if decided:
+        yield Drawing(
+            "decision_map",
+            STUDY,
+            "Who wins, by the two latencies that decide",
+            f"{__package__}.winner_map.draw_decisions",
+            own,
+            "The lock with the fewest cycles per acquire-release pair, for each instruction set. "
+            "Where production's fence is a locked operation, as on x86-64, CAS and fence are one "
+            "latency: the map is over that and the cost of a cancellation, and the processors of "
+            "the table stand where theirs are (a star: partly assumed). Elsewhere it is over CAS "
+            "and full fence, for the cancellation of the study's machine, with the crossovers that "
+            "were searched for. Where the map is lighter, the lead over the next lock is a tie. On "
+            "the toothed side of the pink line the thin lock would be cheaper still.",
+            said=True,
+        )
     for name, title, draw, text in (
         (
             "winner_map",
@@ -58,18 +93,19 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
         for place, machine in enumerate(names):
             yield Drawing(
                 f"{name}_{machine}" if place else name,
-                STUDY,
+                STUDY if name == "winner_map" and not (place or decided) else MORE,
                 f"{title}: machine {machine}" if len(names) > 1 else title,
                 f"{__package__}.{draw}",
                 own,
                 text,
                 machine,
                 said=True,
+                paged=not place,
             )
     if plan and plan.production:
         yield Drawing(
             "locked_operation",
-            STUDY,
+            MORE,
             "x86-64: the cost of each lock, by the latency of a locked operation",
             f"{__package__}.curves.draw_locked_operation",
             own,
@@ -94,7 +130,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
     if plan and others.studies:
         yield Drawing(
             OF_STUDIES,
-            STUDY,
+            MORE,
             "Where the cheapest lock changes, by engine",
             f"{__package__}.winner_map.draw_engines",
             {title: file_of(other) for title, other in others.studies.items()},
@@ -116,6 +152,12 @@ def part(
     crossed = [(title, lines[kind]) for kind, title in _KINDS.items() if lines[kind]]
     costs = answer.cost_table(rows, plan.locks)
     # The real processors that the study's map speaks of, and the others, each once, in words.
+    compared = [] if plan.processors is None else processors(connection)
+    latencies = [
+        line
+        for line in lines["axis"]
+        if line.of.axis in _SHOWN_AXES and line.of.machine == plan.machine
+    ]
     maps = series_names(connection, "map", plan.machine)
     marks = [answer.map_marks(connection, plan.machine, *parts) for parts in maps]
     study: dict[str, Any] = {
@@ -127,6 +169,10 @@ def part(
             "apart": list(dict.fromkeys(mark.words for of_map in marks for mark in of_map.apart)),
         },
         "engine": engines.title(plan.engine),
+        "processors": compared,
+        "uses": {use: used.words for one in compared for use, used in one.uses.items()},
+        "summaries": _summaries(compared),
+        "changes": answer.axis_tables(answer.with_production(latencies, plan.production)),
         "locks": ", ".join(LockLabel(label).words() for label in plan.locks),
         "aside": ", ".join(LockLabel(label).words() for label in plan.table_locks),
         "machines": " and ".join(plan.machines),
@@ -142,9 +188,9 @@ def part(
         "crossovers": crossed,
     }
     sections = {
-        Section("figures", "Figures"): any(drawing.section == STUDY for drawing in drawn),
-        Section("answer", "The answer"): costs.machines or crossed,
-        Section("crossovers", "Every crossover and its bracket"): crossed,
+        Section("answer", "The answer", top=True): compared or costs.machines or crossed,
+        Section("figures", "Figures"): any(one.section in (STUDY, MORE) for one in drawn),
+        Section("crossovers", "Every crossover and its bracket", folded=True): crossed,
     }
     return Part(
         [section for section, there in sections.items() if there],
@@ -154,11 +200,21 @@ def part(
     )
 
 
+def _summaries(compared: Sequence[Processor]) -> list[str]:
+    """A sentence for each way of using locks."""
+    return [
+        summary(compared, use) for use in dict.fromkeys(u for one in compared for u in one.uses)
+    ]
+
+
 def present(connection: sqlite3.Connection) -> None:
-    """Prints the winner table and the crossovers along latencies."""
+    """Prints who is the cheapest on real processors, the winner table and the crossovers along
+    latencies."""
     plan = PLAN.optional(connection)
     if plan is None:
         return
+    for words in _summaries([] if plan.processors is None else processors(connection)):
+        print(f"{words}.\n")
     rows = answer.rows(connection)
     aside = ", ".join(plan.table_locks)
     table = Table(

@@ -16,6 +16,7 @@ from sweeps.model.isa import ISAS, isa_of
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import Map, RunLength, StudyPlan, labels, load_study
+from sweeps.questions.crossover import processors
 from sweeps.questions.crossover.answer import interpolate
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
@@ -89,6 +90,20 @@ class StudyCells:
             )
             for label, (cas, fence) in itertools.product(self._labels, points)
         }
+
+    def cancel_map_cells(self) -> list[Cell]:
+        """The grid over CAS and cancellation, with the fences of production; none where these are
+        no atomics, so that CAS and fence are two latencies."""
+        plan, grid = self.plan, self.plan.map
+        if grid.cancel_latency is None or self.flavour not in plan.production:
+            return []
+        produced = plan.as_produced(self.flavour, [*plan.locks, *plan.table_locks])
+        points = itertools.product(produced, grid.cas_latency, grid.cancel_latency)
+        cells = (
+            with_lock(replace(self._on_map, cas_latency=cas, cancel_latency=cancel), label)
+            for label, cas, cancel in points
+        )
+        return list(dict.fromkeys(cells))
 
     def table_cells(self) -> list[Cell]:
         """Every lock and fence kind on the machine as it is, with the map's workload."""
@@ -352,6 +367,7 @@ class Study:
         self._runner = runner
         self._cells = [StudyCells(plan, *of) for of in itertools.product(plan.machines, flavours)]
         self._tables = [StudyCells(plan, *of) for of in table_machines(plan, flavours)]
+        self._processors = processors.cells(plan, flavours)
 
     def known_cells(self) -> list[Cell]:
         """Every cell that can be named before anything has been run."""
@@ -361,6 +377,7 @@ class Study:
             cells += of.run_length_cells()[::-1]
             costs = MapCosts(of)
             cells += map(costs.cell, costs.first_keys())
+            cells += of.cancel_map_cells()
             cells += [
                 line.cell(lock, x)
                 for line in of.axis_lines()
@@ -369,6 +386,7 @@ class Study:
             ]
         for of in self._tables:
             cells += of.table_cells()
+        cells += itertools.chain.from_iterable(self._processors.values())
         return cells + rounds_cells(self._plan)
 
     def run(self) -> None:
@@ -409,6 +427,7 @@ class Study:
         checks = {costs.of.series("map"): costs.check() for costs in maps}
         MAP_CHECK.write(store, {**(MAP_CHECK.optional(store.connection) or {}), **checks})
         machines = {of.machine for of in self._tables}
+        machines |= {cell.machine for cells in self._processors.values() for cell in cells}
         store_machines(store, machines | ({plan.rounds.machine} if plan.rounds else set()))
         PLAN_FACT.write(store, PlanFact.model_validate(plan.model_dump()))
         store_isas(store)
@@ -431,6 +450,9 @@ class Study:
         for costs in maps:
             series[costs.of.series("map")] = costs.cells
             series[costs.of.series("run_length")] = costs.of.run_length_cells()
+            if cells := costs.of.cancel_map_cells():
+                series[costs.of.series("cancel_map")] = cells
         series |= {of.series("table"): of.table_cells() for of in self._tables}
+        series |= self._processors
         for name, cells in series.items():
             self._store.set_series(name, [run.id for run in self._runner.require(cells, PLAN)])

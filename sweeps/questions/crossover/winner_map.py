@@ -20,15 +20,17 @@ from results.draw.painter import HALO, note, panels, sign
 from results.errors import NoDataError
 from results.store.queries import compilers_of_study
 from sweeps.model import engines
-from sweeps.model.isa import flavour_name, isa_words
-from sweeps.model.locks import FULL, LockLabel
-from sweeps.questions.crossover.answer import Grid, Surface, grid
+from sweeps.model.isa import isa_words
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
+from sweeps.questions.crossover.answer import CancelGrid, Grid, Surface, cancel_grid, grid
 from sweeps.report.style import look
 from sweeps.search.found import PLAN, MapCrossing, PlanFact, at_most, series_names
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
 _SMALLEST = 0.05  # share of a panel's width or height that a region needs for a name
+_BESIDE = 4  # cycles of CAS latency on the left of a processor beyond what was run
+_ABOVE = 16  # points between a title and its map, where a line stands between them
 _NARROW = 0.25  # share of a panel's width below which a name is written upright
 _LETTER = 0.55  # width of a letter, in heights of the line
 # Of a name beside a strip, in steps of the label raster: a letter, half a line, the room around it.
@@ -77,29 +79,59 @@ def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
     return figure
 
 
+def draw_decisions(connection: sqlite3.Connection) -> Figure:
+    """A panel for each flavour of the study's own machine, over the two latencies that decide
+    there: CAS and full fence, or CAS and cancellation, where the study's first fence is an atomic.
+    Raises NoDataError."""
+    plan, shown = PLAN.read(connection), list[Panel]()
+    for isa_name, flavour in series_names(connection, "map", plan.machine):
+        place = plan.machine, isa_name, flavour
+        if other := cancel_grid(connection, *place):
+            compared = tuple(label for label in other.costs if label not in other.aside)
+            kinds = dict.fromkeys(FENCE_KINDS[label.fence] for label in compared)
+            shown.append(Panel(other, compared, f"{other.isa.title}, {' and '.join(kinds)}"))
+        else:
+            shown.append(_full(grid(connection, *place)))
+    if not any(isinstance(panel.grid, CancelGrid) for panel in shown):
+        raise NoDataError("the study has no map over CAS and cancellation")
+    figure, axes = panels(len(shown), 2, (4.6, 3.7))
+    for ax, panel in zip(axes, shown, strict=False):
+        draw_panel(ax, panel)
+    return figure
+
+
 def panels_of(connection: sqlite3.Connection, machine: str) -> list[Panel]:
     """Every winner map of a machine. Raises NoDataError."""
     shown = []
-    names = series_names(connection, "map", machine)
-    for isa_name, flavour in names:
+    for isa_name, flavour in series_names(connection, "map", machine):
         costs = grid(connection, machine, isa_name, flavour)
         every = tuple(label for label in costs.costs if label not in costs.aside)
-        full = tuple(label for label in every if label.fence == FULL)
-        several = sum(isa == isa_name for isa, _ in names) > 1
-        title = costs.isa.title + (f", {flavour_name(flavour)}" if several else "")
-        shown.append(Panel(costs, full, f"{title}, {costs.isa.full_fence}"))
-        if len(full) < len(every):
+        shown.append(full := _full(costs))
+        if len(full.labels) < len(every):
+            title = isa_words(costs.isa.title, flavour)
             shown.append(Panel(costs, every, f"{title}, any kind of fence"))
     return shown
+
+
+def _full(costs: Grid) -> Panel:
+    """A map with full fences alone."""
+    compared = (label for label in costs.costs if label not in costs.aside)
+    title = f"{isa_words(costs.isa.title, costs.flavour)}, {costs.isa.full_fence}"
+    return Panel(costs, tuple(label for label in compared if label.fence == FULL), title)
 
 
 def _frame(ax: Axes, grids: Sequence[Grid], title: str) -> None:
     """A panel's title, and axes over all that the grids have."""
     ax.set_title(title)
-    ax.set_xlabel("measured CAS latency (cycles)")
-    ax.set_ylabel(f"measured {grids[0].isa.full_fence} latency (cycles)")
-    ax.set_xlim(min(nodes.cas[0] for nodes in grids), max(nodes.cas[-1] for nodes in grids))
-    ax.set_ylim(min(nodes.fence[0] for nodes in grids), max(nodes.fence[-1] for nodes in grids))
+    for axis, words in zip((ax.xaxis, ax.yaxis), grids[0].axes, strict=True):
+        axis.set_label_text(f"{words} (cycles)")
+        axis.set_major_formatter("{x:,.0f}")
+    # A processor may lie beyond what was run: there the map is white.
+    least = [nodes.xs[0] for nodes in grids] + [
+        spot.x - _BESIDE for nodes in grids for spot in nodes.spots
+    ]
+    ax.set_xlim(min(least), max(nodes.xs[-1] for nodes in grids))
+    ax.set_ylim(min(nodes.ys[0] for nodes in grids), max(nodes.ys[-1] for nodes in grids))
 
 
 def draw_panel(ax: Axes, panel: Panel) -> None:
@@ -134,9 +166,8 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
 
 
 def _mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
-    """CAS and fence latency at each point of a raster over the map, `side` points a side."""
-    cas, fence = (np.linspace(axis[0], axis[-1], side) for axis in (shown.cas, shown.fence))
-    x, y = np.meshgrid(cas, fence)
+    """The place of each point of a raster over the map, `side` points a side."""
+    x, y = np.meshgrid(*(np.linspace(axis[0], axis[-1], side) for axis in (shown.xs, shown.ys)))
     return x, y
 
 
@@ -150,8 +181,9 @@ def _draw_aside(ax: Axes, x: Surface, y: Surface, lead: Surface, label: LockLabe
         return
     words = "cheaper" if lead.max() <= 0 else "dearer"
     text = f"{label.words()} is {words} everywhere"
-    look_of: dict[str, Any] = {"color": _dark(label), "ha": "center", "va": "top", **_SMALL}
-    ax.annotate(text, (0.5, 0.985), xycoords="axes fraction", **look_of)
+    look_of: dict[str, Any] = {"color": _dark(label), "ha": "center", "va": "bottom", **_SMALL}
+    ax.set_title(ax.get_title(), pad=_ABOVE)
+    ax.annotate(text, (0.5, 1), (0, 3), "axes fraction", "offset points", **look_of)
 
 
 def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:
@@ -182,15 +214,14 @@ def _shown(panel: Panel) -> Iterator[MapCrossing]:
 
 
 def _draw_marks(ax: Axes, shown: Grid) -> None:
-    """Where the CAS and the fence of real processors lie. A mark names no winner: the map does."""
+    """Where real processors stand. A mark names no winner: the map does."""
     (least, most), (low, high) = ax.get_xlim(), ax.get_ylim()
-    for mark in shown.marks.here:
-        if least <= mark.cas <= most and low <= mark.fence <= high:
-            ax.plot(mark.cas, mark.fence, **_MARK, zorder=5)
-            left = mark.cas > least + 0.7 * (most - least)
-            words, at = mark.machine + "*" * mark.assumed, (mark.cas, mark.fence)
+    for words, x, y in shown.spots:
+        if least <= x <= most and low <= y <= high:
+            ax.plot(x, y, **_MARK, zorder=5)
+            left = x > least + 0.7 * (most - least)
             side = {"ha": "right" if left else "left", "va": "center"}
-            note(ax, words, at, (-6 if left else 6, 0), **side, **_SMALL)
+            note(ax, words, (x, y), (-6 if left else 6, 0), **side, **_SMALL)
 
 
 def label_regions(ax: Axes, panel: Panel) -> None:
@@ -203,8 +234,8 @@ def label_regions(ax: Axes, panel: Panel) -> None:
     # All in steps of the raster (column, row). A processor's name stands beside its mark, so the
     # two of them are kept clear, and so is where the winner changes.
     marked = [
-        ((mark.cas - x[0, 0]) / wide + shift, (mark.fence - y[0, 0]) / high)
-        for mark in panel.grid.marks.here
+        ((spot.x - x[0, 0]) / wide + shift, (spot.y - y[0, 0]) / high)
+        for spot in panel.grid.spots
         for shift in range(0, 9, 2)
     ]
     taken = [*marked, *((c + 0.5, r) for r, c in np.argwhere(np.diff(winners, axis=1)))]

@@ -75,7 +75,7 @@ def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing])
     if not (data or of_study):
         return None
     return Part(
-        [Section("explorer", "Explore the map", top=True)],
+        [Section("explorer", "Explore the map")],
         {"explorer": data, "of_study": of_study, "how": HOW},
         title="Which Java lock is cheapest, and where the answer changes",
         style="explorer.css" if data else "",

@@ -39,11 +39,11 @@ def part(connection: sqlite3.Connection, _: References, drawn: Collection[Drawin
     if not (reproductions or cases):
         return None
     early = PLAN.optional(connection) is None
-    published = Section("published", "The published numbers", early=early)
+    published = Section("published", "The published numbers", early=early, folded=not early)
     overtaken = "When asymmetric locks overtake reservation locks"
     return Part(
         [published] * bool(reproductions)
-        + [Section("overtake", overtaken, early=early)] * bool(cases),
+        + [Section("overtake", overtaken, early=early, folded=not early)] * bool(cases),
         {"reproductions": reproductions, "overtake": cases, "overtake_axes": overtake.AXES},
         title="Published and simulated numbers",
     )

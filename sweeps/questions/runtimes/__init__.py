@@ -2,5 +2,6 @@
 
 GROUP = "Answers"
 COMMANDS = {
+    "answer": ("in_short", "Say in five sentences what came of it all, and how sure that is."),
     "runtimes": ("command", "Answer questions that runtimes' engineers have asked about locks."),
 }

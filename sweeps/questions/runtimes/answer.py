@@ -6,7 +6,7 @@ is filled in from the runs.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -84,6 +84,23 @@ def run(asked: Asked, runner: "Runner", store: "Store") -> None:
     store.set_series(f"{PREFIX}{asked.plan}", (run.id for run in runs))
 
 
+@dataclass(frozen=True)
+class Compared:
+    """One lock beside another: by how many ns a pair it costs less, and more, by place; where it
+    costs as much; and in which places the engine had nine of ten such leads in order on silicon, or
+    beside a simulator."""
+
+    less: dict[str, float]
+    more: dict[str, float]
+    tied: list[str]
+    sure: set[str]
+
+    @property
+    def places(self) -> int:
+        """How many settings have runs of both."""
+        return len(self.less) + len(self.more) + len(self.tied)
+
+
 class Answered:
     """A question with the costs that its runs had, in ns a pair. Raises LockcrossError where the
     database has none of them."""
@@ -117,11 +134,7 @@ class Answered:
 
     def _place(self, group: Group) -> str:
         """The same in words."""
-        return ", ".join(
-            value if isinstance(value, str) else f"{name} {value:g}"
-            for name, value in self._setting(group).items()
-            if value is not None
-        )
+        return _words(self._setting(group))
 
     @staticmethod
     def _cost(group: Group, label: LockLabel | None) -> float | None:
@@ -150,7 +163,12 @@ class Answered:
         """The answer in words. Raises LockcrossError for a template that asks for what is not
         there."""
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
-        words = {"less": self.less, "cheapest": self.cheapest, "cost": self.cost}
+        words = {
+            "less": self.less,
+            "cheapest": self.cheapest,
+            "cost": self.cost,
+            "pays": self.pays,
+        }
         try:
             return environment.from_string(self.question.answer).render(words).strip()
         except jinja2.TemplateError as error:
@@ -160,14 +178,11 @@ class Answered:
         """From the least to the greatest cost of a lock, over all settings."""
         if not (known := self._known(lock)):
             raise LockcrossError(f"{self.asked.name}: no setting has runs of {lock}")
-        return _span(known)
+        return span(known)
 
-    def less(self, lock: str, other: str) -> str:
-        """By how much a lock costs less than another, where it does; where it costs more, and where
-        as much. `surely`: where the engine had nine of ten such leads in order on silicon, or
-        beside a simulator."""
-        less, more, tied = dict[str, float](), dict[str, float](), list[str]()
-        sure = set[str]()
+    def compared(self, lock: str, other: str) -> Compared:
+        """One lock beside another. Raises LockcrossError where no setting has runs of both."""
+        compared = Compared({}, {}, [], set())
         for place, group in zip(self.places, self._groups, strict=True):
             one, two = _label(group, lock), _label(group, other)
             mine, theirs = self._cost(group, one), self._cost(group, two)
@@ -175,39 +190,80 @@ class Answered:
                 continue
             lead = abs(theirs - mine) / max(theirs, mine)
             if lead < _TIE:
-                tied.append(place)
+                compared.tied.append(place)
                 continue
-            (less if mine < theirs else more)[place] = abs(theirs - mine)
+            side = compared.less if mine < theirs else compared.more
+            side[place] = abs(theirs - mine)
             if self._is_sure(group, one, two, lead):
-                sure.add(place)
-        every = len(less) + len(more) + len(tied)
-        if not every:
+                compared.sure.add(place)
+        if not compared.places:
             raise LockcrossError(
                 f"{self.asked.name}: no setting has runs of both {lock} and {other}"
             )
+        return compared
+
+    def less(self, lock: str, other: str) -> str:
+        """By how much a lock costs less than another, where it does; where it costs more, and where
+        as much; and in how many settings surely."""
+        compared = self.compared(lock, other)
         words = []
-        for side, way in ((less, "less"), (more, "more")):
+        for side, way in ((compared.less, "less"), (compared.more, "more")):
             if side:
-                surely = len(side.keys() & sure)
+                surely = len(side.keys() & compared.sure)
                 words.append(
-                    f"{_span(side.values())} {way} {_places(list(side), every)}"
+                    f"{span(side.values())} {way} {places_words(list(side), compared.places)}"
                     f" (surely in {_count(surely, len(side))})"
                 )
-        if tied:
-            words.append(f"as much {_places(tied, every)}")
+        if compared.tied:
+            words.append(f"as much {places_words(compared.tied, compared.places)}")
         return "; ".join(words)
+
+    def crossings(self, lock: str, other: str, along: str) -> dict[str, float | None]:
+        """From which value of a key a lock costs less than another, by what else tells settings
+        apart; None: not up to the greatest, where a tie is none. What they cost in all lies on
+        straight lines between the values that were run."""
+        lines: dict[str, list[tuple[float, float]]] = {}
+        for group in self._groups:
+            setting = self._setting(group)
+            x = setting.pop(along)
+            mine, theirs = (self._cost(group, _label(group, name)) for name in (lock, other))
+            if mine is not None and theirs is not None and isinstance(x, int | float):
+                lead = theirs - mine if abs(theirs - mine) >= _TIE * max(mine, theirs) else 0.0
+                lines.setdefault(_words(setting), []).append((x, -lead * x))
+        return {place: _last_crossing(line) for place, line in lines.items()}
+
+    def pays(self, lock: str, other: str, along: str) -> str:
+        """From which value on, in words: the least and the greatest of all settings."""
+        found = self.crossings(lock, other, along)
+        never = [place for place, x in found.items() if x is None]
+        known = {place: x for place, x in found.items() if x is not None}
+        words = []
+        if known:
+            words.append(f"from {ends_words(known)}")
+        if never:
+            tried = (self._setting(group)[along] for group in self._groups)
+            most = max(x for x in tried if isinstance(x, int | float))
+            words.append(f"not up to {most:,.0f} {places_words(never, len(found))}")
+        return ", ".join(words)
 
     def cheapest(self) -> str:
         """Which lock is the cheapest in which settings; locks within two in a hundred are equal."""
         won: dict[str, list[str]] = {}
-        for place, row in zip(self.places, self.rows(), strict=True):
-            costs = {label: row[label] for label in self.labels if row[label] is not None}
-            best = min(costs.values())
-            equal = sorted(label for label in costs if costs[label] - best <= _TIE * costs[label])
+        for place, equal in self.winners().items():
             won.setdefault(" or ".join(f"`{label.words()}`" for label in equal), []).append(place)
         every = len(self.places)
         parts = sorted(won.items(), key=lambda part: -len(part[1]))
-        return "; ".join(f"{locks} {_places(places, every)}" for locks, places in parts)
+        return "; ".join(f"{locks} {places_words(places, every)}" for locks, places in parts)
+
+    def winners(self) -> dict[str, list[LockLabel]]:
+        """The cheapest locks by place."""
+        won = {}
+        for place, row in zip(self.places, self.rows(), strict=True):
+            costs = {label: row[label] for label in self.labels if row[label] is not None}
+            best = min(costs.values())
+            equal = (label for label in costs if costs[label] - best <= _TIE * costs[label])
+            won[place] = sorted(equal)
+        return won
 
     @staticmethod
     def _is_sure(group: Group, one: LockLabel, two: LockLabel, lead: float) -> bool:
@@ -227,13 +283,39 @@ def _label(group: Group, name: str) -> LockLabel | None:
     return next((label for label in group.costs if label.with_full_fences == name), None)
 
 
-def _span(costs: Any) -> str:
+def _words(setting: Mapping[str, Value]) -> str:
+    return ", ".join(
+        value if isinstance(value, str) else f"{name} {value:g}"
+        for name, value in setting.items()
+        if value is not None
+    )
+
+
+def _last_crossing(line: Sequence[tuple[float, float]]) -> float | None:
+    """From where on a line, given by its points, lies below zero up to its end; None: nowhere."""
+    points = sorted(line)
+    if points[-1][1] >= 0:
+        return None
+    above = [n for n, (_, height) in enumerate(points) if height >= 0]
+    if not above:
+        return points[0][0]
+    (x, height), (further, depth) = points[above[-1]], points[above[-1] + 1]
+    return x + (further - x) * height / (height - depth)
+
+
+def span(costs: Any) -> str:
     low, high = min(costs), max(costs)
     ends = [f"{low:.1f}", f"{high:.1f}"]
     return f"{ends[0]} ns" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]} ns"
 
 
-def _places(places: Sequence[str], every: int) -> str:
+def ends_words(values: Mapping[str, float]) -> str:
+    """The least and the greatest of some values, with their places."""
+    ends = (pick(values, key=lambda place: values[place]) for pick in (min, max))
+    return " to ".join(f"{values[end]:,.0f} ({end})" for end in ends)
+
+
+def places_words(places: Sequence[str], every: int) -> str:
     if len(places) == every:
         return "in every setting" if every > 1 else "there"
     if len(places) > _SHOWN_PLACES:

@@ -1,7 +1,9 @@
 """`lockcross validate`: one engine against another."""
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +11,9 @@ from results.paths import DATABASE
 from results.text.rows import Form, Format, print_parts
 from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
+
+if TYPE_CHECKING:
+    from sweeps.questions.validate.jvm.definition import JvmDefinition
 
 
 def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
@@ -20,7 +25,11 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = "",
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Only this set of the file; may be given more than once."),
+        typer.Option(
+            "--set",
+            help="Only this set of the file, against a JVM only this program; may be given more "
+            "than once.",
+        ),
     ] = None,
     latencies: Annotated[
         bool,
@@ -52,6 +61,8 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
 ) -> None:
     """Compare an engine with a reference engine, side by side; needs both.
 
+    `--against jvm` compares what `advise` says of Java programs with the JVM of this host.
+
     Exits with 1 when a bar is missed that the definition does not know to be.
     """
     if errors:
@@ -73,15 +84,19 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     from sweeps.engines.base import load_engine
     from sweeps.plans import VALIDATIONS
     from sweeps.questions.validate import validate as validation
+    from sweeps.questions.validate.jvm.definition import JvmDefinition
     from sweeps.questions.validate.table import newly_missed, validation_parts
     from sweeps.run.runner import Runner
 
     definition = validation.load_validation(against or VALIDATIONS.names()[0])
+    if isinstance(definition, JvmDefinition):
+        _against_jvm(definition, sets or [], machine, seeds, form, db)
+        return
     chosen = validation.chosen_sets(definition, sets or [])
     for judged in chosen:  # reports a missing engine before it creates a database
         for cell in validation.cells_of(judged, machine, seeds):
             load_engine(cell.engine).version(cell.isa)
-    if described := validation.host_machine(chosen, machine):
+    if described := validation.host_machine((one.reference for one in chosen), machine):
         print(f"machine {described} describes this host", file=sys.stderr)
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:
@@ -92,4 +107,33 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     for what in missed:
         print(f"newly missed: {what}", file=sys.stderr)
     if missed:
+        raise typer.Exit(1)
+
+
+def _against_jvm(
+    definition: "JvmDefinition",
+    wanted: Sequence[str],
+    machine: str,
+    repeats: int,
+    form: Form,
+    db: Path,
+) -> None:
+    from sweeps.questions.validate.jvm.definition import chosen_programs
+    from sweeps.questions.validate.jvm.run import validate as hold
+    from sweeps.questions.validate.jvm.table import newly_missed, parts
+    from sweeps.questions.validate.validate import host_machine
+
+    programs = chosen_programs(definition, wanted)
+    described = host_machine([definition.host], machine)
+    print(f"machine {described} describes this host", file=sys.stderr)
+    outcome = hold(definition, programs, described, repeats, db)
+    print_parts(form, *parts(definition, outcome.held, outcome.left_out), fold=False)
+    missed = [
+        f"{one.title}: {bar}" for one in outcome.held for bar in newly_missed(definition, one)
+    ]
+    for what in missed:
+        print(f"newly missed: {what}", file=sys.stderr)
+    for title, why in outcome.failed.items():
+        print(f"failed: {title}: {why}", file=sys.stderr)
+    if missed or outcome.failed:
         raise typer.Exit(1)

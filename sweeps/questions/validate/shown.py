@@ -11,7 +11,7 @@ from sweeps.model import engines
 from sweeps.questions.validate import latency
 from sweeps.questions.validate.answer import ALL_ISAS, CLEAR, percent, signed, speeds, summarize
 from sweeps.report.shown import Part, References, Section, Shown, Source
-from sweeps.search.found import isa_title
+from sweeps.search.found import PLAN, isa_title
 
 _VALIDATION = "validation"
 
@@ -36,6 +36,7 @@ def figures(_: sqlite3.Connection, others: References) -> Iterator[Drawing]:
         "was set, a column for each engine, a line for each instruction set and mechanism, "
         "labelled with its line of least squares; brackets distinguish engines that use the same "
         "mechanism. The grey line has slope 1.",
+        paged=False,
     )
     for place, source in enumerate(others.validations):
         yield Drawing(
@@ -58,8 +59,9 @@ def _figure(source: Source, place: int) -> str:
     return further if place else _VALIDATION
 
 
-def part(_: sqlite3.Connection, others: References, drawn: Collection[Drawing]) -> Part:
-    """Each validation, and the latency mechanisms."""
+def part(connection: sqlite3.Connection, others: References, drawn: Collection[Drawing]) -> Part:
+    """Each validation, and the latency mechanisms; beside a study folded."""
+    folded = PLAN.optional(connection) is not None
     by_name = {drawing.name: drawing for drawing in drawn}
     validations = []
     for place, source in enumerate(others.validations):
@@ -94,8 +96,8 @@ def part(_: sqlite3.Connection, others: References, drawn: Collection[Drawing]) 
             "slopes": latency.slope_checks(source.connection),
         }
     return Part(
-        [Section(_VALIDATION, "Validation")] * bool(validations)
-        + [Section("latency", "Latency mechanisms")] * bool(mechanisms),
+        [Section(_VALIDATION, "Validation", folded=folded)] * bool(validations)
+        + [Section("latency", "Latency mechanisms", folded=folded)] * bool(mechanisms),
         {
             "validations": validations,
             "latency": mechanisms,

@@ -3,7 +3,7 @@ against the latencies that are set. A file of sweeps/plans/validations names the
 and the bars. Every run is stored; tables and report are made from the store."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import log
 from typing import Annotated, Any, Self
@@ -22,10 +22,11 @@ from sweeps.model.machine import HOST, machine_names
 from sweeps.plans import VALIDATIONS
 from sweeps.plans.sweep import load_plan
 from sweeps.questions.validate.answer import ALL_ISAS, BARS, JAVA_LOCKS, Bars, JavaLocks, StoredSet
+from sweeps.questions.validate.jvm.definition import JvmDefinition, is_of_jvm
 from sweeps.questions.validate.latency import SLOPES, SlopeBar
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate, store_isas, store_machines
-from sweeps.support.toml import Document
+from sweeps.support.toml import Document, parse
 
 _CANDIDATE_OPS: tuple[str, ...] = ("empty", "store", "cas", "fence")  # its charges are what is set
 _SWEEP_OPS = (*_CANDIDATE_OPS, "stop")
@@ -91,12 +92,16 @@ class Definition(Document):
         return self
 
 
-def load_validation(name: str) -> Definition:
-    """Reads sweeps/plans/validations/<name>.toml.
+def load_validation(name: str) -> Definition | JvmDefinition:
+    """Reads sweeps/plans/validations/<name>.toml: of an engine, or of `advise` against a JVM.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return VALIDATIONS.load(Definition, name)
+
+    def read(text: str) -> Definition | JvmDefinition:
+        return parse(JvmDefinition, text) if is_of_jvm(text) else parse(Definition, text)
+
+    return VALIDATIONS.read(read, name)
 
 
 def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
@@ -107,13 +112,13 @@ def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
     return [judged for judged in definition.set if judged.name in (wanted or known)]
 
 
-def host_machine(sets: Sequence[Set], machine: str = "") -> str:
-    """The machine that describes the host, where it is a reference of these sets: `machine`, or the
+def host_machine(references: Iterable[str], machine: str = "") -> str:
+    """The machine that describes the host, where it is one of these engines: `machine`, or the
     latest that was measured on it; else nothing.
 
     Raises LockcrossError when none does, or not `machine`.
     """
-    machines = (load_engine(judged.reference).capabilities().host_machines for judged in sets)
+    machines = (load_engine(reference).capabilities().host_machines for reference in references)
     on_host = next((some for some in machines if some is not None), None)
     if on_host is None:
         return ""
@@ -132,7 +137,7 @@ def cells_of(judged: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
     """
     planned = itertools.product(load_plan(judged.plan).cells, range(seeds))
     cells = [replace(cell, seed=cell.seed + more) for cell, more in planned]
-    described = host_machine([judged], machine)
+    described = host_machine([judged.reference], machine)
     if not described:
         return cells
     can = load_engine(judged.reference).capabilities()

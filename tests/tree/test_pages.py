@@ -1,4 +1,5 @@
-"""Every command of the README runs, those of a section in the order in which they stand there."""
+"""Every command of the README and of the pages in docs/ runs, those of a page in the order in which
+they stand there. The README is short."""
 
 import re
 import shlex
@@ -12,9 +13,13 @@ import pytest
 from results.paths import REFERENCE, ROOT, WORK
 from tests.commands import environment
 
+README = ROOT / "README.md"
+PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
+WORDS = 1200  # of the README, as `wc -w` counts: prose, tables, code, and the marks between
 # What is not run here, by how it begins, and why. A line ends with a newline.
 ELSEWHERE = {
-    "crossover": "the main job: tests/search/test_crossover.py runs a small one",
+    "crossover\n": "the main job: tests/search/test_crossover.py runs a small one",
+    "crossover --": "studies of minutes, on other engines too: the same test",
     "test": "this is it",
     "serve": "tests/results/test_serve.py",
     "explore": "minutes: tests/questions/test_explorer.py runs a small grid",
@@ -23,6 +28,9 @@ ELSEWHERE = {
     "compare --plan contended": "needs that sweep",
     "report --plan contended": "needs that sweep",
     "reproduce k_table_5_4": "minutes: tests/questions/test_reproduce.py",
+    "reproduce lockhammer": "minutes: tests/questions/test_reproduce.py",
+    "reproduce core_to_core": "minutes: tests/questions/test_reproduce.py",
+    "reproduce overtake": "minutes: tests/questions/test_reproduce.py",
     "run --engine": "gem5, SST and the host: their own tests",
     "measure": "needs a quiet host: tests/questions/test_measure.py",
     "run --machine mine": "needs that measurement",
@@ -35,29 +43,26 @@ ELSEWHERE = {
     "locality app.locks": "needs that recording",
     "locality --sites": "needs that recording",
     "advise --machine zen5,neoverse_v2,redwood_cove --log": "needs that recording",
+    "advise --machine zen5 --log app.locks": "needs that recording",
+    "advise --machine zen5,neoverse_v2 --log": "needs that recording",
     "doctor": "tests/tree/test_cli.py",
     "prove\n": "minutes: the main job proves all locks (.ci/run)",
 }
-# What a section needs that the README has further below: a short log, as `advise` runs many cells
+# What a page needs that another one has: a short log, as `advise` runs many cells
 # that are as long as the log says.
 FIRST = {
-    "Which lock on my processor": [
+    "docs/advise.md": [
         "run --lock tasuki --workload threads --threads 4 iterations=20 --events threads.bin"
     ],
 }
 
 
-def shown() -> dict[str, list[list[str]]]:
-    """The words of every command in the README's blocks, by section. A command may go over several
-    lines."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found: dict[str, list[list[str]]] = {}
-    for section in re.split(r"^## ", text, flags=re.M):
-        title, _, body = section.partition("\n")
-        for shown_as in re.findall(r"^\./lockcross .*?(?=^\./lockcross |^```)", body, re.M | re.S):
-            command = shown_as if '"' in shown_as else shown_as.partition("\n")[0]
-            found.setdefault(title, []).append(shlex.split(command, comments=True)[1:])
-    return found
+def shown(page: Path) -> list[list[str]]:
+    """The words of every command in a page's blocks. A command may go over several lines."""
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r"^\./lockcross .*?(?=^\./lockcross |^```)", text, re.M | re.S)
+    commands = (command if '"' in command else command.partition("\n")[0] for command in found)
+    return [shlex.split(command, comments=True)[1:] for command in commands]
 
 
 def elsewhere(words: list[str]) -> str:
@@ -92,27 +97,31 @@ def folder(tmp_path: Path) -> Path:
 
 
 COMMANDS = {
-    title: here
-    for title, commands in shown().items()
-    if (here := [words for words in commands if not elsewhere(words)])
+    str(page.relative_to(ROOT)): here
+    for page in PAGES
+    if (here := [words for words in shown(page) if not elsewhere(words)])
 }
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("section", COMMANDS)
-def test_commands_of_the_readme(section: str, folder: Path) -> None:
-    for words in [*map(shlex.split, FIRST.get(section, ())), *COMMANDS[section]]:
+@pytest.mark.parametrize("page", COMMANDS)
+def test_commands_of_a_page(page: str, folder: Path) -> None:
+    for words in [*map(shlex.split, FIRST.get(page, ())), *COMMANDS[page]]:
         done = run(words, folder)
         assert done.returncode == 0, f"{shlex.join(words)}: {done.stdout[-500:]}{done.stderr}"
         assert "Traceback" not in done.stderr
 
 
-def test_most_commands_of_the_readme_are_run_here() -> None:
-    assert sum(map(len, COMMANDS.values())) > 25
+def test_most_commands_of_the_pages_are_run_here() -> None:
+    assert sum(map(len, COMMANDS.values())) > 40
     assert set(FIRST) <= set(COMMANDS)
 
 
-def test_what_is_left_out_is_in_the_readme() -> None:
-    lines = [" ".join(words) + "\n" for commands in shown().values() for words in commands]
+def test_what_is_left_out_is_on_a_page() -> None:
+    lines = [" ".join(words) + "\n" for page in PAGES for words in shown(page)]
     for start in ELSEWHERE:
         assert any(line.startswith(start) for line in lines), start
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").split()) <= WORDS

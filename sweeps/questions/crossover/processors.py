@@ -1,0 +1,181 @@
+"""Real processors side by side: what each lock costs on them as they are, with the fences that
+runtimes use there, by one thread and by several that contend."""
+
+import itertools
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from results.errors import NoDataError
+from sweeps.model.cell import Cell, unsupported_reason, usual
+from sweeps.model.isa import ISAS, isa_of, isa_words
+from sweeps.model.locks import FULL, LockLabel, load_locks
+from sweeps.model.machine import load_machine
+from sweeps.plans.study import Processors, StudyPlan
+from sweeps.search import found
+from sweeps.search.errors import EngineError, error_of, kind_of, work_of
+from sweeps.search.lines import with_lock
+
+KIND = "processors"  # of the series: processors/USE/MACHINE/ISA/FLAVOUR
+
+
+def cells(plan: StudyPlan, flavours: Collection[str]) -> dict[str, list[Cell]]:
+    """The runs by their series: every lock on every processor of one of these flavours' ISAs, in
+    the first flavour of the processor. A lock that a processor cannot have is left out."""
+    if (of := plan.processors) is None:
+        return {}
+    isas = {isa_of(flavour) for flavour in flavours}
+    series = {}
+    for machine, (name, use) in itertools.product(of.machines, of.uses.items()):
+        isa = load_machine(machine).isas[0]
+        if isa in isas:
+            flavour = ISAS[isa].flavours[0]
+            base = usual(machine, flavour, use.workload, use.parameters, threads=use.threads)
+            every = [with_lock(base, _label(plan, flavour, lock)) for lock in of.locks]
+            kept = [cell for cell in every if not unsupported_reason(cell)]
+            series[f"{KIND}/{name}/{machine}/{isa}/{flavour}"] = kept
+    return series
+
+
+def _label(plan: StudyPlan, flavour: str, lock: str) -> LockLabel:
+    """A lock with the fences of production; one that is named with a kind of fence has that."""
+    named = LockLabel(lock)
+    if named.fence != FULL:
+        return named
+    (label,) = plan.as_produced(flavour, [lock])
+    return label
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a lock costs, in cycles per pair. Eight of ten costs that were measured on silicon for
+    such a prediction lay between `low` and `high`. `name`: how the study names it, the same on each
+    processor; `label`: with the kind of fence that it has on this one."""
+
+    name: LockLabel
+    label: LockLabel
+    cycles: float
+    low: float
+    high: float
+
+    @property
+    def ships_in(self) -> str:
+        """The runtime that has it, without further remarks; nothing for a lock of a paper."""
+        return load_locks()[self.label.lock].ships_in.partition(";")[0]
+
+    @property
+    def origin(self) -> str:
+        """That runtime, or the paper."""
+        return self.ships_in or load_locks()[self.label.lock].source.partition(",")[0]
+
+
+@dataclass(frozen=True)
+class Used:
+    """The costs of all locks on a processor that is used in one way, in the order of the study.
+    `cheapest`: first the least, then what cannot be told from it, given the engine's error; and so
+    `shipped`, of those alone that a runtime has."""
+
+    threads: int
+    contended: bool
+    costs: tuple[Cost, ...]
+    cheapest: tuple[Cost, ...]
+    shipped: tuple[Cost, ...]
+
+    @property
+    def words(self) -> str:
+        """How it is used."""
+        one = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"{one} that contend for one lock" if self.contended else f"{one}, no contention"
+
+
+@dataclass(frozen=True)
+class Processor:
+    """A processor as it is. `uses`: by name, in the order of the study."""
+
+    machine: str
+    title: str
+    isa: str  # in words, with the flavour
+    uses: Mapping[str, Used]
+
+
+def processors(connection: sqlite3.Connection) -> list[Processor]:
+    """Every processor that was run, in the order of the study. Raises NoDataError."""
+    if (plan := found.PLAN.read(connection).processors) is None:
+        raise NoDataError("the study has no processors")
+    uses: dict[tuple[str, str, str], dict[str, Used]] = {}
+    described = {
+        name: (title, "out_of_order" in json.loads(text))
+        for name, title, text in connection.execute("SELECT name, title, description FROM machines")
+    }
+    for use, machine, isa, flavour in found.series_names(connection, KIND):
+        runs = found.series(connection, "/".join((KIND, use, machine, isa, flavour)))
+        if runs:
+            one = _used(runs, plan.locks, described[machine][1])
+            uses.setdefault((machine, isa, flavour), {})[use] = one
+    if not uses:
+        raise NoDataError("no processor of the study was run")
+    return [
+        Processor(
+            machine,
+            described[machine][0],
+            isa_words(found.isa(connection, isa).title, flavour),
+            {use: by_use[use] for use in Processors.USES if use in by_use},
+        )
+        for (machine, isa, flavour), by_use in sorted(
+            uses.items(), key=lambda one: plan.machines.index(one[0][0])
+        )
+    ]
+
+
+def summary(shown: Sequence[Processor], use: str) -> str:
+    """Who is the cheapest in a way of using locks, over all processors, in a sentence."""
+    used = [processor.uses[use] for processor in shown if use in processor.uses]
+    costs = [one.cheapest[0].cycles for one in used]
+    ends = dict.fromkeys(f"{end:,.0f}" for end in (min(costs), max(costs)))
+    first = [one.cheapest[0].name for one in used]
+    shipped = [one.shipped[0].name for one in used if one.shipped]
+    words = f"{used[0].words}: {_counted(first)} ({' to '.join(ends)} cycles a pair)"
+    return f"{words}; of the locks that runtimes ship, {_counted(shipped)}" if shipped else words
+
+
+def _counted(names: Sequence[LockLabel]) -> str:
+    """How often each lock is the cheapest, the most frequent first."""
+    often = Counter(names).most_common()
+    parts = [f"{name.words()} on {count}" for name, count in often]
+    return f"{', '.join(parts)} of {len(names)} processors"
+
+
+def _used(runs: Sequence[found.SeriesRun], names: Sequence[str], out_of_order: bool) -> Used:
+    cell = runs[0].cell
+    work = work_of(cell.workload, cell.threads)
+    if work is None:
+        raise NoDataError(f"nothing is known of the engine's error at workload {cell.workload}")
+
+    def error(*labels: LockLabel) -> EngineError:
+        return error_of(out_of_order, work, {kind_of(label) for label in labels})
+
+    def one(run: found.SeriesRun) -> Cost:
+        label, of = run.label, error(run.label)
+        name = label if label in names else label.with_full_fences
+        return Cost(name, label, run.cost, run.cost * of.low, run.cost * of.high)
+
+    def cheapest(costs: Collection[Cost]) -> Iterator[Cost]:
+        if not costs:
+            return
+        first, *others = sorted(costs, key=lambda one: one.cycles)
+        yield first
+        for other in others:
+            sure = error(first.label, other.label).decisive
+            if sure is None or (other.cycles - first.cycles) / other.cycles < sure:
+                yield other
+
+    costs = tuple(sorted(map(one, runs), key=lambda cost: names.index(cost.name)))
+    return Used(
+        cell.threads,
+        cell.threads > 1,
+        costs,
+        tuple(cheapest(costs)),
+        tuple(cheapest([one for one in costs if one.ships_in])),
+    )

@@ -1,0 +1,97 @@
+"""The first figure: a bar for each lock on each real processor, alone and contended."""
+
+import sqlite3
+from statistics import median
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from results.draw.painter import EDGED, note
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
+from sweeps.questions.crossover.processors import Cost, Used, processors
+from sweeps.report.style import look
+
+_WIDTH, _ROW = 1.4, 0.23  # inches of a processor's column, and of a lock's row
+_NAMES, _HEADS, _UNDER = (
+    2.0,
+    0.95,
+    0.4,
+)  # of names beside the columns; of titles and scales; the key
+_WHISKER: dict[str, Any] = {"ecolor": "#222222", "elinewidth": 0.9, "capsize": 1.8}
+_HALO: dict[str, Any] = {"ecolor": "white", "elinewidth": 2.2, "capsize": 2.4, "capthick": 2.2}
+_NUMBER: dict[str, Any] = {"va": "center", "fontsize": 7}
+_HEAD: dict[str, Any] = {"fontsize": 9, "fontweight": "bold"}
+_CUT: dict[str, Any] = {**_NUMBER, "weight": "bold"}
+_SOFT = "#555555"
+_KEY = (
+    "Simulated. Bold names: locks that runtimes ship. Whiskers: where 8 of 10 costs lay that were "
+    "measured on silicon for such predictions.\n"
+    "Bold numbers: the cheapest lock, and those that the engine cannot tell from it."
+)
+_LONG = 4  # times the median of all: a longer bar is cut, and its number says how long it is
+_ROOM = 1.32  # of the scale: for the numbers behind the bars
+
+
+def draw_processors(connection: sqlite3.Connection) -> Figure:
+    """A column a processor, a block of rows for each way of using a lock. Raises NoDataError."""
+    shown = processors(connection)
+    uses = list(dict.fromkeys(use for one in shown for use in one.uses))
+    locks = {cost.name: cost for one in shown for used in one.uses.values() for cost in used.costs}
+    heights = [_HEADS + _ROW * len(locks)] * len(uses)
+    heights[-1] += _UNDER
+    size = _NAMES + _WIDTH * len(shown), sum(heights)
+    figure = Figure(figsize=size, layout="constrained")
+    blocks = figure.subfigures(len(uses), 1, squeeze=False, height_ratios=heights).flatten()
+    for block, use in zip(blocks, uses, strict=True):
+        known = [one.uses[use] for one in shown if use in one.uses]
+        block.suptitle(f"{known[0].words}: cycles per pair", **_HEAD, x=0.005, ha="left")
+        axes = block.subplots(1, len(shown), squeeze=False, sharex=True, sharey=True).flatten()
+        costs = [cost for used in known for cost in used.costs]
+        long = _LONG * median(cost.cycles for cost in costs)
+        end = _ROOM * max(cost.high for cost in costs if cost.cycles <= long)
+        for ax, processor in zip(axes, shown, strict=True):
+            ax.set_title(f"{processor.title.partition(' (')[0]}\n{processor.isa}", fontsize=8)
+            if use in processor.uses:
+                _draw(ax, processor.uses[use], list(locks), long, end)
+        _name(axes[0], list(locks.values()))
+        axes[0].set(xlim=(0, end), ylim=(len(locks) - 0.4, -0.6))
+    blocks[-1].supxlabel(_KEY, fontsize=7.5)
+    return figure
+
+
+def _draw(ax: Axes, used: Used, rows: list[LockLabel], most: float, end: float) -> None:
+    """The bars of a processor; one of more than `most` cycles goes to the end of the scale. Bold:
+    the number of its cheapest lock, and those of locks that the engine cannot tell from it."""
+    for cost in used.costs:
+        place, style = rows.index(cost.name), look(cost.name)
+        words, cut = f"{cost.cycles:,.0f}", cost.cycles > most
+        bar = {"color": style.colour, "hatch": style.hatch, **EDGED}
+        ax.barh(place, end if cut else cost.cycles, 0.78, **bar)
+        if cut:
+            note(ax, f"{words} \u2192", (end, place), (-3, -0.5), ha="right", color="white", **_CUT)
+            continue
+        error = [[cost.cycles - cost.low], [cost.high - cost.cycles]]
+        for look_of in (_HALO, _WHISKER):
+            ax.errorbar(cost.cycles, place, xerr=error, fmt="none", **look_of)
+        weight = "bold" if cost in used.cheapest else "normal"
+        note(ax, words, (cost.high, place), (3, -0.5), ha="left", weight=weight, **_NUMBER)
+    ax.grid(True, axis="x")
+    ax.set_axisbelow(True)
+    ax.tick_params(labelsize=7)
+    ax.xaxis.set_major_locator(MaxNLocator(3))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def _name(ax: Axes, rows: list[Cost]) -> None:
+    """The locks' names beside the first column, each with the runtime or the paper that it is of;
+    those of runtimes are bold."""
+    ax.set_yticks(range(len(rows)), [""] * len(rows))
+    beside: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "va": "center", "ha": "right"}
+    for place, cost in enumerate(rows):
+        name, kind = cost.name.with_full_fences.words(), cost.name.fence
+        origin = cost.origin if kind == FULL else f"{cost.origin}; {FENCE_KINDS[kind]}"
+        weight = "bold" if cost.ships_in else "normal"
+        note(ax, name, (0, place), (-5, 3.5), fontsize=8, weight=weight, **beside)
+        note(ax, origin, (0, place), (-5, -5), fontsize=6, color=_SOFT, **beside)

@@ -1,0 +1,290 @@
+"""`lockcross answer`: what came of it all, in five sentences of stored runs.
+
+Every number and name is read from runs. What a sentence takes for granted is tested (`_holds`):
+where the runs no longer say so, there is no answer, but an error that says what to write anew.
+"""
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+import typer
+
+from results.errors import LockcrossError, writing
+from results.paths import REFERENCE
+from results.store.store import reading
+from results.text.rows import Form, Format, Rows, print_parts
+from sweeps.cli.options import Database
+from sweeps.model.engines import ENGINES
+from sweeps.model.machine import load_machine
+from sweeps.questions.runtimes.answer import (
+    Answered,
+    Compared,
+    ends_words,
+    load,
+    places_words,
+    span,
+)
+from sweeps.search.errors import ANY, CONTENDED, IN_TURN, ONE_THREAD, OUT_OF_ORDER, Row, read_rows
+from sweeps.search.lines import own_latency
+
+RUNS = REFERENCE / "runtimes.db"
+ALONE, BARRIERS, MUTEXES = "byte_writer", "membarrier", "mutexes"
+SHARED, HANDSHAKES = "cancellations", "handshakes"
+_ASKED = (ALONE, BARRIERS, MUTEXES, SHARED, HANDSHAKES)
+
+_BLOCK = re.compile(
+    r"(<!-- made by \./lockcross answer --page README\.md -->\n).*?(<!-- until here -->)", re.S
+)
+
+
+def answer(
+    page: Annotated[
+        Path | None, typer.Option(help="Write it into this page, between its marks, too.")
+    ] = None,
+    form: Format = Form.TABLE,
+    db: Database = RUNS,
+) -> None:
+    """Say in five sentences what came of it all, and how sure that is.
+
+    It runs nothing: all of it is made from the stored results of `runtimes` and `validate`.
+    """
+    with reading(db) as connection:
+        found = sentences(connection)
+    trusted = trust(read_rows())
+    if form == Form.TABLE:
+        print("\n\n".join([*found, "\n".join(trusted), _SURE]))
+    else:
+        print_parts(form, Rows([{"sentence": n, "answer": one} for n, one in enumerate(found, 1)]))
+    if page is not None:
+        with writing(page, "name another file with --page"):
+            page.write_text(with_answer(page, found, trusted), encoding="utf-8")
+
+
+def with_answer(page: Path, found: Sequence[str], trusted: Sequence[str]) -> str:
+    """The text of a page, with the sentences between its first two marks, and the table between the
+    others. Raises LockcrossError for a page that does not have them."""
+    text = page.read_text(encoding="utf-8")
+    if len(_BLOCK.findall(text)) != 2:
+        raise LockcrossError(f"{page}: does not have the four marks that README.md has")
+    parts = iter(
+        ("".join(f"{number}. {one}\n" for number, one in enumerate(found, 1)),
+         "".join(f"{line}\n" for line in trusted))
+    )  # fmt: skip
+    return _BLOCK.sub(lambda marks: f"{marks[1]}{next(parts)}{marks[2]}", text)
+
+
+def sentences(connection: sqlite3.Connection) -> list[str]:
+    """The five. Raises LockcrossError where the database lacks a question's runs, or they say
+    something else than a sentence takes for granted."""
+    asked = {name: _answered(name, connection) for name in _ASKED}
+    made: tuple[Callable[[Mapping[str, Answered]], str], ...] = (
+        _which_lock,
+        _where_reservation_wins,
+        _where_asymmetric_locks_do,
+        _was_it_right_to_remove_biased_locking,
+        _what_surprised,
+    )
+    return [one(asked) for one in made]
+
+
+def _answered(name: str, connection: sqlite3.Connection) -> Answered:
+    try:
+        return Answered(load(name), connection)
+    except LockcrossError:
+        raise LockcrossError(
+            f"the database has no runs of the question {name}; "
+            f"`./lockcross runtimes {name} --db FILE` makes them"
+        ) from None
+
+
+def _which_lock(asked: Mapping[str, Answered]) -> str:
+    alone, mutexes = asked[ALONE], asked[MUTEXES]
+    best, won = _winner(alone)
+    mutex, times = _winner(mutexes)
+    others = [mutexes.compared(mutex, other) for other in mutexes.labels if other != mutex]
+    leads = sum(len(one.less) + len(one.more) for one in others)
+    sure = sum(len(one.sure) for one in others)
+    beside = alone.compared(best, "hotspot_light")
+    _holds("the cheapest lock of one thread costs less than HotSpot's", not beside.more)
+    savings = _saved_on_silicon()
+    _holds("on silicon a locked operation is a cheaper fence than mfence", min(savings) > 0)
+    return (
+        f"**Which lock.** Where one thread has a lock to itself, `{best}` is the cheapest on "
+        f"{_of(won, alone)} processors that were simulated: {alone.cost(best)} a pair, "
+        f"{span(beside.less.values())} less than what HotSpot ships ({_surely(beside)}); of "
+        f"mutexes that threads fight for, `{mutex}` in {_of(times, mutexes)} settings ({sure} of "
+        f"{leads} leads are sure); on x86-64 a fence should be a locked operation, which took "
+        f"{min(savings):.0f} to {max(savings):.0f} % off a tasuki lock with mfence on "
+        f"{len(savings)} real processors."
+    )
+
+
+def _where_reservation_wins(asked: Mapping[str, Answered]) -> str:
+    def worth(question: str) -> tuple[str, str]:
+        light, flat = (
+            f"{asked[question].pays('reservation', other, 'first')} "
+            f"({_surely(asked[question].compared('reservation', other))})"
+            for other in ("hotspot_light", "j9_flat")
+        )
+        return light, flat
+
+    quick, slow = worth(HANDSHAKES), worth(SHARED)
+    return (
+        "**Reservation** pays where enough acquisitions come for each cancellation: with a "
+        f"handshake alone {quick[0]} beside HotSpot's lightweight locking, and {quick[1]} beside "
+        "OpenJ9's flat lock, which releases by a plain store; "
+        f"{_stopped(asked[SHARED])}, {slow[0]}, and {slow[1]}."
+    )
+
+
+def _where_asymmetric_locks_do(asked: Mapping[str, Answered]) -> str:
+    shared, barriers = asked[SHARED], asked[BARRIERS]
+    won = [_won(one, "asym_tasuki") for one in (shared, asked[ALONE])]
+    every = len(shared.places) + len(asked[ALONE].places)
+    beside = asked[ALONE].compared("asym_tasuki", "hotspot_light")
+    paid = barriers.compared("asym_tasuki/membarrier", "asym_tasuki/rmw")
+    best = _won(barriers, "asym_tasuki/membarrier")
+    _holds("an asymmetric lock costs one thread less than HotSpot's somewhere", bool(beside.less))
+    _holds("a process-wide barrier pays somewhere", bool(paid.less))
+    return (
+        f"**An asymmetric lock** is the cheapest in {sum(won)} of {every} settings, though for one "
+        f"thread cheaper than HotSpot's {places_words(list(beside.less), beside.places)} "
+        f"({_surely(beside, beside.less)}); a process-wide barrier in place of its fence pays in "
+        f"{_of(len(paid.less), barriers)} settings, on {_processors(paid.less)} "
+        f"({_surely(paid, paid.less)}), and makes it the cheapest in {best}."
+    )
+
+
+def _was_it_right_to_remove_biased_locking(asked: Mapping[str, Answered]) -> str:
+    alone = asked[ALONE]
+    stack, light = (alone.compared("biased", other) for other in ("hotspot_stack", "hotspot_light"))
+    _holds("biased locking costs one thread less than what came after", not stack.more | light.more)
+    quick, slow = (_borders(asked[name]) for name in (HANDSHAKES, SHARED))
+    return (
+        "**Removing biased locking** was right for objects that another thread takes within "
+        f"{ends_words(quick)} acquisitions with a handshake alone, or {ends_words(slow)} "
+        f"{_stopped(asked[SHARED])}, and wrong for a thread that locks for each byte: it has paid "
+        f"{span(stack.less.values())} more a pair since ({_surely(stack)}), and pays "
+        f"{span(light.less.values())} with today's locks ({_surely(light)})."
+    )
+
+
+def _stopped(answered: Answered) -> str:
+    """What the processors' files charge for stopping an owner, in words."""
+    charges = {
+        round(own_latency(cell, "cancel_latency") / load_machine(cell.machine).clock_mhz.number)
+        for cell in answered.asked.cells
+    }
+    _holds("stopping an owner takes as long on each processor", len(charges) == 1)
+    return f"where stopping the owner takes the assumed {charges.pop()} us"
+
+
+def _borders(answered: Answered) -> dict[str, float]:
+    """By place, from how many acquisitions on biased locking costs less than stack locking."""
+    worth = answered.crossings("biased", "hotspot_stack", "first")
+    known = {place: x for place, x in worth.items() if x is not None}
+    _holds("biased locking is worth it from some number on everywhere", len(known) == len(worth))
+    return known
+
+
+def _what_surprised(asked: Mapping[str, Answered]) -> str:
+    alone = asked[ALONE]
+    saved = alone.compared("biased", "hotspot_stack").less
+    flat = alone.compared("j9_flat", "hotspot_stack")
+    shares = [100 * flat.less.get(place, 0.0) / saving for place, saving in saved.items()]
+    _holds("a release without an atomic has half of what biased locking saved", min(shares) > 50)
+    return (
+        "**What surprised**: a release without an atomic, as in OpenJ9's flat lock, brings "
+        f"{min(shares):.0f} to {max(shares):.0f} % of what biased locking saved, and has nothing "
+        f"to cancel ({_surely(flat)})."
+    )
+
+
+def trust(rows: Sequence[Row]) -> list[str]:
+    """A table in Markdown: how far simulated costs were off, by kind of work and by what they were
+    held to, on cores out of order."""
+    compared = [row for row in rows if (row.core, row.kind) == (OUT_OF_ORDER, ANY)]
+    references = list(dict.fromkeys(row.machine for row in compared))
+    lines = [f"| locks of | {' | '.join(references)} |", "|---|" + "---|" * len(references)]
+    for work in (ONE_THREAD, IN_TURN, CONTENDED):
+        known = {row.machine: row for row in compared if row.work == work}
+        cells = (
+            f"{100 * row.median_error:.0f} %; {100 * row.right[0] / row.pairs[0]:.0f} % of "
+            f"{row.pairs[0]:,}"
+            if (row := known.get(machine))
+            else "not compared"
+            for machine in references
+        )
+        lines.append(f"| {_WORK[work]} | {' | '.join(cells)} |")
+    return [*lines, "| threads that share cores |" + " not compared |" * len(references)]
+
+
+_SURE = (
+    "Costs are simulated, but for those on real processors. Sure: of leads like it nine in ten "
+    "were in the order of silicon, or of a simulator where nothing was compared with silicon. The "
+    "table: median error; pairs of locks in the right order, of those that the reference tells "
+    "apart."
+)
+_WORK = {ONE_THREAD: "one thread", IN_TURN: "threads in turn", CONTENDED: "threads that contend"}
+
+
+def _holds(what: str, true: bool) -> None:
+    if not true:
+        raise LockcrossError(
+            f"the stored runs do not say any more that {what}: "
+            "the sentence in sweeps/questions/runtimes/in_short.py is to be written anew",
+            exit_code=1,
+        )
+
+
+def _winner(answered: Answered) -> tuple[str, int]:
+    """The lock that is the cheapest, or as cheap, in the most settings, and in how many."""
+    ((label, won),) = Counter(
+        label for equal in answered.winners().values() for label in equal
+    ).most_common(1)
+    return label, won
+
+
+def _won(answered: Answered, label: str) -> int:
+    return sum(label in equal for equal in answered.winners().values())
+
+
+def _processors(places: Iterable[str]) -> str:
+    """A place begins with its processor."""
+    return ", ".join(sorted({place.partition(",")[0] for place in places}))
+
+
+def _of(some: int, answered: Answered) -> str:
+    every = len(answered.places)
+    return f"all {every}" if some == every else f"{some} of {every}"
+
+
+def _surely(compared: Compared, leads: Mapping[str, float] | None = None) -> str:
+    """In how many settings with these leads, or with any, the lead is sure."""
+    places = (compared.less | compared.more if leads is None else leads).keys()
+    sure = len(places & compared.sure)
+    return f"sure in all {sure}" if sure == len(places) else f"sure in {sure} of {len(places)}"
+
+
+def _saved_on_silicon() -> list[float]:
+    """By how many percent of its cost with mfence a tasuki lock costs less with a locked operation,
+    for one thread, on each processor that the locks were run on."""
+    host = next(engine.label for engine in ENGINES if engine.silicon)
+    saved = []
+    for measured in sorted(REFERENCE.glob(f"{host}_*.db")):
+        with reading(measured) as connection:
+            rows = connection.execute(
+                "SELECT fence, cycles_per_pair FROM runs WHERE engine = ? AND lock = 'tasuki' "
+                "AND variant = '' AND workload = 'sync' AND status = 'ok'",
+                (host,),
+            ).fetchall()
+        full, locked = (
+            median(cost for fence, cost in rows if fence == kind) for kind in ("full", "rmw")
+        )
+        saved.append(100 * (full - locked) / full)
+    return saved

@@ -1,0 +1,114 @@
+"""`answer`: five sentences, all of whose numbers are the stored runs', and an error where the runs
+say something else."""
+
+import json
+import re
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.paths import ROOT
+from results.store.store import reading
+from sweeps.questions.runtimes.in_short import RUNS, sentences, trust, with_answer
+from sweeps.search.errors import read_rows
+from tests.commands import lockcross
+
+README = ROOT / "README.md"
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """A copy of the stored runs, to be changed."""
+    return Path(shutil.copy(RUNS, tmp_path / "runs.db"))
+
+
+def found(db: Path) -> list[str]:
+    with reading(db) as connection:
+        return sentences(connection)
+
+
+def test_the_readme_has_what_the_stored_runs_say() -> None:
+    said = with_answer(README, found(RUNS), trust(read_rows()))
+    assert README.read_text(encoding="utf-8") == said, "./lockcross answer --page README.md"
+
+
+def test_it_is_printed_and_nothing_is_run(tmp_path: Path) -> None:
+    done = lockcross("answer")
+    assert done.returncode == 0, done.stderr
+    said = found(RUNS)
+    assert len(said) == 5 and all(one in done.stdout for one in said)
+    rows = json.loads(lockcross("answer", "--format", "json").stdout)
+    assert [row["answer"] for row in rows] == said
+    done = lockcross("answer", "--db", str(tmp_path / "none.db"))
+    assert done.returncode == 2 and not list(tmp_path.iterdir())
+
+
+def costs(db: Path, change: str) -> None:
+    """Changes what runs cost."""
+    with sqlite3.connect(db) as connection:
+        done = connection.execute(f"UPDATE runs SET cycles_per_pair = {change}")
+        assert done.rowcount > 0
+
+
+def test_another_cost_is_another_sentence(changed: Path) -> None:
+    """A CAS spin mutex is a better one than futexes, where those cost tenfold."""
+    costs(changed, "cycles_per_pair * 10 WHERE lock = 'futex_mutex'")
+    before, after = found(RUNS)[0], found(changed)[0]
+    assert "`futex_mutex` in" in before and "`futex_mutex` in" not in after
+
+
+def test_a_border_is_where_two_runs_say(changed: Path) -> None:
+    """Of a lock that costs 100 and of one that costs 50 and a cancellation of 25,000 cycles, where
+    500 acquisitions bring in what it takes."""
+    first = "json_extract(parameters, '$.first')"
+    costs(changed, f"100 WHERE lock = 'hotspot_light' AND {first} > 0")
+    costs(changed, f"50 + 25000.0 / {first} WHERE lock = 'reservation' AND {first} > 0")
+    ends = re.findall(r"from ([\d,]+) \(\w+\) to ([\d,]+) \(\w+\)", found(changed)[1])
+    assert ends.count(("500", "500")) == 2  # with a handshake alone, and with a thread stopped
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            "cycles_per_pair * 9 WHERE lock IN ('biased', 'reservation') AND workload = 'sync'",
+            "biased locking costs one thread less",
+        ),
+        (
+            "cycles_per_pair * 4 WHERE lock = 'j9_flat' AND workload = 'sync'",
+            "a release without an atomic has half",
+        ),
+    ],
+)
+def test_a_fact_that_changes_sides_is_an_error(changed: Path, change: str, said: str) -> None:
+    costs(changed, change)
+    with pytest.raises(LockcrossError, match=said) as caught:
+        found(changed)
+    assert caught.value.exit_code == 1
+
+
+def test_runs_that_are_missing_are_named(changed: Path) -> None:
+    with sqlite3.connect(changed) as connection:
+        connection.execute("DELETE FROM series WHERE name LIKE '%cancellations'")
+        connection.execute("UPDATE runs SET plan = '' WHERE plan LIKE '%cancellations'")
+    with pytest.raises(LockcrossError, match=r"`\./lockcross runtimes cancellations --db FILE`"):
+        found(changed)
+
+
+def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Mine\n")
+    with pytest.raises(LockcrossError, match=r"page\.md: does not have the four marks"):
+        with_answer(page, ["one"], ["two"])
+
+
+def test_trust_is_what_errors_csv_counts() -> None:
+    rows = read_rows()
+    (one_thread,) = [line for line in trust(rows) if line.startswith("| one thread")]
+    for row in rows:
+        if (row.core, row.kind, row.work) == ("out of order", "any", "one thread"):
+            assert f"{100 * row.median_error:.0f} %" in one_thread
+            assert f"of {row.pairs[0]:,}" in one_thread

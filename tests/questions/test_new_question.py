@@ -1,0 +1,71 @@
+"""A new question is one folder: its command is listed and answers, its section is in the report."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.synthetic import study
+from tests.trees import Tree
+
+ABOUT = '''
+"""How many locks were run."""
+
+GROUP = "Answers"
+COMMANDS = {"variety": ("command", "Say how many locks were run.")}
+'''
+COMMAND = '''
+"""`lockcross variety`."""
+
+from results.paths import DATABASE
+from results.store.store import reading
+from sweeps.cli.options import Database
+from sweeps.questions.variety.shown import locks
+
+
+def variety(db: Database = DATABASE) -> None:
+    """Say how many locks were run."""
+    with reading(db) as connection:
+        print(f"{locks(connection)} locks")
+'''
+SHOWN = '''
+"""How many locks were run, on the page."""
+
+from sweeps.report.shown import Part, Section, Shown
+
+
+def locks(connection):
+    """How many locks the database has runs of."""
+    return connection.execute("SELECT count(DISTINCT lock) FROM runs").fetchone()[0]
+
+
+def part(connection, *_):
+    """The section."""
+    return Part([Section("variety", "Variety")], {"locks_that_ran": locks(connection)})
+
+
+SHOWN = Shown(part)
+'''
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    made = Tree(tmp_path_factory.mktemp("tree"))
+    folder = "sweeps/questions/variety"
+    made.write(f"{folder}/__init__.py", ABOUT.lstrip())
+    made.write(f"{folder}/command.py", COMMAND.lstrip())
+    made.write(f"{folder}/shown.py", SHOWN.lstrip())
+    made.write(f"{folder}/templates/variety.html", "<p>{{ locks_that_ran }} locks ran.</p>\n")
+    return made
+
+
+def test_it_is_listed_answers_and_is_in_the_report(tree: Tree, tmp_path: Path) -> None:
+    db = str(study(tmp_path / "study.db"))
+    assert "Say how many locks were run." in tree.lockcross("--help").stdout
+    done = tree.lockcross("variety", "--db", db)
+    assert done.returncode == 0, done.stderr
+    count = done.stdout.split()[0]
+    assert int(count) > 1 and done.stdout == f"{count} locks\n"
+    done = tree.lockcross("report", "--db", db)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"<p>{count} locks ran.</p>" in page and 'id="variety"' in page

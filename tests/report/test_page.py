@@ -1,0 +1,175 @@
+"""The finished page of the main job (docs/report.html) and one of a synthetic study, in a real
+browser: how long they are, that they fit, sort, fold, print, and are dark where that is wanted. A
+screen is 1,000 by 1,000 pixels."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.store.store import Store
+from sweeps.report.documents import PAGE
+from sweeps.report.figures import draw_all
+from sweeps.report.report import write_report
+from tests.browsing import Page, browser
+from tests.synthetic import study
+
+__all__ = ["browser"]
+
+SCREEN = 1000
+WIDTHS = (390, 1000, 1920)
+_ADDRESS = re.compile(r"""(?:src|href|action|srcset)=["']([^"']*)|url\(([^)]*)""")
+
+
+class Ids(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids += [value or "" for key, value in attrs if key == "id"]
+
+
+def test_the_finished_page_is_small_and_asks_for_nothing() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert len(text.encode()) < 1_500_000
+    addresses = {one or other for one, other in _ADDRESS.findall(text)}
+    assert addresses
+    assert all(one.startswith(("#", "data:image/")) for one in addresses)
+    assert not {"<link", "<iframe", "<object", "@import", "fetch(", "XMLHttp"} & set(
+        re.findall(r"<link|<iframe|<object|@import|fetch\(|XMLHttp", text)
+    )
+    assert "default-src 'none'" in text
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_the_finished_page_has_a_place_for_every_link() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    ids = Ids(text).ids
+    assert len(ids) == len(set(ids))
+    assert {"answer", "figures", "explorer", "by-machine", "provenance"} <= set(ids)
+    assert set(re.findall(r'href="#([^"]*)"', text)) <= set(ids)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of a synthetic study, by the code as it is."""
+    folder = tmp_path_factory.mktemp("page")
+    with Store(study(folder / "study.db"), read_only=True) as store:
+        drawn = draw_all(store.connection, folder)
+        return write_report(store.connection, folder / "report.html", drawn)
+
+
+@pytest.fixture(params=["made", "finished"])
+def path(request: pytest.FixtureRequest, made: Path) -> Path:
+    return made if request.param == "made" else PAGE
+
+
+def opened(browser: Any, path: Path, width: int = SCREEN, scheme: str = "light") -> Page:
+    context = browser.new_context(viewport={"width": width, "height": SCREEN}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.locator("#explorer-costs tbody tr").first.wait_for()
+    return page
+
+
+@pytest.fixture
+def page(browser: Any, path: Path) -> Iterator[Page]:
+    shown = opened(browser, path)
+    yield shown
+    shown.context.close()
+
+
+def test_it_is_at_most_fifteen_screens(page: Page) -> None:
+    assert page.evaluate("document.documentElement.scrollHeight") <= 15 * SCREEN
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_never_scrolls_sideways(browser: Any, path: Path, width: int) -> None:
+    page = opened(browser, path, width)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    lost = page.evaluate(
+        "[...document.querySelectorAll('table')].filter((one) => !one.closest('.scroll')).length"
+    )
+    page.context.close()
+    assert lost == 0
+
+
+def test_dark_mode_is_dark_and_figures_stay_on_white(browser: Any, path: Path) -> None:
+    seen = {}
+    for scheme in ("light", "dark"):
+        page = opened(browser, path, scheme=scheme)
+        seen[scheme] = page.evaluate(
+            "['body', 'figure img', '.sheet'].map((one) =>"
+            " getComputedStyle(document.querySelector(one)).backgroundColor)"
+        )
+        page.context.close()
+    white = "rgb(255, 255, 255)"
+    assert seen["light"] == [white] * 3
+    assert seen["dark"][1:] == [white] * 2
+    red, green, blue = map(int, re.findall(r"\d+", seen["dark"][0]))
+    assert max(red, green, blue) < 60
+
+
+def column(page: Page, table: str, number: int) -> list[str]:
+    return page.evaluate(
+        "([table, number]) => [...document.querySelector(table).tBodies[0].rows]"
+        ".map((row) => row.cells[number].textContent.trim())",
+        [table, number],
+    )
+
+
+def test_tables_sort_by_the_keyboard(page: Page) -> None:
+    """By the CAS, a number, and by the ISA, a word; and back."""
+    table = "#by-machine table"
+    page.evaluate("document.querySelector('#by-machine').open = true")
+    before = column(page, table, 2)
+    for key, number in (("CAS", 2), ("ISA", 1)):
+        head = page.locator(f"{table} >> nth=0 >> button.sort").get_by_text(key, exact=True)
+        for way in ("ascending", "descending"):
+            head.focus()
+            page.keyboard.press("Enter")
+            cells = column(page, table, number)
+            values = [float(one) for one in cells] if number == 2 else cells
+            assert values == sorted(values, reverse=way == "descending")
+            sorts = page.evaluate(
+                f"[...document.querySelector('{table}').tHead.rows[0].cells]"
+                ".map((one) => one.ariaSort)"
+            )
+            assert sorts[number] == way and sum(one is not None for one in sorts) == 1
+    assert sorted(before) == sorted(column(page, table, 2))
+
+
+@pytest.mark.parametrize("place", ["by-machine", "provenance", "crossovers"])
+def test_a_link_opens_what_it_leads_into(browser: Any, path: Path, place: str) -> None:
+    page = opened(browser, path)
+    shown = page.locator(f"#{place} table").first
+    assert not shown.is_visible()
+    page.evaluate(f"location.hash = '#{place}'")
+    shown.wait_for(state="visible")
+    page.context.close()
+
+
+def test_on_paper_what_is_folded_is_left_out(page: Page) -> None:
+    page.evaluate("document.querySelector('#provenance details').open = true")
+    page.emulate_media(media="print")
+    assert page.locator("#provenance table").first.is_visible()
+    assert page.locator("#figures img").first.is_visible()
+    for hidden in ("#crossovers", "#by-machine", ".here"):
+        assert not page.locator(hidden).first.is_visible()
+
+
+def test_the_first_figures_numbers_are_a_table(page: Page) -> None:
+    heads = page.evaluate(
+        "[...document.querySelector('#processors table').tHead.rows[0].cells]"
+        ".map((one) => one.textContent)"
+    )
+    assert heads[:2] == ["Lock", "Ships in"] and len(heads) > 2
+    assert all(
+        re.match(r"[\d.]+ \(\d+ to \d+\)$", one) for one in column(page, "#processors table", 2)
+    )
