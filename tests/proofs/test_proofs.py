@@ -139,8 +139,10 @@ def test_a_fence_that_is_missing_is_caught(
 
 
 def _said(binary: Path, model: str, *options: str) -> dict[str, Any]:
-    command = [binary, "--model", model, *options]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    command = [str(binary), "--model", model, *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said: dict[str, Any] = json.loads(done.stdout)
+    return said
 
 
 @pytest.mark.parametrize("model", ["tso", "weak"])

@@ -63,6 +63,7 @@ Hash Alike::outcome(NodeId node, const std::vector<uint64_t> &word) {
         if (automaton_.ends(node))
             break;
         node = automaton_.step(node, answer);
+        steps_++;
     }
     return automaton_.asks(node);
 }
@@ -71,7 +72,7 @@ void Alike::check_new_nodes() {
     while (!new_nodes_.empty() && !changed_) {
         NodeId node = new_nodes_.back();
         new_nodes_.pop_back();
-        changed_ = gives_up_ = place_of_.size() > most_nodes_;
+        changed_ = gives_up_ = place_of_.size() > most_.nodes || steps_ > most_.steps;
         PlaceId place = place_of_[node];
         for (size_t i = 0; i < places_[place].followed.size() && !changed_; i++)
             check(place, node, Followed(places_[place].followed[i]));

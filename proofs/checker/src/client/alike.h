@@ -37,10 +37,15 @@ class Automaton {
 
 class Alike {
   public:
-    // Gives up where more nodes than these are met, as if no two nodes behaved alike: a class is
-    // also followed by answers that some of its nodes never get, and these may know no end.
-    Alike(Automaton &automaton, size_t most_nodes)
-        : automaton_(automaton), most_nodes_(most_nodes), places_(1) {}
+    // What it may cost. Beyond that it gives up, as if no two nodes behaved alike: a class is also
+    // followed by answers that some of its nodes never get, and these may know no end; and a loop
+    // that counts is told apart by words as long as it runs.
+    struct Bounds {
+        size_t nodes;
+        uint64_t steps; // along words
+    };
+    Alike(Automaton &automaton, const Bounds &most)
+        : automaton_(automaton), most_(most), places_(1) {}
 
     // The node that stands for this one's class.
     NodeId representative(NodeId node);
@@ -78,12 +83,13 @@ class Alike {
     std::vector<uint64_t> word_between(PlaceId one, PlaceId other) const;
 
     Automaton &automaton_;
-    const size_t most_nodes_;
+    const Bounds most_;
+    uint64_t steps_ = 0;
     std::vector<Place> places_;     // the root first
     std::vector<PlaceId> place_of_; // by node
     std::vector<NodeId> new_nodes_; // not yet followed by what their class was
     bool changed_ = false;
-    bool gives_up_ = most_nodes_ == 0;
+    bool gives_up_ = most_.nodes == 0;
 };
 
 } // namespace prove

@@ -3,8 +3,8 @@
 // comes to the same node with the same answer again goes on in the automaton.
 //
 // Two nodes are the same if the thread's stack, its saved registers among it, and the operation
-// are, byte for byte (by a hash of 128 bits). Memory is no part of a node. Of nodes that behave alike
-// (alike.h) one stands for all: a thread stands at no other.
+// are, byte for byte (by a hash of 128 bits). Memory is no part of a node. Of nodes that behave
+// alike (alike.h) one stands for all: a thread stands at no other.
 #pragma once
 
 #include "client/alike.h"
@@ -21,7 +21,7 @@ namespace prove {
 
 struct Node {
     Operation op;
-    Hash asks; // of all that is in the operation
+    Hash asks;   // of all that is in the operation
     Location at; // of its access, by the layout that was settled last
     unsigned thread = 0;
     uint64_t stack_pointer = 0;
@@ -36,7 +36,7 @@ struct Node {
 class Program final : private Automaton {
   public:
     // `merges`: nodes that behave alike are one.
-    Program(Native &native, bool merges) : native_(native), alike_(*this, merges ? kMostNodes : 0) {}
+    Program(Native &native, bool merges) : native_(native), alike_(*this, merges ? kMost : kNone) {}
 
     NodeId start(unsigned thread);
     NodeId next(NodeId id, uint64_t answer) {
@@ -50,8 +50,8 @@ class Program final : private Automaton {
     size_t classes() const { return alike_.classes(); }
 
     const Layout &layout() const { return layout_; }
-    // A thread came to an access that the layout lacks, or nodes differ that were taken for alike: no
-    // state since is to be trusted.
+    // A thread came to an access that the layout lacks, or nodes differ that were taken for alike:
+    // no state since is to be trusted.
     bool has_changed() const { return layout_changed_ || alike_.changed(); }
     bool layout_changed() const { return layout_changed_; }
     // Whether threads execute fences at moments that are not their own. That they may is found out
@@ -62,7 +62,7 @@ class Program final : private Automaton {
     const char *look(void (*function)()) { return native_.look(function); }
 
   private:
-    static constexpr size_t kMostNodes = 500'000;
+    static constexpr Alike::Bounds kMost = {500'000, 50'000'000}, kNone = {0, 0};
 
     NodeId follow(NodeId id, uint64_t answer);
     NodeId step(NodeId id, uint64_t answer) override;

@@ -18,7 +18,7 @@ Explorer::Found Explorer::begin_here() {
 }
 
 Explorer::Found Explorer::broken(StateId from, Choice by) {
-    if (program_.has_changed() || only_learns()) // the failure of an execution that there may not be
+    if (program_.has_changed() || only_learns()) // a failure that there may not be
         return Found::kChanged;
     if (states_.size() > 0) {
         path_ = states_.path(from);

@@ -27,10 +27,10 @@ struct SearchResult {
     std::vector<Row> trace;
     std::string bound; // the bound that was reached, if any
     uint64_t states = 0, transitions = 0;
-    uint64_t executions = 0; // different last states; runs, if random
-    uint64_t restarts = 0;   // since memory or the program was found to be otherwise
+    uint64_t executions = 0;         // different last states; runs, if random
+    uint64_t restarts = 0;           // since memory or the program was found to be otherwise
     uint64_t nodes = 0, classes = 0; // of threads; of those that behave alike
-    uint64_t beyond = 0; // states beyond the client's own bound
+    uint64_t beyond = 0;             // states beyond the client's own bound
     bool buffer_was_full = false;
 };
 

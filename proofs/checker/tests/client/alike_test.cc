@@ -12,7 +12,8 @@ namespace {
 
 constexpr unsigned kAnswers = 3, kAsked = 3;
 
-// Copies of the nodes of a small automaton. A copy steps to a copy: it behaves as its original does.
+// Copies of the nodes of a small automaton. A copy steps to a copy: it behaves as its original
+// does.
 struct Copies final : Automaton {
     std::vector<std::vector<NodeId>> next;
     std::vector<uint64_t> what;
@@ -27,8 +28,7 @@ struct Copies final : Automaton {
             what.push_back(node % originals % kAsked);
             next.emplace_back();
             for (NodeId to : original[node % originals])
-                next.back().push_back(
-                    static_cast<NodeId>(to + originals * (random() % copies)));
+                next.back().push_back(static_cast<NodeId>(to + originals * (random() % copies)));
         }
     }
     NodeId step(NodeId node, uint64_t answer) override { return next[node][answer]; }
@@ -46,7 +46,8 @@ struct Copies final : Automaton {
                     rows.back().push_back(known[to]);
             }
             for (size_t node = 0; node < what.size(); node++)
-                known[node] = static_cast<size_t>(std::ranges::find(rows, rows[node]) - rows.begin());
+                known[node] =
+                    static_cast<size_t>(std::ranges::find(rows, rows[node]) - rows.begin());
         }
         return known;
     }
@@ -78,7 +79,7 @@ TEST_CASE("of nodes that behave alike one stands for all, and for no other") {
     std::mt19937 random(7);
     for (unsigned i = 0; i < 300; i++) {
         Copies automaton(random, 2 + i % 20, 1 + i % 4);
-        Alike alike(automaton, 1000);
+        Alike alike(automaton, {1000, 1'000'000});
         const std::set<NodeId> found = reached(alike);
         const std::vector<size_t> classes = automaton.classes();
         std::set<size_t> wanted;
@@ -108,7 +109,7 @@ TEST_CASE("nodes that were taken for alike are told apart when they show that th
     Copies automaton(random, 1, 1);
     automaton.what = {0, 0, 0, 1};
     automaton.next = {{1, 1, 0}, {2, 1, 0}, {3, 2, 0}, {3, 3, 3}};
-    Alike alike(automaton, 1000);
+    Alike alike(automaton, {1000, 1'000'000});
     NodeId first = alike.representative(0);
     CHECK(alike.follow(first, 1) == first); // so far
     CHECK_FALSE(alike.changed());
@@ -119,13 +120,15 @@ TEST_CASE("nodes that were taken for alike are told apart when they show that th
     CHECK(alike.follow(alike.representative(0), 1) != alike.representative(0));
 }
 
-TEST_CASE("with too many nodes each stands for itself") {
+TEST_CASE("where it costs too much each node stands for itself") {
     std::mt19937 random(3);
-    Copies automaton(random, 3, 20);
-    Alike merging(automaton, 1000), by_itself(automaton, 0), giving_up(automaton, 10);
+    Copies automaton(random, 10, 6);
+    Alike merging(automaton, {1000, 1'000'000}), by_itself(automaton, {0, 0});
+    Alike giving_up(automaton, {10, 1'000'000}), idle(automaton, {1000, 0});
     const std::set<NodeId> few = reached(merging);
     CHECK(few.size() == merging.classes());
     const std::set<NodeId> all = reached(by_itself);
     CHECK(all.size() > few.size());
     CHECK(reached(giving_up) == all);
+    CHECK(reached(idle) == all);
 }
