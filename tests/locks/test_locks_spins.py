@@ -89,7 +89,11 @@ def test_atomics_and_fences_of_taking_turns(lock: str, flavour: str, tmp_path: P
 MEMORY = {"lock": r"(?!lea).*\(%\w+.*", "larx": r"(l[bhwd]z|st|l[wd]arx).*", "lse": r".*\[.*"}
 STORE = {"lock": r"(mov\w* .*,|lock .*,|xchg .*,).*\)", "larx": r"st.*", "lse": r"(st|cas).*"}
 LOAD = {"lock": r"mov .*\),%\w+", "larx": r"l.*", "lse": r"ld.*"}
-FENCE = {"lock": r"mfence|xchg .*\(.*", "larx": r"(hw)?sync", "lse": r"dmb ish"}
+FENCE = {
+    "lock": r"mfence|xchg .*\(.*|lock addl \$0x0,\(%rsp\)",
+    "larx": r"(hw)?sync",
+    "lse": r"dmb ish",
+}
 
 
 @pytest.mark.parametrize(

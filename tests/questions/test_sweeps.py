@@ -244,7 +244,7 @@ def test_figures_and_report_are_of_the_plan_that_is_named(database: Path, tmp_pa
     done = lockcross("report", *where)
     assert done.returncode == 0, done.stderr
     page = Path(done.stdout.strip()).read_text()
-    assert "<h1>Plan mine</h1>" in page and compared[0] in page and "data:image/svg" in page
+    assert "<h1>Plan mine</h1>" in page and compared[0] in page and "data:image/webp" in page
     assert "half a line" in page and "tasuki/rmw" in page and "http://" not in page
     done = lockcross("figures", *where, "--with", str(database))
     assert done.returncode == 2 and "--with" in done.stderr

@@ -20,6 +20,7 @@ from sweeps.questions.reproduce import answer, overtake
 from sweeps.questions.reproduce.answer import Reproduction, Row
 from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.questions.validate import answer as validation
+from sweeps.questions.validate.jvm.answer import HELD
 from sweeps.questions.validate.latency import SLOPES
 from sweeps.report.report import render
 from sweeps.run.system import SYSTEM
@@ -81,7 +82,8 @@ FACTS: tuple[Fact[Any], ...] = (
     SLOPES,
     overtake.KEPT,
 )
-MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT, SYSTEM)  # a fact for each of many names
+# A fact for each of many names.
+MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT, SYSTEM, HELD)
 
 
 def facts_are_whole(store: Store, *but: Fact[Any]) -> None:
