@@ -27,12 +27,10 @@ _SOURCES = ROOT / "proofs" / "checker"
 _BUILT = WORK / "build" / "proofs"
 _LIBRARY = _BUILT / "checker" / "libprove.a"
 # ipa-reference assumes that only functions that name a variable change it (programs/builder.py);
-# the others are what the checker asks for (proofs/checker/README.md). Without inlining, and with
-# jumps for a function's last call, a stack has fewer dead values, which make states differ.
+# the others are what the checker asks for (proofs/checker/README.md).
 COMPILE = (
-    "-std=gnu17 -O1 -fno-inline -foptimize-sibling-calls -g -Wall -Wextra -Werror -Wno-tsan "
-    "-fsanitize=thread -fno-ipa-reference -fno-pie -fno-stack-protector -fcf-protection=none "
-    "--param tsan-instrument-func-entry-exit=0"
+    "-std=gnu17 -O1 -g -Wall -Wextra -Werror -Wno-tsan -fsanitize=thread -fno-ipa-reference "
+    "-fno-pie -fno-stack-protector -fcf-protection=none --param tsan-instrument-func-entry-exit=0"
 ).split()
 SC = "sc"  # sequential consistency, of which models.toml says nothing: it stands for no ISA
 LINK = "-no-pie -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove".split()

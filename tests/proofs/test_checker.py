@@ -117,7 +117,7 @@ def test_a_trace_says_where_and_what(program: Path) -> None:
     assert rows[0]["object"] == "word"
     assert rows[0]["value"] == "7"
     assert rows[0]["place"].startswith("client.c:")
-    assert rows[0]["function"] == "assertion"  # load() does nothing after it: its caller is told
+    assert rows[0]["function"] == "load"
     last = result_of(program, "waits")["trace"][-1]
     assert last["access"].startswith("waits for ever")
 

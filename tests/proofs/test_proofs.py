@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -136,46 +135,6 @@ def test_a_fence_that_is_missing_is_caught(
     shown = interleaving(found.steps)
     assert len(shown.records) == len(said["trace"]) > 5
     assert {"thread", "line", "access", "value", "buffered"} <= set(shown.records[0])
-
-
-def _said(binary: Path, model: str, *options: str) -> dict[str, Any]:
-    command = [str(binary), "--model", model, *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    said: dict[str, Any] = json.loads(done.stdout)
-    return said
-
-
-@pytest.mark.parametrize("model", ["tso", "weak"])
-@pytest.mark.parametrize(
-    ("label", "client"),
-    [
-        ("null", "exclusion:2x2"),
-        ("dekker", "exclusion:2x2"),
-        ("mcs", "exclusion:3x1"),
-        ("naive", "notified:3"),
-        ("thin", "condition:2"),
-        ("tasuki", "exclusion:2x2"),
-        ("asym_spin1", "exclusion:2x2-owner"),
-        ("reservation", "handshake:2-mutual"),
-        ("revocable", "pinned:2"),
-    ],
-)
-def test_nodes_that_behave_alike_are_one_and_nothing_else_changes(
-    label: str, client: str, model: str, tmp_path: Path
-) -> None:
-    """The same verdict, as many last states, a failure after as many steps; fewer states."""
-    make_library(2)
-    flavour = Flavour.TSO if model == "tso" else Flavour.WEAK
-    binary = compiled(program(label, client, flavour), tmp_path)
-    few, all_nodes = _said(binary, model), _said(binary, model, "--all-nodes")
-    for said in (few, all_nodes):
-        said["kind"] = said.get("failure", {}).get("kind")
-        said["steps"] = len(said.get("trace", ()))
-    same = ("verdict", "kind", "steps")
-    assert [few[what] for what in same] == [all_nodes[what] for what in same]
-    if few["verdict"] == "proved":
-        assert few["executions"] == all_nodes["executions"] > 0
-        assert few["states"] < all_nodes["states"]
 
 
 @pytest.mark.parametrize("model", ["tso", "weak"])

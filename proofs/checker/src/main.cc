@@ -19,8 +19,7 @@ constexpr int kProved = 0, kFailed = 1, kUsage = 2, kBound = 3;
     std::fprintf(stderr,
                  "prover: %s: %s\n"
                  "usage: --model sc|tso|tso-wait|weak|weak-si [--states N] [--seconds S] "
-                 "[--buffer N] [--random N] [--seed N] [--depth-first] [--all-nodes] "
-                 "[--parameter N] [--text]\n",
+                 "[--buffer N] [--random N] [--seed N] [--depth-first] [--parameter N] [--text]\n",
                  message, argument);
     std::exit(kUsage);
 }
@@ -51,12 +50,8 @@ CommandLine parse(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *option = argv[i];
         auto is = [&](const char *name) { return std::strcmp(option, name) == 0; };
-        bool *flag = is("--text")          ? &line.text
-                     : is("--depth-first") ? &line.search.depth_first
-                     : is("--all-nodes")   ? &line.search.all_nodes
-                                           : nullptr;
-        if (flag) {
-            *flag = true;
+        if (is("--text") || is("--depth-first")) {
+            (is("--text") ? line.text : line.search.depth_first) = true;
             continue;
         }
         if (i + 1 == argc)

@@ -11,9 +11,6 @@ struct Hash {
     uint64_t low = 0, high = 0;
     bool operator==(const Hash &) const = default;
 };
-struct HashOfHash {
-    size_t operator()(const Hash &hash) const { return hash.low; }
-};
 
 // The product's two halves, folded.
 inline uint64_t fold(uint64_t a, uint64_t b) {

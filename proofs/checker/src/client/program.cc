@@ -4,40 +4,32 @@ namespace prove {
 
 NodeId Program::start(unsigned thread) {
     Edge edge{Node::kNone, thread};
-    auto found = edges_.find(edge);
-    if (found == edges_.end()) {
-        native_.start(thread, stopped_);
-        found = edges_.emplace(edge, enter(thread, stopped_)).first;
-    }
-    return alike_.representative(found->second);
+    if (auto found = edges_.find(edge); found != edges_.end())
+        return found->second;
+    native_.start(thread, stopped_);
+    return edges_[edge] = enter(thread, stopped_);
 }
 
 NodeId Program::follow(NodeId id, uint64_t answer) {
-    NodeId next = alike_.follow(id, answer);
-    nodes_[id].last_answer = answer;
-    nodes_[id].last_next = next;
-    return next;
-}
-
-// A node's own step.
-NodeId Program::step(NodeId id, uint64_t answer) {
     Edge edge{id, answer};
-    if (auto found = edges_.find(edge); found != edges_.end())
-        return found->second;
-    const Node &node = nodes_[id];
-    native_.resume(node.thread, node.stack_pointer, stacks_.data() + node.stack_offset,
-                   node.stack_bytes, answer, stopped_);
-    return edges_[edge] = enter(node.thread, stopped_);
-}
-
-bool Program::ends(NodeId id) const {
-    Kind kind = nodes_[id].op.kind;
-    return kind == Kind::kEnd || kind == Kind::kFail || kind == Kind::kBeyond;
+    auto found = edges_.find(edge);
+    if (found == edges_.end()) {
+        const Node &node = nodes_[id];
+        native_.resume(node.thread, node.stack_pointer, stacks_.data() + node.stack_offset,
+                       node.stack_bytes, answer, stopped_);
+        found = edges_.emplace(edge, enter(node.thread, stopped_)).first;
+    }
+    nodes_[id].last_answer = answer;
+    nodes_[id].last_next = found->second;
+    return found->second;
 }
 
 NodeId Program::enter(unsigned thread, const Stopped &stopped) {
     const Operation &op = stopped.op;
-    const uint64_t words[] = {static_cast<uint64_t>(op.kind) << 32 |
+    Hash stack = hash_bytes(stopped.stack.data(), stopped.stack.size(), thread);
+    const uint64_t words[] = {stack.low,
+                              stack.high,
+                              static_cast<uint64_t>(op.kind) << 32 |
                                   static_cast<uint64_t>(op.update) << 24 |
                                   static_cast<uint64_t>(op.order) << 16 |
                                   static_cast<uint64_t>(op.failure_order) << 8 | op.size,
@@ -45,18 +37,13 @@ NodeId Program::enter(unsigned thread, const Stopped &stopped) {
                               op.value,
                               op.expected,
                               op.place,
-                              reinterpret_cast<uint64_t>(op.what),
-                              thread};
-    Hash asks = hash_words(words, sizeof words / sizeof *words);
-    Hash stack = hash_bytes(stopped.stack.data(), stopped.stack.size(), thread);
-    const uint64_t both[] = {stack.low, stack.high, asks.low, asks.high};
-    Hash key = hash_words(both, sizeof both / sizeof *both);
+                              reinterpret_cast<uint64_t>(op.what)};
+    Hash key = hash_words(words, sizeof words / sizeof *words);
     auto [known, is_new] = known_.try_emplace(key, static_cast<NodeId>(nodes_.size()));
     if (!is_new)
         return known->second;
     Node node;
     node.op = op;
-    node.asks = asks;
     node.thread = thread;
     node.stack_pointer = stopped.stack_pointer;
     node.stack_offset = stacks_.size();
@@ -72,11 +59,9 @@ NodeId Program::enter(unsigned thread, const Stopped &stopped) {
     return known->second;
 }
 
-void Program::settle() {
-    alike_.settle();
+void Program::settle_layout() {
     layout_.settle();
     for (Node &node : nodes_) {
-        node.last_next = Node::kNone;
         if (node.op.is_plain() || node.op.is_atomic())
             node.at = layout_.locate(node.op);
     }

@@ -63,7 +63,7 @@ class Machine {
     // Whether some thread has come to the client's own bound.
     bool beyond() const;
     // The step failed, or brought an access that the layout lacks: the state is none.
-    bool broken() const { return failed_ || program_.has_changed(); }
+    bool broken() const { return failed_ || program_.layout_changed(); }
     const Failure *failure() const { return failed_ ? &failure_ : nullptr; }
     // Looks at prove_end.
     void check_end();
@@ -94,6 +94,9 @@ class Machine {
 
   private:
     const char *look_at_memory(void (*function)());
+    struct HashOfHash {
+        size_t operator()(const Hash &hash) const { return hash.low; }
+    };
     std::unordered_set<Hash, HashOfHash> good_; // memory that invariant or end was content with
 };
 

@@ -150,9 +150,9 @@ void print_json(std::FILE *to, const SearchOptions &options, const SearchResult 
     std::fprintf(to,
                  "{\"verdict\": \"%s\", \"model\": \"%s\", \"states\": %" PRIu64
                  ", \"transitions\": %" PRIu64 ", \"executions\": %" PRIu64 ", \"nodes\": %" PRIu64
-                 ", \"classes\": %" PRIu64 ", \"restarts\": %" PRIu64 ", \"seconds\": %.3f,\n",
+                 ", \"restarts\": %" PRIu64 ", \"seconds\": %.3f,\n",
                  verdict_of(result), name_of(options.model), result.states, result.transitions,
-                 result.executions, result.nodes, result.classes, result.restarts, seconds);
+                 result.executions, result.nodes, result.restarts, seconds);
     std::fprintf(to,
                  " \"bounds\": {\"states\": %" PRIu64 ", \"seconds\": %.0f, \"buffer\": %u, "
                  "\"beyond_client_bound\": %" PRIu64 ", \"random\": %" PRIu64 ", \"seed\": %" PRIu64

@@ -18,8 +18,8 @@ Explorer::Found Explorer::begin_here() {
 }
 
 Explorer::Found Explorer::broken(StateId from, Choice by) {
-    if (program_.has_changed() || only_learns()) // a failure that there may not be
-        return Found::kChanged;
+    if (program_.layout_changed())
+        return Found::kLayoutChanged;
     if (states_.size() > 0) {
         path_ = states_.path(from);
         path_.push_back(by);
@@ -46,8 +46,6 @@ Explorer::Found Explorer::arrive(StateId from, Choice by) {
     machine_.check_end();
     if (!machine_.broken())
         return Found::kNothing;
-    if (only_learns())
-        return Found::kChanged;
     path_ = states_.path(id);
     return Found::kFailure;
 }
@@ -65,29 +63,10 @@ Explorer::Found Explorer::expand() {
         machine_.load(state.data(), state.size());
         machine_.take(choice);
         Found found = machine_.broken() ? broken(id, choice) : arrive(id, choice);
-        if (found == Found::kChanged && learn_on(id, state))
-            return Found::kNothing;
         if (found != Found::kNothing)
             return found;
     }
     return Found::kNothing;
-}
-
-// Tries a state again with the nodes told apart, if that is the only change. Ends once as many
-// states have been added as there were.
-bool Explorer::learn_on(StateId id, std::vector<uint64_t> &state) {
-    constexpr uint64_t kMore = 10'000;
-    if (!program_.has_changed() || program_.layout_changed())
-        return false;
-    if (!only_learns())
-        learns_up_to_ = 2 * states_.size() + kMore;
-    if (states_.size() > learns_up_to_)
-        return false;
-    program_.settle();
-    open_.emplace_front(id, std::move(state));
-    edges_.resize(expanded_.back().second);
-    expanded_.pop_back();
-    return true;
 }
 
 Explorer::Ends Explorer::all_can_end() {

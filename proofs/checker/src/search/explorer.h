@@ -14,9 +14,9 @@ namespace prove {
 
 class Explorer {
   public:
-    enum class Found { kNothing, kFailure, kChanged };
+    enum class Found { kNothing, kFailure, kLayoutChanged };
 
-    Explorer(Machine &machine, Program &program, bool newest_first)
+    Explorer(Machine &machine, const Program &program, bool newest_first)
         : machine_(machine), program_(program), newest_first_(newest_first) {}
 
     // From the machine's first state.
@@ -24,9 +24,6 @@ class Explorer {
     // From the state that the machine is in.
     Found begin_here();
     bool done() const { return open_.empty(); }
-    // Nodes that had been taken for alike were found to differ, so not all states are known that
-    // there are. What it goes on with finds more such nodes: cheaper than to begin anew for each.
-    bool only_learns() const { return learns_up_to_ > 0; }
     // Expands one state.
     Found expand();
     // With all states expanded: whether an end can be reached from each. kNo: path() leads to a
@@ -48,13 +45,11 @@ class Explorer {
     Found broken(StateId from, Choice by);
     std::span<const StateId> following(size_t expanded) const;
     std::vector<bool> can_reach(const std::vector<StateId> &goals) const;
-    bool learn_on(StateId id, std::vector<uint64_t> &state);
     bool find_trap(const std::vector<bool> &safe);
 
     Machine &machine_;
-    Program &program_;
+    const Program &program_;
     const bool newest_first_;
-    uint64_t learns_up_to_ = 0; // so many states
     States states_;
     std::deque<std::pair<StateId, std::vector<uint64_t>>> open_;
     std::vector<StateId> ends_;   // all threads have ended

@@ -18,10 +18,8 @@ uint64_t next_random(uint64_t &state) {
 
 } // namespace
 
-// Random runs have no use for fewer states.
 Search::Search(Native &native, unsigned threads, const SearchOptions &options)
-    : threads_(threads), options_(options),
-      program_(native, !options.all_nodes && options.random_runs == 0),
+    : threads_(threads), options_(options), program_(native),
       machine_(make_machine(options.model, program_, threads, options.bounds)) {}
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -29,16 +27,15 @@ double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_P
 SearchResult Search::run() {
     try {
         learn_layout();
-        program_.settle();
-        while ((options_.random_runs ? wander() : explore()) == Outcome::kChanged) {
-            program_.settle();
+        program_.settle_layout();
+        while ((options_.random_runs ? wander() : explore()) == Outcome::kLayoutChanged) {
+            program_.settle_layout();
             result_.restarts++;
         }
     } catch (const TooLarge &bound) {
         result_.bound = bound.what;
     }
     result_.nodes = program_.nodes();
-    result_.classes = program_.classes();
     result_.buffer_was_full = machine_->buffer_was_full();
     return result_;
 }
@@ -50,17 +47,17 @@ void Search::learn_layout() {
     uint64_t random = 0;
     std::vector<Choice> path;
     for (unsigned i = 0; i < kRuns; i++) {
-        if (program_.has_changed())
-            program_.settle();
+        if (program_.layout_changed())
+            program_.settle_layout();
         wander_once(random, path);
     }
     for (uint64_t states = 1000; states <= 16'000;) {
-        program_.settle();
+        program_.settle_layout();
         Explorer explorer(*machine_, program_, true);
         Explorer::Found found = explorer.begin();
         while (found == Explorer::Found::kNothing && !explorer.done() && explorer.states() < states)
             found = explorer.expand();
-        if (found != Explorer::Found::kChanged && !explorer.only_learns())
+        if (found != Explorer::Found::kLayoutChanged)
             states *= 4;
     }
 }
@@ -86,8 +83,8 @@ Search::Outcome Search::wander_once(uint64_t &random, std::vector<Choice> &path)
         if (idle > 0)
             path.pop_back();
     }
-    if (program_.has_changed())
-        return Outcome::kChanged;
+    if (program_.layout_changed())
+        return Outcome::kLayoutChanged;
     if (machine_->failure())
         return Outcome::kFailed;
     if (machine_->beyond())
@@ -105,8 +102,8 @@ Search::Outcome Search::look_around(std::vector<Choice> &path) {
     while (found == Explorer::Found::kNothing && !explorer.done() && !explorer.comes_to_an_end() &&
            explorer.states() < kMostStates)
         found = explorer.expand();
-    if (found == Explorer::Found::kChanged || explorer.only_learns())
-        return Outcome::kChanged;
+    if (found == Explorer::Found::kLayoutChanged)
+        return Outcome::kLayoutChanged;
     if (found == Explorer::Found::kFailure) {
         path.insert(path.end(), explorer.path().begin(), explorer.path().end());
         note_failure(path);
@@ -130,7 +127,7 @@ Search::Outcome Search::wander() {
         }
         Outcome outcome = wander_once(random, path);
         result_.transitions += path.size();
-        if (outcome == Outcome::kChanged)
+        if (outcome == Outcome::kLayoutChanged)
             return outcome;
         result_.executions++;
         if (outcome == Outcome::kFailed) {
@@ -139,7 +136,7 @@ Search::Outcome Search::wander() {
         }
         if (outcome == Outcome::kBound && !machine_->beyond() && options_.liveness)
             outcome = look_around(path);
-        if (outcome == Outcome::kChanged || outcome == Outcome::kFailed)
+        if (outcome == Outcome::kLayoutChanged || outcome == Outcome::kFailed)
             return outcome;
     }
     result_.bound = "runs";
@@ -163,8 +160,8 @@ Search::Outcome Search::explore() {
     result_.transitions = explorer.transitions();
     result_.executions = explorer.ends();
     result_.beyond = explorer.beyond();
-    if (found == Explorer::Found::kChanged || (result_.bound.empty() && explorer.only_learns()))
-        return Outcome::kChanged;
+    if (found == Explorer::Found::kLayoutChanged)
+        return Outcome::kLayoutChanged;
     if (found == Explorer::Found::kFailure) {
         note_failure(explorer.path());
         return Outcome::kFailed;

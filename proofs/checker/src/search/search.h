@@ -19,7 +19,6 @@ struct SearchOptions {
     uint64_t seed = 1;
     bool depth_first = false;
     bool liveness = true;
-    bool all_nodes = false; // also those that behave alike, each by itself
 };
 
 struct SearchResult {
@@ -27,10 +26,10 @@ struct SearchResult {
     std::vector<Row> trace;
     std::string bound; // the bound that was reached, if any
     uint64_t states = 0, transitions = 0;
-    uint64_t executions = 0;         // different last states; runs, if random
-    uint64_t restarts = 0;           // since memory or the program was found to be otherwise
-    uint64_t nodes = 0, classes = 0; // of threads; of those that behave alike
-    uint64_t beyond = 0;             // states beyond the client's own bound
+    uint64_t executions = 0; // different last states; runs, if random
+    uint64_t restarts = 0;   // since the layout of memory was found to be another
+    uint64_t nodes = 0;
+    uint64_t beyond = 0; // states beyond the client's own bound
     bool buffer_was_full = false;
 };
 
@@ -43,7 +42,7 @@ class Search {
     SearchResult run();
 
   private:
-    enum class Outcome { kDone, kFailed, kBound, kChanged };
+    enum class Outcome { kDone, kFailed, kBound, kLayoutChanged };
 
     void learn_layout();
     Outcome explore();
