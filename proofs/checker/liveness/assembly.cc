@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <utility>
 
 namespace liveness {
 
@@ -131,7 +130,7 @@ Instruction instruction(std::string_view text, size_t line) {
 std::vector<Function> functions(const std::vector<std::string> &lines) {
     std::vector<Function> found;
     std::string_view next;
-    bool inside = false, labelled = false;
+    bool inside = false;
     for (size_t i = 0; i < lines.size(); i++) {
         std::string_view text = trimmed(lines[i]);
         if (text.starts_with(".type") && text.ends_with("@function")) {
@@ -147,10 +146,8 @@ std::vector<Function> functions(const std::vector<std::string> &lines) {
                 found.back().has_assembly = true;
         } else if (text.back() == ':') {
             found.back().labels.emplace(text.substr(0, text.size() - 1), found.back().code.size());
-            labelled = true;
         } else if (text.front() != '.') {
             found.back().code.push_back(instruction(text, i));
-            found.back().code.back().is_target = std::exchange(labelled, false);
         }
     }
     return found;

@@ -26,7 +26,6 @@ struct Instruction {
     std::string name;
     std::vector<Operand> operands;
     std::string target;                     // of a call or jump
-    bool is_target = false;                 // a label stands before it
     size_t line = 0;
 };
 

@@ -227,6 +227,11 @@ class Analysis {
     // not keep them; any other use makes the whole frame live.
     void find_objects() {
         objects_.resize(code_.size());
+        joins_.assign(code_.size() + 1, false);
+        for (const Instruction &at : code_) {
+            if (auto label = function_.labels.find(at.target); label != function_.labels.end())
+                joins_[label->second] = true;
+        }
         for (size_t i = 0; i < code_.size(); i++) {
             if (depths_[i] == kUnknownDepth)
                 continue;
@@ -248,7 +253,7 @@ class Analysis {
     void follow_address(size_t from, int64_t displacement) {
         const Operand &into = code_[from].operands.at(1);
         if (is_register(into, kRdi) || is_register(into, kRsi)) {
-            for (size_t i = from + 1; i < code_.size() && !code_[i].is_target; i++) {
+            for (size_t i = from + 1; i < code_.size() && !joins_[i]; i++) {
                 Action action = meanings_[i].action;
                 if (action == Action::kCall) {
                     if (pass_address(i, into.reg, displacement))
@@ -460,6 +465,7 @@ class Analysis {
     unsigned deepest_ = 0;
     size_t size_ = 0;             // of a state
     bool address_escapes_ = false;
+    std::vector<bool> joins_; // where jumps come in
     std::vector<std::pair<size_t, size_t>> objects_; // by call: the places that it reads
     std::vector<State> live_;                        // before each instruction
 };

@@ -18,9 +18,11 @@ extern uint64_t prove_client_frame;
 // Where the client's calls come in, for the function in r11: saves the registers that this must
 // keep, and clears them and the stack below. So nothing but the call tells what that holds.
 void prove_enter();
-// Where a new stack begins: calls prove_begin(index), with the index in the saved register r12.
+// Where a new stack begins: calls prove_begin(index), with the index in the saved register r12, and
+// then prove_finish().
 void prove_begin_stack();
-[[noreturn]] void prove_begin(uint64_t index);
+void prove_begin(uint64_t index);
+[[noreturn]] void prove_finish();
 }
 
 namespace prove {

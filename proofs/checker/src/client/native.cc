@@ -193,7 +193,9 @@ void prove_begin(uint64_t index) {
         looked_at();
     else
         prove_thread(static_cast<unsigned>(index));
-    prove_client_frame = 0;
-    flush_store();
-    stop_with(Kind::kEnd, nullptr);
+}
+
+void prove_finish() {
+    prove::flush_store();
+    prove::stop_with(prove::Kind::kEnd, nullptr);
 }
