@@ -156,12 +156,20 @@ def compiled(
 def object_file(
     command: Sequence[str], folder: Path, run: Callable[[Sequence[str]], None]
 ) -> Path:
-    """Compiles a client into a folder, and adds the table of what is live behind each of its calls
-    (proofs/checker/liveness)."""
-    text, with_table, made = (folder / f"client.{name}" for name in ("s", "live.s", "o"))
+    """Compiles a client into a folder."""
+    text = folder / "client.s"
     run([*command, "-S", "-o", str(text)])
-    run([str(_LIVENESS), str(text), str(with_table)])
-    run([command[0], "-c", str(with_table), "-o", str(made)])
+    return with_table(text, run)
+
+
+def with_table(
+    text: Path, run: Callable[[Sequence[str]], None], liveness: Path = _LIVENESS
+) -> Path:
+    """The object file of a client's assembly text, beside it, with the table of what is live behind
+    each of its calls."""
+    tabled, made = text.with_suffix(".live.s"), text.with_suffix(".o")
+    run([str(liveness), str(text), str(tabled)])
+    run([compiler(), "-c", str(tabled), "-o", str(made)])
     return made
 
 
