@@ -153,9 +153,7 @@ def compiled(
     return binary
 
 
-def object_file(
-    command: Sequence[str], folder: Path, run: Callable[[Sequence[str]], None]
-) -> Path:
+def object_file(command: Sequence[str], folder: Path, run: Callable[[Sequence[str]], None]) -> Path:
     """Compiles a client into a folder."""
     text = folder / "client.s"
     run([*command, "-S", "-o", str(text)])

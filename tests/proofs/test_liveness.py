@@ -89,8 +89,8 @@ def test_revocable_is_proved(tmp_path: Path, client: str, label: str, model: str
     assert explored(binary, model, "--states", "100000", "--junk", "1") == said
 
 
-# A fault in what finds the dead: file, what stands there, and what is put in its place. Junk in what
-# is not dead must show it in a client of revocable or tasuki.
+# A fault in what finds the dead: file, what stands there, and what is put in its place. Junk in
+# what is not dead must show it in a client of revocable or tasuki.
 FAULTS = {
     "a compare-and-exchange does not read what it expects": (
         "liveness.cc",

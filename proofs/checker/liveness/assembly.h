@@ -25,7 +25,7 @@ struct Operand {
 struct Instruction {
     std::string name;
     std::vector<Operand> operands;
-    std::string target;                     // of a call or jump
+    std::string target; // of a call or jump
     size_t line = 0;
 };
 

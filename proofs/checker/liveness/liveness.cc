@@ -45,8 +45,23 @@ bool is_one_of(std::string_view name, std::string_view names) {
 }
 
 // What an instruction does with its last operand; it reads the others.
-enum class Action { kMove, kExtend, kAddress, kChange, kTakeMaybe, kReadAll, kSetByte, kPush, kPop,
-                    kCall, kJump, kBranch, kReturn, kTrap, kNothing };
+enum class Action {
+    kMove,
+    kExtend,
+    kAddress,
+    kChange,
+    kTakeMaybe,
+    kReadAll,
+    kSetByte,
+    kPush,
+    kPop,
+    kCall,
+    kJump,
+    kBranch,
+    kReturn,
+    kTrap,
+    kNothing
+};
 
 struct Meaning {
     Action action;
@@ -54,7 +69,8 @@ struct Meaning {
 };
 
 bool has_suffix(std::string_view name, std::string_view stems) {
-    return name.size() > 1 && std::string_view("bwlq").find(name.back()) != std::string_view::npos &&
+    return name.size() > 1 &&
+           std::string_view("bwlq").find(name.back()) != std::string_view::npos &&
            is_one_of(name.substr(0, name.size() - 1), stems);
 }
 
@@ -180,8 +196,8 @@ class Analysis {
         const Instruction &at = code_[i];
         const unsigned depth = depths_[i];
         const Action action = meanings_[i].action;
-        bool is_tail_call = (action == Action::kJump || action == Action::kBranch) &&
-                            goes_to_function(at);
+        bool is_tail_call =
+            (action == Action::kJump || action == Action::kBranch) && goes_to_function(at);
         if ((action == Action::kReturn || is_tail_call) && depth != 0)
             throw NotUnderstood();
         if (action == Action::kJump && at.target.starts_with("*"))
@@ -352,10 +368,9 @@ class Analysis {
         case Action::kNothing:
             return live;
         case Action::kCall:
-            for (const Operand &operand : at.operands)
-                read(i, operand, 8, kRead, live);
-            if (at.target.starts_with("*"))
-                read_called(at, live);
+            if (at.target.starts_with(
+                    "*")) // it stands in a register or in memory: all may be meant
+                std::ranges::for_each(live, [](Needed &needed) { needed |= kRead; });
             read_by_call(i, live);
             return live;
         case Action::kPush: {
@@ -452,20 +467,14 @@ class Analysis {
         }
     }
 
-    // Where an indirect call goes is in registers or memory: all of them may be meant.
-    static void read_called(const Instruction &, State &live) {
-        for (Needed &needed : live)
-            needed |= kRead;
-    }
-
     const Function &function_;
     const std::vector<Instruction> &code_;
     std::vector<Meaning> meanings_;
     std::vector<unsigned> depths_;
     unsigned deepest_ = 0;
-    size_t size_ = 0;             // of a state
+    size_t size_ = 0; // of a state
     bool address_escapes_ = false;
-    std::vector<bool> joins_; // where jumps come in
+    std::vector<bool> joins_;                        // where jumps come in
     std::vector<std::pair<size_t, size_t>> objects_; // by call: the places that it reads
     std::vector<State> live_;                        // before each instruction
 };

@@ -42,9 +42,7 @@ void copy_bytes(void *to, const void *from, size_t bytes) {
 }
 
 // Where the client goes on behind its call, which came in by prove_enter.
-uint64_t place() {
-    return reinterpret_cast<const uint64_t *>(prove_client_frame)[kSavedRegisters];
-}
+uint64_t place() { return reinterpret_cast<const uint64_t *>(prove_client_frame)[kSavedRegisters]; }
 
 Operation &begin(Kind kind, uint64_t place) {
     flush_store();
@@ -303,33 +301,46 @@ void __tsan_func_entry(void *) {}
 void __tsan_func_exit() {}
 
 #define PLAIN_CALLS(bytes)                                                                         \
-    CALLED(void, __tsan_read##bytes, void *p) { announce_read(pointer(p), bytes, place()); }                  \
-    CALLED(void, __tsan_write##bytes, void *p) { announce_write(pointer(p), bytes, place()); }                \
-    CALLED(void, __tsan_unaligned_read##bytes, void *p) { announce_read(pointer(p), bytes, place()); }        \
-    CALLED(void, __tsan_unaligned_write##bytes, void *p) { announce_write(pointer(p), bytes, place()); }      \
-    CALLED(void, __tsan_volatile_read##bytes, void *p) { announce_read(pointer(p), bytes, place()); }         \
-    CALLED(void, __tsan_volatile_write##bytes, void *p) { announce_write(pointer(p), bytes, place()); }
+    CALLED(void, __tsan_read##bytes, void *p) { announce_read(pointer(p), bytes, place()); }       \
+    CALLED(void, __tsan_write##bytes, void *p) { announce_write(pointer(p), bytes, place()); }     \
+    CALLED(void, __tsan_unaligned_read##bytes, void *p) {                                          \
+        announce_read(pointer(p), bytes, place());                                                 \
+    }                                                                                              \
+    CALLED(void, __tsan_unaligned_write##bytes, void *p) {                                         \
+        announce_write(pointer(p), bytes, place());                                                \
+    }                                                                                              \
+    CALLED(void, __tsan_volatile_read##bytes, void *p) {                                           \
+        announce_read(pointer(p), bytes, place());                                                 \
+    }                                                                                              \
+    CALLED(void, __tsan_volatile_write##bytes, void *p) {                                          \
+        announce_write(pointer(p), bytes, place());                                                \
+    }
 PLAIN_CALLS(1)
 PLAIN_CALLS(2)
 PLAIN_CALLS(4)
 PLAIN_CALLS(8)
 PLAIN_CALLS(16)
 
-CALLED(void, __tsan_read_range, void *p, unsigned long bytes) { announce_read(pointer(p), bytes, place()); }
-CALLED(void, __tsan_write_range, void *p, unsigned long bytes) { announce_write(pointer(p), bytes, place()); }
+CALLED(void, __tsan_read_range, void *p, unsigned long bytes) {
+    announce_read(pointer(p), bytes, place());
+}
+CALLED(void, __tsan_write_range, void *p, unsigned long bytes) {
+    announce_write(pointer(p), bytes, place());
+}
 
 #define UPDATE_CALL(bits, name, how)                                                               \
     CALLED(uint##bits##_t, __tsan_atomic##bits##_##name, volatile uint##bits##_t *p,               \
-           uint##bits##_t operand, int order) {               \
-        return update(p, operand, Update::how, order, place());                                      \
+           uint##bits##_t operand, int order) {                                                    \
+        return update(p, operand, Update::how, order, place());                                    \
     }
 #define ATOMIC_CALLS(bits)                                                                         \
-    CALLED(uint##bits##_t, __tsan_atomic##bits##_load, const volatile uint##bits##_t *p, int order) {       \
-        return load(p, order, place());                                                              \
+    CALLED(uint##bits##_t, __tsan_atomic##bits##_load, const volatile uint##bits##_t *p,           \
+           int order) {                                                                            \
+        return load(p, order, place());                                                            \
     }                                                                                              \
     CALLED(void, __tsan_atomic##bits##_store, volatile uint##bits##_t *p, uint##bits##_t value,    \
-           int order) {                                                  \
-        store(p, value, order, place());                                                             \
+           int order) {                                                                            \
+        store(p, value, order, place());                                                           \
     }                                                                                              \
     UPDATE_CALL(bits, exchange, kSwap)                                                             \
     UPDATE_CALL(bits, fetch_add, kAdd)                                                             \
@@ -338,22 +349,23 @@ CALLED(void, __tsan_write_range, void *p, unsigned long bytes) { announce_write(
     UPDATE_CALL(bits, fetch_or, kOr)                                                               \
     UPDATE_CALL(bits, fetch_xor, kXor)                                                             \
     UPDATE_CALL(bits, fetch_nand, kNand)                                                           \
-    CALLED(int, __tsan_atomic##bits##_compare_exchange_strong, volatile uint##bits##_t *p, uint##bits##_t *expected, uint##bits##_t desired, int order,   \
-        int failure_order) {                                                                       \
-        uint##bits##_t old = compare_exchange(p, *expected, desired, order, failure_order, place()); \
+    CALLED(int, __tsan_atomic##bits##_compare_exchange_strong, volatile uint##bits##_t *p,         \
+           uint##bits##_t *expected, uint##bits##_t desired, int order, int failure_order) {       \
+        uint##bits##_t old =                                                                       \
+            compare_exchange(p, *expected, desired, order, failure_order, place());                \
         bool done = old == *expected;                                                              \
         if (!done)                                                                                 \
             *expected = old;                                                                       \
         return done;                                                                               \
     }                                                                                              \
-    CALLED(int, __tsan_atomic##bits##_compare_exchange_weak, volatile uint##bits##_t *p, uint##bits##_t *expected, uint##bits##_t desired, int order,   \
-        int failure_order) {                                                                       \
-        return entered___tsan_atomic##bits##_compare_exchange_strong(p, expected, desired, order,          \
-                                                             failure_order);                       \
+    CALLED(int, __tsan_atomic##bits##_compare_exchange_weak, volatile uint##bits##_t *p,           \
+           uint##bits##_t *expected, uint##bits##_t desired, int order, int failure_order) {       \
+        return entered___tsan_atomic##bits##_compare_exchange_strong(p, expected, desired, order,  \
+                                                                     failure_order);               \
     }                                                                                              \
-    CALLED(uint##bits##_t, __tsan_atomic##bits##_compare_exchange_val, volatile uint##bits##_t *p, uint##bits##_t expected, uint##bits##_t desired, int order,    \
-        int failure_order) {                                                                       \
-        return compare_exchange(p, expected, desired, order, failure_order, place());                \
+    CALLED(uint##bits##_t, __tsan_atomic##bits##_compare_exchange_val, volatile uint##bits##_t *p, \
+           uint##bits##_t expected, uint##bits##_t desired, int order, int failure_order) {        \
+        return compare_exchange(p, expected, desired, order, failure_order, place());              \
     }
 ATOMIC_CALLS(8)
 ATOMIC_CALLS(16)

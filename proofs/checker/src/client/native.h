@@ -45,7 +45,7 @@ class Native {
     void run(unsigned thread, uint64_t answer, Stopped &stopped);
 
     Frames frames_;
-    uint64_t junk_ = 0; // the state of its generator; 0: none
+    uint64_t junk_ = 0;          // the state of its generator; 0: none
     std::vector<uint8_t> image_; // of the program's data
 };
 

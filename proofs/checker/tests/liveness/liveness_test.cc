@@ -50,7 +50,7 @@ TEST_CASE("a saved register is live if the caller needs it") {
     CHECK(part(row, 16, 8) == std::vector<Needed>(8, at_return(kRbp)));
 }
 
-TEST_CASE("a register is live before it is saved")  {
+TEST_CASE("a register is live before it is saved") {
     Row row = only_row("\tcall\tg\n\tpushq\t%rbx\n\tmovl\t$0, %ebx\n\tpopq\t%rbx\n\tret\n");
     CHECK(row.registers[kRbx] == at_return(kRbx));
 }
