@@ -368,8 +368,8 @@ class Analysis {
         case Action::kNothing:
             return live;
         case Action::kCall:
-            if (at.target.starts_with(
-                    "*")) // it stands in a register or in memory: all may be meant
+            // Where an indirect one goes stands in a register or in memory: all may be meant.
+            if (at.target.starts_with("*"))
                 std::ranges::for_each(live, [](Needed &needed) { needed |= kRead; });
             read_by_call(i, live);
             return live;
