@@ -47,6 +47,9 @@
     volatile uint32_t not_spun; /* turns of spinning that did not pay */                           \
     OBJECT_MONITOR_RESPONSIBLE_PART
 
+#ifndef OBJECT_MONITOR_LOOKS_FIRST
+#define OBJECT_MONITOR_LOOKS_FIRST 0
+#endif
 #ifndef OBJECT_MONITOR_RESPONSIBLE
 #define OBJECT_MONITOR_RESPONSIBLE 0
 #endif
@@ -340,17 +343,29 @@ static inline bool object_monitor_drop(monitor_t *monitor) {
            load_rlx_u32(&monitor->successor) != 0;
 }
 
+/* Whether the owner, when it leaves, is to wake a thread. */
+static inline bool object_monitor_is_to_wake(const monitor_t *monitor) {
+    if (OBJECT_MONITOR_LOOKS_FIRST && load_rlx_u32(&monitor->successor) != 0)
+        return false;
+    return load_rlx_u32(&monitor->entry_list) != 0;
+}
+
+/* Leaves the monitor and wakes the thread that has queued longest, which is the successor. */
+static inline void object_monitor_hand_on(monitor_t *monitor) {
+    if (monitor->tail == 0)
+        object_monitor_link_back(monitor);
+    uint32_t chosen = monitor->tail;
+    store_rlx_u32(&monitor->successor, chosen);
+    store_rel_u32(&monitor->owner, OBJECT_MONITOR_NOBODY);
+    unpark(&lock_threads[chosen - 1]);
+}
+
 /* Behind a drop that has found threads: sees to it that one of them is on its way. If another
  * thread has entered meanwhile, that is for it to do. */
 LOCK_SLOW void object_monitor_choose_successor(monitor_t *monitor, lock_thread_t *self) {
     while (object_monitor_try(monitor, self)) {
-        if (load_rlx_u32(&monitor->entry_list) != 0) {
-            if (monitor->tail == 0)
-                object_monitor_link_back(monitor);
-            uint32_t chosen = monitor->tail;
-            store_rlx_u32(&monitor->successor, chosen);
-            store_rel_u32(&monitor->owner, OBJECT_MONITOR_NOBODY);
-            unpark(&lock_threads[chosen - 1]);
+        if (object_monitor_is_to_wake(monitor)) {
+            object_monitor_hand_on(monitor);
             return;
         }
         if (object_monitor_drop(monitor))
@@ -358,12 +373,20 @@ LOCK_SLOW void object_monitor_choose_successor(monitor_t *monitor, lock_thread_t
     }
 }
 
+/* Exit while `self` is still the owner, if it is to wake a thread. */
+static inline bool object_monitor_look_first(monitor_t *monitor) {
+    if (!OBJECT_MONITOR_LOOKS_FIRST || LOCK_LIKELY(!object_monitor_is_to_wake(monitor)))
+        return false;
+    object_monitor_hand_on(monitor);
+    return true;
+}
+
 /* Undoes one enter. ILLEGAL_STATE if `self` is not in the monitor. */
 static inline lock_result_t object_monitor_exit(monitor_t *monitor, lock_thread_t *self) {
     if (!LOCK_LIKELY(object_monitor_held_by(monitor, self)))
         return ILLEGAL_STATE;
     if (--monitor->recursion == 0 && !object_monitor_slip_out(monitor) &&
-        !object_monitor_drop(monitor))
+        !object_monitor_look_first(monitor) && !object_monitor_drop(monitor))
         object_monitor_choose_successor(monitor, self);
     return SUCCESS;
 }
@@ -379,7 +402,7 @@ LOCK_SLOW lock_result_t object_monitor_wait(monitor_t *monitor, lock_thread_t *s
     latch_acquire(&monitor->latch);
     queue_append(&monitor->waiting, self);
     latch_release(&monitor->latch);
-    if (!object_monitor_drop(monitor))
+    if (!object_monitor_look_first(monitor) && !object_monitor_drop(monitor))
         object_monitor_choose_successor(monitor, self);
     while (load_rlx_u32(&waiter->state) == WAITER_WAITS)
         park(self);
