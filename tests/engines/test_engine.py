@@ -371,3 +371,16 @@ def test_a_report_that_cannot_be_written_fails_the_run(tmp_path: Path) -> None:
     done = invoke(program, {"iterations": 10}, {}, tmp_path / "missing" / "report.json")
     assert done.returncode == 4
     assert "cannot write" in done.stderr
+
+
+def test_only_single_instruction_atomics_run_at_a_lines_home(tmp_path: Path) -> None:
+    options: Options = {
+        "out_of_order": 1,
+        "time_of_flight": 1,
+        "lat_far_atomic": 1000,
+        "returning_atomics": 2,
+    }
+    for op in ("cas", "rmw"):
+        cost = {flavour: calibrate(flavour, op, options, tmp_path) for flavour in FLAVOURS}
+        assert cost["lse"] >= 200 * 1000
+        assert all(cost[flavour] < 200 * 100 for flavour in ("lock", "larx", "llsc"))
