@@ -432,7 +432,7 @@ def test_only_aarch64_has_atomics_at_a_lines_home_and_says_what_they_take() -> N
     said = complaint("[ordering.x86_64]\n", f"[ordering.x86_64]\n{far}\n")
     assert "ordering.x86_64.returning_atomics: only AArch64 has such atomics" in said
     head = "[ordering.aarch64]\n"
-    said = complaint(head, f"{head}{far}\n", "neoverse_n1")
+    said = complaint(head, f"{head}{far}\n", "neoverse_v2")
     assert "memory.lat_far_atomic: missing; ordering.aarch64.returning_atomics needs it" in said
-    said = complaint(head, head + far.replace("far", "remote") + "\n", "neoverse_n1")
+    said = complaint(head, head + far.replace("far", "remote") + "\n", "neoverse_v2")
     assert "'remote' is unknown; allowed are near, far_unless_owned, far" in said
