@@ -374,7 +374,7 @@ class Machine(Figures):
                 continue
             if isa != "aarch64":
                 raise ValueError(f"ordering.{isa}.{name}: only AArch64 has such atomics")
-            if self.memory.lat_far_atomic is None:
+            if dict(self.memory)["lat_far_atomic"] is None:
                 raise ValueError(f"memory.lat_far_atomic: missing; ordering.{isa}.{name} needs it")
 
     def _check_latencies(self, isa: str, figures: Mapping[str, Figure]) -> None:

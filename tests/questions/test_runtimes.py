@@ -88,7 +88,9 @@ def test_mistakes_of_a_file_are_named(tmp_path: Path, old: str, new: str, said: 
     assert said in str(caught.value) and caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("call", ["less('thin', 'tasuki')", "cost('tasuki')", "dearest()", "beside('think', 0, 7)"])
+@pytest.mark.parametrize(
+    "call", ["less('thin', 'tasuki')", "cost('tasuki')", "dearest()", "beside('think', 0, 7)"]
+)
 def test_an_answer_asks_for_what_was_run(tmp_path: Path, call: str) -> None:
     file, db = tmp_path / "own.toml", tmp_path / "own.db"
     file.write_text(OWN.replace("cheapest()", call))

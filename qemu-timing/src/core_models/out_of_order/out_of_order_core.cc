@@ -244,8 +244,8 @@ bool OutOfOrderCore::is_far(const TimedInsn &insn, LineId line) const {
         return false;
     bool owned = memory_.is_exclusive(id_, line);
     if (insn.returns)
-        return options_.returning_atomics >= (owned ? returning_atomics::far
-                                                    : returning_atomics::far_unless_owned);
+        return options_.returning_atomics >=
+               (owned ? returning_atomics::far : returning_atomics::far_unless_owned);
     return options_.store_atomics >= (owned ? store_atomics::far : store_atomics::far_unless_owned);
 }
 
@@ -265,9 +265,8 @@ void OutOfOrderCore::store_atomic(const TimedInsn &insn, uint64_t address, uint3
         far ? start + (memory_.far_atomic(id_, line, start.cycle).total() + options_.lat_far_atomic)
             : memory_.drain(id_, line, start) + options_.lat_drain;
     const auto *older = stores_.find(uint64_t(line) * options_.line, options_.line, start.cycle);
-    Completion drained =
-        stores_.push({address, size, done_, 0, insn.release, 0, false, false}, start,
-                     written + latency, older);
+    Completion drained = stores_.push({address, size, done_, 0, insn.release, 0, false, false},
+                                      start, written + latency, older);
     if (!far)
         memory_.write_in_flight_until(id_, line, drained);
     store_seen_ = drained.cycle;
