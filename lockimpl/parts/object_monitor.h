@@ -33,10 +33,10 @@
  * entered. Then it says that it is no longer responsible, and orders that before its own exit.
  * HotSpot has two lists there, and an exit that finds threads clears `responsible`, too.
  *
- * With OBJECT_MONITOR_LOOKS_FIRST exit looks for threads before it releases: if some queue and there
- * is no successor, it chooses and wakes one at once. Otherwise it goes on as above, since one may
- * have come meanwhile. So does HotSpot's runtime from JDK 25 (openjdk/jdk pull request 24927); code
- * of C2 goes on as above.
+ * With OBJECT_MONITOR_LOOKS_FIRST exit looks for threads before it releases: if some queue, and
+ * there is no successor, it chooses and wakes one at once. Otherwise it goes on as above, since
+ * one may have come meanwhile. So does HotSpot's runtime from JDK 25 (openjdk/jdk pull request
+ * 24927); code of C2 goes on as above.
  *
  * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; the
  * latch of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot
