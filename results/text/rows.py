@@ -192,7 +192,7 @@ def print_compact(
     for name in shown:
         right = any(isinstance(value, int | float) for value in columns[name])
         table.add_column(
-            name, no_wrap=True, overflow="ellipsis", justify="right" if right else "left"
+            name, no_wrap=name != "cause", justify="right" if right else "left", overflow="fold"
         )
     for row in list(zip(*(columns[name] for name in shown), strict=True))[:limit]:
         table.add_row(*map(cell, row))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
+from results.paths import DATABASE, WORK
 from sweeps.model.axes import AXES, Axis, Name
 
 if TYPE_CHECKING:
@@ -27,7 +28,15 @@ _BUDGET = "Instructions a cell may execute, over all cores; cycles on some engin
 _LOADED = "Load the program anew for each cell, instead of once for many; the same results."
 _SECONDS = "Seconds of CPU time a cell may take; 0: the engine's own limit."
 
-Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
+Database = Annotated[
+    Path,
+    typer.Option(
+        "--db",
+        help="The database.",
+        dir_okay=False,
+        show_default=str(DATABASE.relative_to(WORK)),
+    ),
+]
 ClusterFile = Annotated[
     str, typer.Option("--cluster", help="Run on the cluster of this file; see sweeps/clusters.")
 ]

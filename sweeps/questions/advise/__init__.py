@@ -1,9 +1,10 @@
 """Which lock on a processor, for a program."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
     "advise": (
         "command",
         "Say which lock is cheapest on a processor for a program, why, and what would change it.",
+        "advise --machine zen5 --shared-objects 0.001",
     ),
 }

@@ -1,9 +1,10 @@
 """Where two locks change places along one axis of a user's own."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
     "crossovers": (
         "command",
         "Find where one lock starts to beat another along any numeric axis of any workload.",
+        "crossovers --locks thin,tasuki --axis cas_latency",
     ),
 }

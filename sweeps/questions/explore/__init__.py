@@ -1,9 +1,10 @@
 """The grid behind the report's interactive map."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
     "explore": (
         "command",
         "Run the grid over CAS, fence, cancellation and owner's share that the report's map shows.",
+        "explore --machine zen4",
     ),
 }

@@ -51,10 +51,10 @@ def footprint(
     Instructions, atomics, fences, loads and stores, by owner and others; the bytes of an object
     and of an inflated monitor.
     """
-    from rich.console import Console
 
     from results.store.queries import Answer
     from results.store.store import Store
+    from results.text.terminal import console
     from sweeps.cli.progress import Bar
     from sweeps.run.runner import Runner
 
@@ -68,10 +68,10 @@ def footprint(
     if form != Form.TABLE:
         print_rows(Answer(list(COLUMNS), list(rows(footprints))), form)
         return
-    console = Console()
+    out = console()
     for table in tables(footprints):
-        console.print(table)
-        console.print()
+        out.print(table)
+        out.print()
 
 
 @dataclass(frozen=True)

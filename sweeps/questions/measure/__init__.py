@@ -1,9 +1,10 @@
 """What operations cost on this host."""
 
-GROUP = "Runs"
+GROUP = "Run cells"
 COMMANDS = {
     "measure": (
         "command",
         "Measure this host and write it as a machine that every engine accepts.",
+        "measure mine",
     ),
 }

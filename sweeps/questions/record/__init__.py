@@ -1,6 +1,10 @@
 """What a Java program does with its locks, as it runs."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
-    "record": ("command", "Run a Java program and record every operation on its monitors."),
+    "record": (
+        "command",
+        "Run a Java program and record every operation on its monitors.",
+        "record --output app.locks -- java -jar app.jar",
+    ),
 }

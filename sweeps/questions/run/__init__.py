@@ -1,10 +1,15 @@
 """What one cell costs, and what a machine's operations do."""
 
-GROUP = "Runs"
+GROUP = "Run cells"
 COMMANDS = {
-    "run": ("command", "Run one cell and print its cost and what it assumed."),
+    "run": (
+        "command",
+        "Run one cell and print its cost and what it assumed.",
+        "run --lock thin --workload sync iterations=1000",
+    ),
     "calibrate": (
         "command",
         "Measure what atomics, fences and charges cost on a machine, and store it.",
+        "calibrate zen4",
     ),
 }

@@ -1,7 +1,15 @@
 """What those who work on runtimes ask about locks, answered by runs."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
-    "answer": ("in_short", "Say in five sentences what came of it all, and how sure that is."),
-    "runtimes": ("command", "Answer questions that runtimes' engineers have asked about locks."),
+    "answer": (
+        "in_short",
+        "Say in five sentences what came of it all, and how sure that is.",
+        "answer",
+    ),
+    "runtimes": (
+        "command",
+        "Answer questions that runtimes' engineers have asked about locks.",
+        "runtimes",
+    ),
 }

@@ -1,16 +1,26 @@
 """What every lock costs in each setting of a plan."""
 
-GROUP = "Runs"
+GROUP = "Run cells"
 COMMANDS = {
     "sweep": (
         "command",
         "Run the cells of a plan that are not in the database yet, and say which locks win.",
+        "sweep smoke --dry-run",
     ),
-    "build": ("command", "Build the programs that a plan runs."),
+    "build": (
+        "command",
+        "Build the programs that a plan runs.",
+        "build smoke",
+    ),
     "compare": (
         "command",
         "Compare the costs of a plan's runs along an axis: the median, and the band over the "
         "seeds.",
+        "compare --plan contended --along threads",
     ),
-    "new": ("new", "Write a file to start from: a machine, a plan or a study of your own."),
+    "new": (
+        "new",
+        "Write a file to start from: a machine, a plan or a study of your own.",
+        "new plan mine",
+    ),
 }
