@@ -39,8 +39,9 @@ class Listed(NamedTuple):
 @cache
 def commands() -> dict[str, Listed]:
     """Every command by its name. The `__init__` of a question says which it has: COMMANDS has
-    their modules, sentences and examples by name, GROUP what they are listed among. A module has the function
-    of a command's name, or a group as a Typer, and in SETTINGS the settings of some."""
+    their modules, sentences and examples by name, GROUP what they are listed among. A module has
+    the function of a command's name, or a group as a Typer, and in SETTINGS the settings of some.
+    """
     folders = [f"sweeps.questions.{module.name}" for module in iter_modules([str(_QUESTIONS)])]
     commands = {
         name: Listed(f"{folder}.{module}", sentence, example, package.GROUP)
@@ -73,7 +74,7 @@ class Commands(TyperGroup):
                 for name, command in commands().items():
                     if command.group == group:
                         formatter.write_dl([(name.ljust(_NAME), command.sentence)])
-                        formatter.write(f"{'':{_NAME + 4}}{_PROGRAM} {command.example}\n")
+                        formatter.write(f"      {_PROGRAM} {command.example}\n")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, whole. Raises UsageError where there is none."""
@@ -139,7 +140,8 @@ def _loaded(name: str) -> Any:
     # With a callback it stays a group.
     app = typer.Typer(callback=lambda: None, rich_markup_mode=None)
     module = import_module(commands()[name].module)
-    command, epilog = getattr(module, name), f"Example: {_PROGRAM} {commands()[name].example}"
+    command = getattr(module, name)
+    epilog = f"\b\nExample:\n{_PROGRAM} {commands()[name].example}"  # \b: lines stay as they are
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name, epilog=epilog)
     else:

@@ -5,6 +5,6 @@ COMMANDS = {
     "crossovers": (
         "command",
         "Find where one lock starts to beat another along any numeric axis of any workload.",
-        "crossovers --locks thin,tasuki --axis cas_latency",
+        "crossovers --locks thin,mcs --axis threads --from 2 --to 8",
     ),
 }

@@ -68,7 +68,7 @@ def footprint(
     if form != Form.TABLE:
         print_rows(Answer(list(COLUMNS), list(rows(footprints))), form)
         return
-    out = console()
+    out = console(fold=False)
     for table in tables(footprints):
         out.print(table)
         out.print()

@@ -5,7 +5,7 @@ COMMANDS = {
     "sweep": (
         "command",
         "Run the cells of a plan that are not in the database yet, and say which locks win.",
-        "sweep smoke --dry-run",
+        "sweep contended",
     ),
     "build": (
         "command",
