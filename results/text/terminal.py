@@ -49,3 +49,11 @@ def console(fold: bool = True) -> Console:
     file or another program is not folded to some screen's width."""
     width = None if fold or sys.stdout.isatty() else _WIDE
     return _PlainConsole(width=width, markup=False, emoji=False, highlight=False)
+
+
+def say(text: str) -> None:
+    """Prints sentences: at a terminal in lines that end between words, elsewhere as they are."""
+    if sys.stdout.isatty():
+        console().print(text)
+    else:
+        print(visible(text))

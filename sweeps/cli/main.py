@@ -135,7 +135,7 @@ def _take_options_strictly(app: typer.Typer) -> None:
 
 
 @cache
-def _loaded(name: str) -> Any:
+def loaded(name: str) -> Any:
     """A command, imported now."""
     # With a callback it stays a group.
     app = typer.Typer(callback=lambda: None, rich_markup_mode=None)
@@ -157,7 +157,7 @@ class _Loaded(Mapping[str, Any]):
     """The commands by name, each imported when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
-        return _loaded(name)
+        return loaded(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(commands())

@@ -11,16 +11,18 @@ from rich.table import Table
 
 from results.text.fitting import fitting
 from results.text.terminal import console
-from sweeps.cli.main import _loaded, commands
+from sweeps.cli.main import commands, loaded
 from tests.commands import SMALL, at_terminal, lockcross
 from tests.synthetic import study
 
 WIDTHS = (80, 100)
 LISTED = ["plans", "machines", "machines skylake", "locks", "locks reservation", "workloads"]
-LISTED += ["workloads sync", "doctor", "reproduce --list", "query --list"]
+LISTED += ["workloads sync", "doctor", "reproduce --list", "query --list", "answer"]
 READ = ["runs", "query winners", "query costs", "show 1"]  # of a database
 RUN = [shlex.join(["run", *SMALL]), "advise --machine zen4 --ranking"]
 WORDS = ["tasuki/membarrier", "a lock that nobody takes twice", "x86_64", "12.2", "+135.5 %", ""]
+
+_COLOURS, _PASTED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), "./lockcross"  # a line to be pasted
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,9 @@ def test_no_command_cuts_what_it_prints(line: str, width: int, database: Path) -
     code, written = at_terminal(width, *shlex.split(line), *of_database)
     assert code == 0, written
     assert written.strip() and "…" not in written
+    lines = [line for line in _COLOURS.sub("", written).splitlines() if "\r" not in line]
+    wide = [one for one in lines if len(one) > width and _PASTED not in one]
+    assert not wide, "the terminal would break these anywhere"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -57,7 +62,7 @@ def test_an_example_is_a_line_that_its_command_takes(
     monkeypatch.chdir(tmp_path)
     first, *rest = shlex.split(commands()[name].example)
     assert first == name
-    _loaded(name).make_context(name, rest)
+    loaded(name).make_context(name, rest)
 
 
 def printed(table: Table, width: int) -> str:

@@ -58,7 +58,9 @@ def workloads(
         return
     check_known("workload", [name], WORKLOADS)
     if form == Form.TABLE:
-        print(f"{name}: {description(name)}\n")  # its lines are not to be folded
+        from results.text.terminal import say
+
+        say(f"{name}: {description(name)}\n")
     print_parts(form, *details(WORKLOADS[name]))
 
 

@@ -59,7 +59,9 @@ def query(
         note = _compared_in_study(connection) if sql in OF_A_PLAN and answer.rows else ""
     print_rows(answer, form)
     if note and form == Form.TABLE:
-        print(note)
+        from results.text.terminal import say
+
+        say(note)
     if not answer.rows:
         print("the query found no rows in the database", file=sys.stderr)
         if sql in OF_A_PLAN:
@@ -100,14 +102,14 @@ def show(
 ) -> None:
     """Show everything about a run, and the command that repeats it."""
     from results.store.queries import show_run
-    from results.text.terminal import visible
+    from results.text.terminal import say, visible
 
     with reading(db) as connection:
         run = show_run(connection, run_id)
     facts = run.columns | {"series": run.series, "crossovers": run.crossovers}
     for name, value in facts.items():
         if value not in (None, "", []) and name not in ("output", "command"):  # shown below
-            print(visible(f"{name:<16} {cell(value)}"))
+            say(f"{name:<16} {cell(value)}")
     if run.metrics:
         print("\nMetrics:")
     for name, value, unit in run.metrics:

@@ -117,7 +117,7 @@ def _print_runs(
 ) -> None:
     """Prints a run, or several that differ in their seed alone: the cost, what was assumed, and
     with `all` every number that is not zero. `given`: the workload's keys that the user gave."""
-    from results.text.terminal import console
+    from results.text.terminal import console, say
     from sweeps.model.workloads import WORKLOADS
 
     units = dict(
@@ -137,7 +137,7 @@ def _print_runs(
     out.print(_numbers(first, units, runs))
     output, resolved = _said(store, runs[0])
     for line in filter(None, [*_assumed(cell, given, resolved), output]):
-        print(line)
+        say(line)
     if all:
         out.print(_numbers(rest, units, runs))
     elif rest:

@@ -57,7 +57,9 @@ def answer(
         found = sentences(connection)
     trusted = trust(read_rows())
     if form == Form.TABLE:
-        print("\n\n".join([*found, "\n".join(trusted), _SURE]))
+        from results.text.terminal import say
+
+        say("\n\n".join([*found, "\n".join(trusted), _SURE]))
     else:
         print_parts(form, Rows([{"sentence": n, "answer": one} for n, one in enumerate(found, 1)]))
     if page is not None:
