@@ -238,10 +238,10 @@ class StudyPlan(Document):
 
     def headline(self, flavour: str) -> list[LockLabel]:
         """The locks compared, with the fences that a flavour's headline speaks of."""
-        return self.as_produced(flavour, self.locks)
+        return self.in_production(flavour, self.locks)
 
-    def as_produced(self, flavour: str, locks: Sequence[str]) -> list[LockLabel]:
-        """Some locks with the fences of production."""
+    def in_production(self, flavour: str, locks: Sequence[str]) -> list[LockLabel]:
+        """Some locks as they are in production: with its fences."""
         return labels(flavour, locks, [], self.production.get(flavour, FULL))
 
     @model_validator(mode="after")

@@ -44,7 +44,7 @@ def _label(plan: StudyPlan, flavour: str, lock: str) -> LockLabel:
     named = LockLabel(lock)
     if named.fence != FULL:
         return named
-    (label,) = plan.as_produced(flavour, [lock])
+    (label,) = plan.in_production(flavour, [lock])
     return label
 
 

@@ -14,11 +14,8 @@ from sweeps.questions.crossover.processors import Cost, Used, processors
 from sweeps.report.style import look
 
 _WIDTH, _ROW = 1.4, 0.23  # inches of a processor's column, and of a lock's row
-_NAMES, _HEADS, _UNDER = (
-    2.0,
-    0.95,
-    0.4,
-)  # of names beside the columns; of titles and scales; the key
+_NAMES = 2.0  # of the names beside the columns
+_HEADS, _UNDER = 0.95, 0.4  # of titles and scales; of the key
 _WHISKER: dict[str, Any] = {"ecolor": "#222222", "elinewidth": 0.9, "capsize": 1.8}
 _HALO: dict[str, Any] = {"ecolor": "white", "elinewidth": 2.2, "capsize": 2.4, "capthick": 2.2}
 _NUMBER: dict[str, Any] = {"va": "center", "fontsize": 7}

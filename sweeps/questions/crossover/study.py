@@ -97,7 +97,7 @@ class StudyCells:
         plan, grid = self.plan, self.plan.map
         if grid.cancel_latency is None or self.flavour not in plan.production:
             return []
-        produced = plan.as_produced(self.flavour, [*plan.locks, *plan.table_locks])
+        produced = plan.in_production(self.flavour, [*plan.locks, *plan.table_locks])
         points = itertools.product(produced, grid.cas_latency, grid.cancel_latency)
         cells = (
             with_lock(replace(self._on_map, cas_latency=cas, cancel_latency=cancel), label)

@@ -540,15 +540,15 @@ def waking(
 def _otherwise(
     runs: Sequence[Sequence[Waking]], asleep: Sequence[Waking], end: int, by: str
 ) -> _Sleep | None:
-    """The runs towards that end, the first or the last by when the thread had begun to park, if
-    they tell of another state than the usual one by a figure."""
+    """The rounds that tell of another state than the usual one by a figure, if those of the first
+    run do (`end` 0), or of the last (-1), by when the thread had begun to park."""
     at = {
         middle: rounds for rounds in runs if (middle := median(each.parked for each in rounds)) >= 0
     }
     if not at:
         return None
-    figures = {cycles: [getattr(each, by) for each in rounds] for cycles, rounds in at.items()}
-    other, usual = figures[sorted(at)[end]], [getattr(each, by) for each in asleep]
+    ends = at[sorted(at)[end]], asleep
+    other, usual = ([getattr(each, by) for each in rounds] for rounds in ends)
     apart = abs(median(other) - median(usual))
     if apart <= max(of_both(values, "").spread for values in (other, usual)):
         return None
