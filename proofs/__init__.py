@@ -5,6 +5,6 @@ COMMANDS = {
     "prove": (
         "command",
         "Prove the locks under memory models: exclusion, no race, no lost update, no lost wake-up.",
-        "prove thin --model tso",
+        "prove thin --models tso",
     ),
 }

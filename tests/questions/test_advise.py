@@ -315,15 +315,15 @@ def test_crossovers_in_every_setting_of_a_plan() -> None:
     assert {one.threads for one in bases} == {1}
 
 
-MINE = ["advise", "--machine", "generic", "--locks", "thin,tasuki"]
+MINE = ["advise", "--machines", "generic", "--locks", "thin,tasuki"]
 TWO = ["crossovers", "--locks", "thin,tasuki"]
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["advise", "--machine", "vax"], "'vax' is unknown"),
-        (["advise", "--machine", "./nowhere.toml"], "nowhere.toml: No such file"),
+        (["advise", "--machines", "vax"], "'vax' is unknown"),
+        (["advise", "--machines", "./nowhere.toml"], "nowhere.toml: No such file"),
         (["advise", "--locks", "thin"], "two locks or more"),
         (["advise", "--locks", "thin,thim"], "'thim' is unknown"),
         (["advise", "--locks", "thin/rmw,tasuki"], "built with full only"),
@@ -334,15 +334,18 @@ TWO = ["crossovers", "--locks", "thin,tasuki"]
         ([*MINE, "--check", "gem5"], "allowed is native"),
         (["advise", "--locks", "tasuki/full,tasuki/full"], "two locks or more"),
         ([*MINE, "--fences", "mfence"], "'mfence' is unknown"),
-        ([*MINE, "--format", "yaml"], "table, json"),
+        ([*MINE, "--format", "yaml"], "'table', 'csv', 'json'"),
         ([*MINE, "--figure", "x.doc"], ".png"),
         ([*MINE, "--log", "README.md"], "not a log"),
-        ([*TWO, "--axis", "colour", "--from", "0", "--to", "1"], "'colour' is unknown"),
-        ([*TWO, "--axis", "threads", "--from", "4", "--to", "2"], "--to must be the larger"),
-        ([*TWO, "--axis", "threads", "--from", "0", "--to", "2"], "from 1 to 128"),
-        ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--set", "x"], "key=value"),
-        ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--workload", "w"], "'w' is unknown"),
-        (["crossovers", "--locks", "thin", "--axis", "runs", "--from", "1", "--to", "2"], "two"),
+        ([*TWO, "--axis", "colour", "--low", "0", "--high", "1"], "'colour' is unknown"),
+        ([*TWO, "--axis", "threads", "--low", "4", "--high", "2"], "--high must be the larger"),
+        ([*TWO, "--axis", "threads", "--low", "0", "--high", "2"], "from 1 to 128"),
+        ([*TWO, "--axis", "runs", "--low", "1", "--high", "2", "--set", "x"], "key=value"),
+        (
+            [*TWO, "--axis", "runs", "--low", "1", "--high", "2", "--workload", "w"],
+            "'w' is unknown",
+        ),
+        (["crossovers", "--locks", "thin", "--axis", "runs", "--low", "1", "--high", "2"], "two"),
     ],
 )
 def test_mistakes_are_named(words: list[str], said: str, tmp_path: Path) -> None:
@@ -363,9 +366,9 @@ def test_the_commands_on_the_engine(tmp_path: Path) -> None:
         "thin,tasuki",
         "--axis",
         "fence_latency",
-        "--from",
+        "--low",
         "0",
-        "--to",
+        "--high",
         "60",
         "--workload",
         "sync",

@@ -19,7 +19,7 @@ WIDTHS = (80, 100)
 LISTED = ["plans", "machines", "machines skylake", "locks", "locks reservation", "workloads"]
 LISTED += ["workloads sync", "doctor", "reproduce --list", "query --list", "answer"]
 READ = ["runs", "query winners", "query costs", "show 1"]  # of a database
-RUN = [shlex.join(["run", *SMALL]), "advise --machine zen4 --ranking"]
+RUN = [shlex.join(["run", *SMALL]), "advise --machines zen4 --ranking"]
 WORDS = ["tasuki/membarrier", "a lock that nobody takes twice", "x86_64", "12.2", "+135.5 %", ""]
 
 _COLOURS, _PASTED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), "./lockcross"  # a line to be pasted

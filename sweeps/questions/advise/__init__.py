@@ -5,6 +5,6 @@ COMMANDS = {
     "advise": (
         "command",
         "Say which lock is cheapest on a processor for a program, why, and what would change it.",
-        "advise --machine zen5 --shared-objects 0.001",
+        "advise --machines zen5 --shared-objects 0.001",
     ),
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
 from sweeps.model.locks import load_locks
 from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
@@ -46,6 +47,19 @@ def print_json(answers: Sequence[Advice]) -> None:
             }
         )
     print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
+
+
+def print_csv(answers: Sequence[Advice]) -> None:
+    """A row for each lock on each machine, the cheapest first."""
+    rows = [
+        {name: advice.setting[name] for name in ("machine", "isa", "flavour", "threads")}
+        | {"lock": str(one.label), "cycles_per_pair": one.cost, "seeds": one.seeds}
+        | {"native_cycles_per_pair": one.native}
+        | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in one.causes.items()}
+        for advice in answers
+        for one in advice.locks
+    ]
+    print_parts(Form.CSV, Rows(rows))
 
 
 def print_answers(answers: Sequence[Advice]) -> None:

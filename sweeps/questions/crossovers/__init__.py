@@ -5,6 +5,6 @@ COMMANDS = {
     "crossovers": (
         "command",
         "Find where one lock starts to beat another along any numeric axis of any workload.",
-        "crossovers --locks thin,mcs --axis threads --from 2 --to 8",
+        "crossovers --locks thin,mcs --axis threads --low 2 --high 8",
     ),
 }

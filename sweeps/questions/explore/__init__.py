@@ -5,6 +5,6 @@ COMMANDS = {
     "explore": (
         "command",
         "Run the grid over CAS, fence, cancellation and owner's share that the report's map shows.",
-        "explore --machine zen4",
+        "explore --machines zen4",
     ),
 }

@@ -38,9 +38,7 @@ def footprint(
     names: Annotated[
         list[str] | None, options.argument("Locks; default: all.", options.locks, "[LOCK]...")
     ] = None,
-    isa: Annotated[
-        str | None, options.option("Only x86_64, ppc64le or aarch64.", options.isas)
-    ] = None,
+    isa: Annotated[str | None, options.isa("all")] = None,
     form: Format = Form.TABLE,
     jobs: Jobs = 0,
     no_server: NoServer = False,

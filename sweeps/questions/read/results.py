@@ -17,30 +17,20 @@ from sweeps.cli import options
 from sweeps.cli.options import QUERY_TIMEOUT_S, Database, QueryTimeout
 from sweeps.model.locks import LockLabel, labels_words
 
-Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
-
-OfPlan = Annotated[
-    str | None,
-    options.option("Of this plan, its name or file, not of the main job.", options.plans, "--plan"),
-]
+OfPlan = Annotated[str | None, options.of_plan("the main job")]
 
 
 def query(
     sql: Annotated[str | None, options.argument("SQL, or a named query.", options.queries)] = None,
-    list_them: Annotated[bool, typer.Option("--list", help="List the named queries.")] = False,
-    plan: Annotated[
-        str | None,
-        options.option(
-            "winners or costs of this plan, its name or file, not of the study.", options.plans
-        ),
-    ] = None,
+    list_them: options.List = False,
+    plan: OfPlan = None,
     timeout: QueryTimeout = QUERY_TIMEOUT_S,
     form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
     """Query the database with SQL or a named query. Nothing can be changed.
 
-    Bytes are shown as x'00'; JSON has null for infinity.
+    With --plan, winners and costs of a sweep. Bytes are shown as x'00'; JSON has null for infinity.
     """
     from results.store.queries import OF_A_PLAN, Answer, ask, named_queries
 
@@ -125,7 +115,7 @@ def figures(
         typer.Option("--with", help="A study on another engine, instead of the reference studies."),
     ] = None,
     plan: OfPlan = None,
-    output: Output = None,
+    output: options.Folder = None,
     db: Database = DATABASE,
 ) -> None:
     """Draw the figures from the database (PNG and SVG)."""
@@ -155,7 +145,7 @@ def _say_where(folder: Path) -> None:
     print(f"drawing into {folder} what has changed", file=sys.stderr, flush=True)
 
 
-def report(plan: OfPlan = None, output: Output = None, db: Database = DATABASE) -> None:
+def report(plan: OfPlan = None, output: options.Folder = None, db: Database = DATABASE) -> None:
     """Draw the figures and write the report from the database: one HTML page."""
     folder = output or db.parent
     with reading(db) as connection:

@@ -56,7 +56,7 @@ def run(
     form: Format = Form.TABLE,
     db: Annotated[
         Path | None,
-        typer.Option("--db", help="Store the run in this database; default: store nothing."),
+        typer.Option("--db", help="The database; default: none, nothing is stored."),
     ] = None,
     **axes: Any,
 ) -> None:
@@ -279,10 +279,8 @@ def calibrate(
         str,
         options.argument("A machine's name (see `machines`).", options.machines),
     ],
-    isa: Annotated[str | None, options.option("Only this one of its ISAs.", options.isas)] = None,
-    flavour: Annotated[
-        str | None, options.option("Only this atomic flavour.", options.flavours)
-    ] = None,
+    isa: Annotated[str | None, options.isa("all of the machine's")] = None,
+    flavour: Annotated[str | None, options.flavour("all of the ISA's")] = None,
     jobs: options.Jobs = 0,
     no_server: options.NoServer = False,
     form: Format = Form.TABLE,

@@ -146,10 +146,7 @@ def build(
 
 
 def compare(
-    plan: Annotated[
-        str,
-        options.option("A plan that was swept: its name or its file.", options.plans),
-    ],
+    plan: Annotated[str, options.of_plan()],
     along: Annotated[
         str, typer.Option(help="An axis or a key of the workload, as cas_latency or threads.")
     ],
@@ -158,9 +155,7 @@ def compare(
         list[str] | None,
         typer.Option(help="Only runs with this value, as isa=x86_64; may be given more than once."),
     ] = None,
-    figure: Annotated[
-        Path | None, typer.Option(help="Draw it too, into this .png, .svg or .pdf file.")
-    ] = None,
+    figure: options.FigureFile = None,
     form: Format = Form.TABLE,
     db: options.Database = DATABASE,
 ) -> None:
