@@ -6,5 +6,6 @@ COMMANDS = {
         "command",
         "Prove the locks under memory models: exclusion, no race, no lost update, no lost wake-up.",
         "prove thin --models tso",
+        {"mutants": "footprint thin", "": "prove thin --mutants"},
     ),
 }

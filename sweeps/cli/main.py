@@ -28,26 +28,28 @@ _GROUPS = ("Get an answer", "Run cells", "Read results", "See what there is", "W
 
 class Listed(NamedTuple):
     """A command as the list of all shows it: its module, the first sentence of its own help, an
-    example, and what it is among."""
+    example, what comes after it (sweeps/cli/next_step.py), and what it is among."""
 
     module: str
     sentence: str
     example: str
+    steps: "str | Mapping[str, str]"
     group: str
 
 
 @cache
 def commands() -> dict[str, Listed]:
     """Every command by its name. The `__init__` of a question says which it has: COMMANDS has
-    their modules, sentences and examples by name, GROUP what they are listed among. A module has
-    the function of a command's name, or a group as a Typer, and in SETTINGS the settings of some.
+    their modules, sentences, examples and next steps by name, GROUP what they are listed among. A
+    module has the function of a command's name, or a group as a Typer, and in SETTINGS the settings
+    of some.
     """
     folders = [f"sweeps.questions.{module.name}" for module in iter_modules([str(_QUESTIONS)])]
     commands = {
-        name: Listed(f"{folder}.{module}", sentence, example, package.GROUP)
+        name: Listed(f"{folder}.{module}", *words, package.GROUP)
         for folder in [*folders, "proofs"]
         if hasattr(package := import_module(folder), "COMMANDS")
-        for name, (module, sentence, example) in package.COMMANDS.items()
+        for name, (module, *words) in package.COMMANDS.items()
     }
     return dict(sorted(commands.items(), key=lambda entry: _GROUPS.index(entry[1].group)))
 
@@ -123,6 +125,25 @@ class _Strict(TyperCommand):
                 if singles.count(option) > 1 and not option.is_flag:
                     raise typer.BadParameter("is given more than once", ctx, option)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs it, and says at a terminal what comes next, where nothing failed."""
+        try:
+            result = super().invoke(ctx)
+        except typer.Exit as end:
+            if end.exit_code == 0:
+                _say_next(ctx)
+            raise
+        _say_next(ctx)
+        return result
+
+
+def _say_next(ctx: Any) -> None:
+    from sweeps.cli.next_step import say_next
+
+    _, name, *_ = ctx.command_path.split()
+    if steps := commands()[name].steps:
+        say_next(_PROGRAM, steps, ctx.params)
 
 
 def _take_options_strictly(app: typer.Typer) -> None:

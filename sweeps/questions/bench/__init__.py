@@ -6,5 +6,6 @@ COMMANDS = {
         "command",
         "Measure speed on this machine.",
         "bench engine",
+        "doctor",
     ),
 }

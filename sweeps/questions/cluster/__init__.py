@@ -6,5 +6,6 @@ COMMANDS = {
         "command",
         "Look at a cluster.",
         "cluster check sweeps/clusters/site.toml",
+        "sweep smoke --cluster {file}",
     ),
 }

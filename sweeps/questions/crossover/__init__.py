@@ -6,5 +6,6 @@ COMMANDS = {
         "command",
         "The main job: measure, find the crossovers, draw the figures, write the report.",
         "crossover --quick",
+        "query winners{db}\nserve{db}",
     ),
 }

@@ -6,5 +6,6 @@ COMMANDS = {
         "command",
         "Find where one lock starts to beat another along any numeric axis of any workload.",
         "crossovers --locks thin,mcs --axis threads --low 2 --high 8",
+        "query crossovers{db}",
     ),
 }

@@ -6,5 +6,6 @@ COMMANDS = {
         "command",
         "Count what each uncontended path through a lock consists of, and the bytes of its state.",
         "footprint thin tasuki --isa x86_64",
+        "run --lock thin --workload sync",
     ),
 }

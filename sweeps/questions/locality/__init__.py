@@ -6,5 +6,6 @@ COMMANDS = {
         "command",
         "Measure contention and thread locality in logs of lock events.",
         "locality --sites app.locks",
+        "advise --machines zen5 --log {files}",
     ),
 }

@@ -6,5 +6,9 @@ COMMANDS = {
         "command",
         "Measure this host and write it as a machine that every engine accepts.",
         "measure mine",
+        {
+            "output": "advise --machines {output}",
+            "": "validate --against native --machine {name}\nadvise --machines {name}",
+        },
     ),
 }

@@ -6,5 +6,6 @@ COMMANDS = {
         "command",
         "Run a Java program and record every operation on its monitors.",
         "record --output app.locks -- java -jar app.jar",
+        "advise --machines zen5 --log {output}\nlocality --sites {output}",
     ),
 }

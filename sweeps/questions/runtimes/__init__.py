@@ -6,10 +6,12 @@ COMMANDS = {
         "in_short",
         "Say in five sentences what came of it all, and how sure that is.",
         "answer",
+        "runtimes",
     ),
     "runtimes": (
         "command",
         "Answer questions that runtimes' engineers have asked about locks.",
         "runtimes",
+        {"list_them": "runtimes mutexes", "dry_run": "runtimes mutexes{db}", "": "query costs{db}"},
     ),
 }

@@ -6,5 +6,6 @@ COMMANDS = {
         "command",
         "Compare an engine with a reference engine, side by side; needs both.",
         "validate --against native",
+        {"errors": "answer", "": "query validation{db}"},
     ),
 }
