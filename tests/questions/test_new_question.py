@@ -11,7 +11,9 @@ ABOUT = '''
 """How many locks were run."""
 
 GROUP = "Get an answer"
-COMMANDS = {"variety": ("command", "Say how many locks were run.", "variety --db my.db", "runs{db}")}
+COMMANDS = {
+    "variety": ("command", "Say how many locks were run.", "variety --db my.db", "runs{db}")
+}
 '''
 COMMAND = '''
 """`lockcross variety`."""

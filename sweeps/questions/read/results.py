@@ -23,6 +23,9 @@ OfPlan = Annotated[str | None, options.of_plan("the main job")]
 def query(
     sql: Annotated[str | None, options.argument("SQL, or a named query.", options.queries)] = None,
     list_them: options.List = False,
+    units: Annotated[
+        bool, typer.Option("--units", help="List the unit of every column of numbers, and end.")
+    ] = False,
     plan: OfPlan = None,
     timeout: QueryTimeout = QUERY_TIMEOUT_S,
     form: Format = Form.TABLE,
@@ -35,7 +38,14 @@ def query(
     from results.store.queries import OF_A_PLAN, Answer, ask, named_queries
 
     if list_them:
-        print_rows(Answer(["query", "what it shows"], list(named_queries().items())), form)
+        print_rows(Answer(["query", "shows"], list(named_queries().items())), form)
+        return
+    if units:
+        from results.text.rows import print_parts
+        from sweeps.questions.read.units import rows
+
+        with reading(db) as connection:
+            print_parts(form, rows(connection))
         return
     if sql is None:
         raise LockcrossError("give SQL or a named query; --list shows the named ones")

@@ -320,6 +320,14 @@ def calibrate(
         for op in measured[0]
     ]
     shown = {"operation": "{operation}"} | {name: f"{{{name}:.2f}}" for name in names}
+    if form != Form.TABLE:
+        cycles = [
+            {"isa": one.isa, "flavour": one.flavour, "op": op, "cycles": whole(record.cycles)}
+            for one, records in zip(settings, measured, strict=True)
+            for op, record in records.items()
+        ]
+        print_parts(form, Rows(cycles))
+        return
     given = [(option(axis)[2:], axes[axis]) for axis in LATENCIES if axes.get(axis) is not None]
     set_to = [f"{name} {cycles}" for name, cycles in given]
     where = f" set to {', '.join(set_to)}" if set_to else ""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from results.store.records import StoredRun
     from sweeps.search.plan_costs import Band, Comparison
 
+_UNIT = "cycles/pair"  # of what is compared
 _SHOWN_FAILURES = 5  # causes
 _SHOWN_WINNERS = 24  # rows
 
@@ -220,9 +221,9 @@ def _print_rows(comparison: "Comparison", form: Form) -> None:
     """A row for each point of each curve."""
     from results.store.queries import Answer
 
-    numbers = ("cycles_per_pair", "least", "most", "seeds")
+    numbers = ("cycles_per_pair", "least", "most", "unit", "seeds")
     rows = [
-        (*panel.place.values(), name, x, band.median, band.least, band.most, band.seeds)
+        (*panel.place.values(), name, x, band.median, band.least, band.most, _UNIT, band.seeds)
         for panel in comparison.panels
         for name, curve in panel.curves.items()
         for x, band in curve.items()
