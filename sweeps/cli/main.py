@@ -46,10 +46,10 @@ def commands() -> dict[str, Listed]:
     """
     folders = [f"sweeps.questions.{module.name}" for module in iter_modules([str(_QUESTIONS)])]
     commands = {
-        name: Listed(f"{folder}.{module}", *words, package.GROUP)
+        name: Listed(f"{folder}.{module}", sentence, example, steps, package.GROUP)
         for folder in [*folders, "proofs"]
         if hasattr(package := import_module(folder), "COMMANDS")
-        for name, (module, *words) in package.COMMANDS.items()
+        for name, (module, sentence, example, steps) in package.COMMANDS.items()
     }
     return dict(sorted(commands.items(), key=lambda entry: _GROUPS.index(entry[1].group)))
 

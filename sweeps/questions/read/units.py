@@ -85,7 +85,7 @@ def units(connection: sqlite3.Connection) -> dict[str, str]:
         if isinstance(key, Number | Share)
     }
     of_cells = given | {f"parameter_{name}": unit for name, unit in given.items()}
-    return of_cells | axes | counts | _COLUMNS | measured
+    return {**of_cells, **axes, **counts, **_COLUMNS, **measured}
 
 
 def rows(connection: sqlite3.Connection) -> Rows:
