@@ -114,7 +114,24 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
         searches = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
     rows = [_row(task.line.series, crossover) for task, kept in searches for crossover in kept]
     shown = {name: partial(_shown, name) for name in rows[0]}
-    print_parts(form, Rows(rows, shown), fold=False)
+    print_parts(form, Rows(rows, shown), *work_around(bases, axis), fold=False)
+
+
+def work_around(bases: Sequence[Cell], axis: str) -> list[str]:
+    """What work was assumed around the lock, which `advise` leaves out unless it is told."""
+    work = {
+        f"{key}={cell.parameters[key]}": None
+        for cell in bases
+        for key in ("critical", "think")
+        if key in cell.parameters and key != axis
+    }
+    if all(words.endswith("=0") for words in work):
+        return []
+    zero = " ".join(f"--set {name}=0" for name in ("critical", "think") if name != axis)
+    return [
+        f"Work around the lock: {', '.join(work)} turns of a delay loop. `advise` assumes none; "
+        f"{zero} asks the same here."
+    ]
 
 
 def _shown(name: str, row: Mapping[str, Any]) -> str:

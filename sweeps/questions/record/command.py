@@ -94,6 +94,8 @@ def record(
             if plain
             else "too short to compare"
         )
+    if code:
+        _say(f"the program ended with code {code}; {output} has what it did until then")
     if others := sorted(log.parent.glob(f"{log.name}.*[0-9]")):
         _say(f"further processes of the program have logs: {', '.join(one.name for one in others)}")
     raise typer.Exit(code)

@@ -71,17 +71,23 @@ def reproduce(
             print(runner.describe(wanted, at_a_time(cluster, jobs)))
         return
     with Store(db) as store:
-        with pool_of(cluster) as pool, Bar() as progress:
-            runner = Runner(store, jobs, progress, bounds, retry_failed, pool=pool)
-            results = [run(plan, runner, store, keep=not machine) for plan in plans]
-            cases = overtake.run(runner, store) if overtakes else []
+        results, cases = [], list[Case]()
+        with pool_of(cluster) as pool:
+            runner = Runner(store, jobs, None, bounds, retry_failed, pool=pool)
+            for plan in plans:
+                with Bar() as runner.progress:
+                    results.append(run(plan, runner, store, keep=not machine))
+                if form == Form.TABLE:  # nobody waits for the others
+                    print_reproduction(results[-1])
+                    sys.stdout.flush()
+            if overtakes:
+                with Bar() as runner.progress:
+                    cases = overtake.run(runner, store)
         machines = {cell.machine for plan in plans for cell in plan.cells.values()}
         store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
     if form != Form.TABLE:
         print_rows(_rows(results, cases), form)
         return
-    for result in results:
-        print_reproduction(result)
     if cases:
         print_parts(form, _cases(cases), fold=False)
     if results:

@@ -176,7 +176,8 @@ def _assumed(cell: "Cell", given: "Mapping[str, Any]", resolved: "Mapping[str, A
 
 
 def _assumed_figures(cell: "Cell") -> str:
-    """The machine's assumed atomics, fences and charges by name, and how many others there are."""
+    """The machine's assumed costs of a CAS, a full fence and a cancellation, and how many other
+    figures it assumes."""
     from sweeps.model.isa import ISAS
     from sweeps.model.machine import HOST, load_machine
 
@@ -195,13 +196,10 @@ def _assumed_figures(cell: "Cell") -> str:
         for name, figure in machine.figures(cell.isa).items()
         if figure.assumption is not None and set_here.get(name) is None
     }
-    named = [
-        f"{name}={number}"
-        for name, number in assumed.items()
-        if name in machine.latency[cell.isa] or name.startswith("charge_")
-    ]
+    decisive = ("cas_success", ISAS[cell.isa].full_fence, "charge_stop")
+    named = [f"{name}={assumed[name]}" for name in decisive if name in assumed]
     if more := len(assumed) - len(named):
-        named.append(f"{more} more of the core and the caches")
+        named.append(f"{more} more")
     where = f"; `lockcross machines {machine.name}` says why" if named else ""
     return ", ".join(named) + where
 

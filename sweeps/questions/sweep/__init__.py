@@ -8,7 +8,7 @@ COMMANDS = {
         "sweep contended",
         {
             "dry_run": "sweep {plan}{db}",
-            "": "query winners --plan {plan}{db}\nreport --plan {plan}{db}",
+            "": "report --plan {plan}{db}",
         },
     ),
     "build": (

@@ -13,7 +13,7 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store, reading, store_to_read
-from results.text.rows import Form, Format, Rows, number, print_compact, print_parts, print_rows
+from results.text.rows import Form, Format, number, print_compact, print_rows
 from sweeps.cli import options
 
 if TYPE_CHECKING:
@@ -98,9 +98,8 @@ def _print_where_the_rest_is(plan: str, db: Path) -> None:
         f"runs {of}": "every run; ./lockcross show ID has all of one",
         f"report {of}": "a page with tables and figures",
     }
-    lines = [{"command": f"./lockcross {words}{at}", "what": what} for words, what in rest.items()]
-    look = {"show_header": False, "padding": (0, 2, 0, 0)}
-    print_parts(Form.TABLE, Rows(lines, look=look), fold=False)
+    for words, what in rest.items():  # as they are pasted, however long
+        print(f"./lockcross {words}{at}  # {what}")
 
 
 def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
