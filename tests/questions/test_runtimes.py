@@ -22,7 +22,8 @@ setup = "One thread."
 settings = ["machine", "think"]
 answer = '''
 thin costs {{ less('thin', 'mcs') }}, beside mcs. Cheapest: {{ cheapest() }}.
-mcs: {{ cost('mcs') }}.'''
+mcs: {{ cost('mcs') }}.
+Without thought {{ beside('think', 0, 50, machine='zen5') }}.'''
 
 [[sweep]]
 machine = ["zen5", "neoverse_v2"]
@@ -64,7 +65,11 @@ def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
     assert answer.startswith(f"thin costs {span}")
     assert "Cheapest: `thin` in every setting.\n" in answer
     dear = [cost for (_, _, lock), cost in costs.items() if lock == "mcs"]
-    assert answer.endswith(f"mcs: {min(dear):.1f} to {max(dear):.1f} ns.")
+    assert f"mcs: {min(dear):.1f} to {max(dear):.1f} ns.\n" in answer
+    saved = {lock: costs["zen5", 50, lock] - costs["zen5", 0, lock] for lock in ("mcs", "thin")}
+    assert min(saved.values()) > 0
+    ends = f"{min(saved.values()):.1f} to {max(saved.values()):.1f}"
+    assert answer.endswith(f"Without thought {ends} ns less in every setting.")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +88,9 @@ def test_mistakes_of_a_file_are_named(tmp_path: Path, old: str, new: str, said: 
     assert said in str(caught.value) and caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("call", ["less('thin', 'tasuki')", "cost('tasuki')", "dearest()"])
+@pytest.mark.parametrize(
+    "call", ["less('thin', 'tasuki')", "cost('tasuki')", "dearest()", "beside('think', 0, 7)"]
+)
 def test_an_answer_asks_for_what_was_run(tmp_path: Path, call: str) -> None:
     file, db = tmp_path / "own.toml", tmp_path / "own.db"
     file.write_text(OWN.replace("cheapest()", call))
