@@ -60,7 +60,8 @@ def workloads(
     if form == Form.TABLE:
         from results.text.terminal import say
 
-        say(f"{name}: {description(name)}\n")
+        # Sentences fill the terminal's lines; what is indented, as a list is, stays as it is.
+        say(re.sub(r"(?<=\S)\n(?=\S)", " ", f"{name}: {description(name)}") + "\n")
     print_parts(form, *details(WORKLOADS[name]))
 
 
