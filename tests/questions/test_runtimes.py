@@ -2,6 +2,7 @@
 runs say."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,34 @@ def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
     assert min(saved.values()) > 0
     ends = f"{min(saved.values()):.1f} to {max(saved.values()):.1f}"
     assert answer.endswith(f"Without thought {ends} ns less in every setting.")
+
+
+@pytest.mark.parametrize(
+    ("thin", "mcs", "said"),
+    [
+        ((100, 110, 150), (140, 180, 190), "as much"),
+        ((100, 110, 130), (140, 180, 190), "less"),
+        ((200, 210, 230), (140, 180, 190), "more"),
+    ],
+)
+def test_a_lead_that_the_seeds_turn_is_none(
+    thin: tuple[int, ...], mcs: tuple[int, ...], said: str, tmp_path: Path
+) -> None:
+    """Here the medians always lie far apart."""
+    file, db = tmp_path / "own.toml", tmp_path / "own.db"
+    own = OWN.replace('["zen5", "neoverse_v2"]', '"zen5"').replace("[0, 50]", "0")
+    own = own.replace(" {{ beside('think', 0, 50, machine='zen5') }}", "")
+    file.write_text(f"{own}seed = [1, 2, 3]\n")
+    assert lockcross("runtimes", str(file), "--db", str(db)).returncode == 0
+    with sqlite3.connect(db) as connection:
+        for lock, costs in (("thin", thin), ("mcs", mcs)):
+            for seed, cost in enumerate(costs, 1):
+                changed = "UPDATE runs SET cycles_per_pair = ? WHERE lock = ? AND seed = ?"
+                assert connection.execute(changed, (cost, lock, seed)).rowcount == 1
+    with reading(db) as connection:
+        compared = Answered(load(str(file)), connection).compared("thin", "mcs")
+    sides = {"less": compared.less, "more": compared.more, "as much": compared.tied}
+    assert [name for name, side in sides.items() if side] == [said]
 
 
 @pytest.mark.parametrize(

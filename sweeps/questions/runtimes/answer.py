@@ -21,7 +21,7 @@ from sweeps.model.machine import load_machine
 from sweeps.plans import RUNTIMES
 from sweeps.plans.sweep import Plan, expand
 from sweeps.search.errors import error_of, kind_of, work_of
-from sweeps.search.plan_costs import TIE_PERCENT, Group, Value, groups, runs_of_plan
+from sweeps.search.plan_costs import TIE_PERCENT, Band, Group, Value, groups, runs_of_plan
 from sweeps.support.toml import parse
 
 if TYPE_CHECKING:
@@ -191,12 +191,16 @@ class Answered:
         return span(known)
 
     def compared(self, lock: str, other: str) -> Compared:
-        """One lock beside another. Raises LockcrossError where no setting has runs of both."""
+        """One lock beside another; they cost as much where the costs of their seeds meet. Raises
+        LockcrossError where no setting has runs of both."""
         compared = Compared({}, {}, [], set())
         for place, group in zip(self.places, self._groups, strict=True):
             one, two = _label(group, lock), _label(group, other)
             mine, theirs = self._cost(group, one), self._cost(group, two)
             if one is None or two is None or mine is None or theirs is None:
+                continue
+            if _meet(group.costs[one], group.costs[two]):
+                compared.tied.append(place)
                 continue
             lead = compared.add(place, mine, theirs)
             if lead >= _TIE and self._is_sure(group, one, two, lead):
@@ -305,6 +309,11 @@ def _label(group: Group, name: str) -> LockLabel | None:
     if name in group.costs:
         return LockLabel(name)
     return next((label for label in group.costs if label.with_full_fences == name), None)
+
+
+def _meet(one: Band, two: Band) -> bool:
+    """Whether some seed of one costs no less, and another no more, than some seed of the other."""
+    return one.least <= two.most and two.least <= one.most
 
 
 def _words(setting: Mapping[str, Value]) -> str:
