@@ -215,11 +215,11 @@ def trust(rows: Sequence[Row]) -> list[str]:
             f"{100 * row.median_error:.0f} %; {100 * row.right[0] / row.pairs[0]:.0f} % of "
             f"{row.pairs[0]:,}"
             if (row := known.get(machine))
-            else "not compared"
+            else "none"
             for machine in references
         )
         lines.append(f"| {_WORK[work]} | {' | '.join(cells)} |")
-    return [*lines, "| threads that share cores |" + " not compared |" * len(references)]
+    return [*lines, "| threads that share cores |" + " none |" * len(references)]
 
 
 _SURE = (
