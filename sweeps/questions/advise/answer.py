@@ -401,8 +401,8 @@ class Advisor:
         work = ONE_THREAD if alone else work_of(cell.workload, cell.threads)
         if work is None:
             return None
-        core = load_machine(self._base.machine).out_of_order is not None
-        return error_of(core, work, {kind_of(best), kind_of(other)})
+        machine, kinds = load_machine(self._base.machine), {kind_of(best), kind_of(other)}
+        return error_of(machine.out_of_order is not None, work, kinds, title=machine.title)
 
     def _lines(self) -> list[AxisLine]:
         """What is searched: latencies, what bears on objects that change hands, work between

@@ -299,8 +299,9 @@ class Answered:
         work = work_of(setting.workload, setting.threads)
         if work is None or setting.cores is not None:
             return False
-        core = load_machine(setting.machine).out_of_order is not None
-        decisive = error_of(core, work, {kind_of(one), kind_of(two)}).decisive
+        machine, kinds = load_machine(setting.machine), {kind_of(one), kind_of(two)}
+        core = machine.out_of_order is not None
+        decisive = error_of(core, work, kinds, title=machine.title).decisive
         return decisive is not None and lead >= decisive
 
 
