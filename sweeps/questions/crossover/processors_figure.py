@@ -74,7 +74,15 @@ def _draw(ax: Axes, used: Used, rows: list[LockLabel], most: float, end: float) 
         for look_of in (_HALO, _WHISKER):
             ax.errorbar(middle, place, xerr=half, fmt="none", **look_of)
         weight = "bold" if cost in used.cheapest else "normal"
-        note(ax, words, (max(cost.cycles, cost.high), place), (3, -0.5), ha="left", weight=weight, **_NUMBER)
+        note(
+            ax,
+            words,
+            (max(cost.cycles, cost.high), place),
+            (3, -0.5),
+            ha="left",
+            weight=weight,
+            **_NUMBER,
+        )
     ax.grid(True, axis="x")
     ax.set_axisbelow(True)
     ax.tick_params(labelsize=7)
