@@ -3,9 +3,9 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,7 +23,7 @@ from results.errors import LockcrossError
 from results.store.queries import Answer
 from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import options
-from sweeps.cli.options import Jobs
+from sweeps.cli.options import Jobs, Store, names_of
 from sweeps.cli.progress import Bar, first_word
 
 _STATES = 30_000_000  # of a proof: a few GiB
@@ -209,12 +209,6 @@ def judge_mutants(locks: Sequence[str], deep: bool, store: bool, at_once: int, f
 _Names = list[str] | None
 
 
-def _only(flag: str, words: str, names: Callable[[str], list[str]] | None = None) -> Any:
-    """An option that takes names, one each time. `words`: its help."""
-    whole = f"{words}; may be given more than once."
-    return typer.Option(flag, help=whole, autocompletion=names)
-
-
 def _refuse_what_is_not_read(
     chosen: Mapping[str, bool], given: Mapping[str, tuple[object, str]]
 ) -> None:
@@ -229,10 +223,13 @@ def prove(
     locks: Annotated[
         _Names, options.argument("Locks; default: all.", options.locks, "[LOCK]...")
     ] = None,
-    models: Annotated[_Names, _only("--model", "Only this memory model")] = None,
-    clients: Annotated[_Names, _only("--client", "Only this client")] = None,
+    models: Annotated[_Names, options.several("--models", "Memory models")] = None,
+    clients: Annotated[_Names, options.several("--clients", "Clients")] = None,
     tool: Annotated[
-        str, typer.Option("--with", help="lockcross, which needs nothing; genmc; dartagnan.")
+        str,
+        typer.Option(
+            "--checker", "--with", help="lockcross, which needs nothing; genmc; dartagnan."
+        ),
     ] = stored.OWN_CHECKER,
     deep: Annotated[bool, typer.Option("--deep", help="Larger clients too.")] = False,
     mutants: Annotated[
@@ -247,10 +244,8 @@ def prove(
     assembly: Annotated[
         bool, typer.Option("--assembly", help="The primitives' instructions instead, by herd7.")
     ] = False,
-    isas: Annotated[_Names, _only("--isa", "With --assembly: only this", options.isas)] = None,
-    store: Annotated[
-        bool, typer.Option("--store", help="Keep the verdicts in results/reference/.")
-    ] = False,
+    isas: Annotated[_Names, options.several_of_isas()] = None,
+    store: Store = False,
     jobs: Jobs = 0,
     form: Format = Form.TABLE,
 ) -> None:
@@ -259,21 +254,23 @@ def prove(
     Exits with 1 when a proof fails; then it shows the shortest interleaving. With --mutants, when a
     mutant survives that nobody has explained.
     """
+    models, clients = names_of(models, "--models"), names_of(clients, "--clients")
+    isas = names_of(isas, "--isas")
     at_once = jobs or len(os.sched_getaffinity(0))
     _refuse_what_is_not_read(
         {"--assembly": assembly, "--mutants": mutants},
         {
             "LOCK": (locks, "--assembly"),
-            "--model": (models, "--assembly --mutants"),
-            "--client": (clients, "--assembly --mutants"),
-            "--with": (tool != stored.OWN_CHECKER, "--assembly --mutants"),
+            "--models": (models, "--assembly --mutants"),
+            "--clients": (clients, "--assembly --mutants"),
+            "--checker": (tool != stored.OWN_CHECKER, "--assembly --mutants"),
             "--deep": (deep, "--assembly"),
             "--mutants": (mutants, "--assembly"),
             "--seconds": (seconds != _SECONDS, "--assembly --mutants"),
         },
     )
     if isas and not assembly:
-        raise LockcrossError("--isa: is of --assembly; give both, or neither")
+        raise LockcrossError("--isas: is of --assembly; give both, or neither")
     if assembly:
         fine = prove_assembly(isas or (), store, jobs, form)
     elif mutants:

@@ -1,7 +1,10 @@
 """The one base of errors that are meant for people, and what many of them say."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+
+_ALIKE = 4  # letters at the beginning of names that may be taken for one another
+_NEAR = 4  # names at most
 
 
 class LockcrossError(Exception):
@@ -35,4 +38,14 @@ def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     they name, or the option that gives them."""
     every = list(known)
     if unknown := [name for name in given if name not in every]:
-        raise LockcrossError(f"{what} {unknown[0]!r} is unknown; known are {', '.join(every)}")
+        raise LockcrossError(f"{what} {unknown[0]!r} is unknown; {known_words(unknown[0], every)}")
+
+
+def known_words(name: str, known: Sequence[str]) -> str:
+    """Which names are known, in words; at the end those that may be meant by one that is not."""
+    from difflib import get_close_matches
+
+    begin = [one for one in known if one[:_ALIKE] == name[:_ALIKE] and len(name) >= _ALIKE]
+    near = [*dict.fromkeys([*begin, *get_close_matches(name, known)])][:_NEAR]
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"known are {', '.join(known)}{meant}"

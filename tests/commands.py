@@ -4,14 +4,20 @@ Most of a short command's time goes into its imports. So `lockcross` forks a pro
 them and nothing else; `fresh` and `start` start Python anew.
 """
 
+import fcntl
 import multiprocessing
 import os
 import pkgutil
+import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import results
 import sweeps
@@ -19,7 +25,7 @@ from results.paths import ROOT
 from sweeps.cli.main import main
 
 _TIME_S = 120  # a command may take
-_STARTED: list["subprocess.Popen[str]"] = []
+_STARTED: list["subprocess.Popen[Any]"] = []
 _IMPORTED = multiprocessing.get_context("forkserver")
 _IMPORTED.set_forkserver_preload(
     [
@@ -111,3 +117,24 @@ def program(folder: Path, name: str, script: str) -> None:
     path = folder / name
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
+
+
+def at_terminal(width: int, *arguments: str) -> tuple[int, str]:
+    """The command's exit code, and what it writes on a terminal of so many columns."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "sweeps", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=its,
+        stderr=its,
+        env=environment(COLUMNS=str(width), TERM="xterm"),
+    )
+    _STARTED.append(process)
+    os.close(its)
+    written = b""
+    with suppress(OSError):  # what Linux says at the end of a terminal
+        while read := os.read(ours, 65536):
+            written += read
+    os.close(ours)
+    return process.wait(_TIME_S), written.decode().replace("\r\n", "\n")

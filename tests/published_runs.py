@@ -128,6 +128,7 @@ PARTS = (
     ),
     Part("Graviton 2", "AWS Graviton2", 64, 64),
     Part("Graviton 3", "AWS Graviton3", 64, 64),
+    Part("Kunpeng 920-6426", "HiSilicon Kunpeng 920-6426 @ 2.6GHz", 64, 32, "another die"),
     Part("M1 Pro", "Apple M1 Pro", 8, 3, "another cluster", first=2),
     Part("POWER7", "Dual IBM Power7 8 cores@3.3 GHz 2010-Q1", 16, 8, "another socket"),
 )

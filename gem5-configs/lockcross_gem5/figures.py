@@ -49,6 +49,8 @@ _TOLD = {
     "fetch_bytes", "micro_operations",
 }  # fmt: skip
 _FAR = ("cluster", "lat_dirty_far", "lat_upgrade_far")
+_PLACES = ("returning_atomics", "store_atomics")
+_AT_HOME = ("lat_far_atomic", "far_atomic_every")
 _SHARED = {
     "offset_max": (0, "cores begin when their threads have met at a barrier of the program"),
     "lat_dirty": (None, "the latencies of gem5's crossbar and L1 decide"),
@@ -58,6 +60,8 @@ _SHARED = {
     "migratory": (0, "gem5's classic caches share a line that is read"),
     "lat_jitter": (0, "gem5's latencies are the same each time"),
     "ask_early": (None, "the core model decides when it asks for a line"),
+    **dict.fromkeys(_PLACES, (0, "gem5's classic caches run every atomic in the core's own cache")),
+    **dict.fromkeys(_AT_HOME, (None, "gem5's classic caches run no atomic elsewhere")),
     **dict.fromkeys(_FAR, (0, "gem5's crossbar has all cores at one distance")),
 }
 _CRACKED = "gem5's pipelines execute micro-operations"

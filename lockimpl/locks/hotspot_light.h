@@ -24,11 +24,17 @@
  *   - header    the word has the monitor; a contender inflates at once
  *   - responsible   as `header`, with the monitor of up to JDK 23: its exit has no S, and a
  *               contender with a timer repairs what that may miss
- *   - table     (UseObjectMonitorTable) the header bits stay as they are. A thread finds the
- *               monitor in a cache of its own, of 8 monitors, or else in a table without locks: a
- *               hash, then the places behind it, of which one in eight is used. Before it inflates,
- *               a contender tries LIGHT_SPIN_ROUNDS times, with pauses that double: 8, or 13 before
- *               openjdk/jdk pull request 30988
+ *   - look_first    as `header`, but the monitor's exit looks for threads before it releases
+ *               (openjdk/jdk pull request 24927): that of the runtime since JDK 25, for interpreted
+ *               code and for that of C1. Code of C2 releases first, as `header` does
+ *   - table     (UseObjectMonitorTable, the default from JDK 27) the header bits stay as they are.
+ *               A thread finds the monitor in a cache of its own, of 8 monitors, or else in a table
+ *               without locks: a hash, then the places behind it, of which one in eight is used.
+ *               Before it inflates, a contender tries 8 times, behind pauses that double: 0, 1, 3,
+ *               7 and so on (FastLockingSpins, 8 from JDK 27: openjdk/jdk pull request 30988).
+ *               Without a table no JDK spins before it inflates
+ *   - table_spin13  as `table`, 13 times: JDK 24 to 26
+ *   - table_spin1   as `table`, once, without pauses: the least that the flag can be set to
  *
  * Choices: the monitor's index does not displace the misc bits of the word, as its pointer does in
  * HotSpot. `header` finds its monitors in the table of monitor_table.h, and that only when it
@@ -41,12 +47,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if LOCKCROSS_VARIANT_TABLE && !defined(MONITOR_POOL_SIZE)
+#define LIGHT_TABLE                                                                                \
+    (LOCKCROSS_VARIANT_TABLE || LOCKCROSS_VARIANT_TABLE_SPIN1 || LOCKCROSS_VARIANT_TABLE_SPIN13)
+#if LIGHT_TABLE && !defined(MONITOR_POOL_SIZE)
 #include "types.h"
 #define MONITOR_POOL_SIZE SMALL_IN_MODEL(4096, 6) /* with a spare one of each thread */
 #endif
 
 #define OBJECT_MONITOR_RESPONSIBLE LOCKCROSS_VARIANT_RESPONSIBLE
+#if LOCKCROSS_VARIANT_LOOK_FIRST
+#define OBJECT_MONITOR_LOOKS_FIRST 1
+#endif
 #include "parts/object_monitor.h" /* first, since it declares a part of each monitor */
 
 #include "arch/arch.h"
@@ -66,15 +77,19 @@ enum {
     hotspot_light_misc_mask = LIGHT_MISC
 };
 
-/* With `table`: how often a contender tries before it inflates. */
-#ifndef LIGHT_SPIN_ROUNDS
+/* With a table: how often a contender tries before it inflates. */
+#if LOCKCROSS_VARIANT_TABLE_SPIN1
+#define LIGHT_SPIN_ROUNDS 1u
+#elif LOCKCROSS_VARIANT_TABLE_SPIN13
+#define LIGHT_SPIN_ROUNDS SMALL_IN_MODEL(13u, 1u)
+#else
 #define LIGHT_SPIN_ROUNDS SMALL_IN_MODEL(8u, 1u)
 #endif
 
 /* What the diagram allows. */
 static inline bool light_word_is_valid(uint32_t word) {
     uint32_t index = word >> LIGHT_INDEX_SHIFT, state = word & LIGHT_STATE;
-#if LOCKCROSS_VARIANT_TABLE
+#if LIGHT_TABLE
     return index == 0 && state != LIGHT_STATE;
 #else
     return state == LIGHT_INFLATED ? index - 1 < MONITOR_POOL_SIZE
@@ -83,7 +98,7 @@ static inline bool light_word_is_valid(uint32_t word) {
 }
 #define LOCK_WORD_IS_VALID(word) light_word_is_valid(word)
 
-#if LOCKCROSS_VARIANT_TABLE
+#if LIGHT_TABLE
 #include "parts/light_table.h"
 #else
 static inline monitor_t *light_monitor(const lock_object_t *obj, const lock_thread_t *self,
@@ -102,7 +117,7 @@ static inline monitor_t *light_obtain_monitor(const lock_object_t *obj, const lo
 
 /* The word of a lock that becomes inflated. */
 static inline uint32_t light_inflated_word(const monitor_t *monitor, uint32_t word) {
-#if LOCKCROSS_VARIANT_TABLE
+#if LIGHT_TABLE
     (void)monitor;
     return (word & ~LIGHT_STATE) | LIGHT_INFLATED;
 #else
@@ -219,7 +234,7 @@ static inline bool light_inflate(lock_object_t *obj, lock_thread_t *self) {
 
 /* Tries a lock that another thread holds flat again and again, until it is inflated. */
 static inline bool light_spin(lock_object_t *obj, lock_thread_t *self) {
-#if LOCKCROSS_VARIANT_TABLE
+#if LIGHT_TABLE
     for (uint32_t round = 0; round != LIGHT_SPIN_ROUNDS && !LOCK_IS_FAT(obj); round++) {
         for (uint32_t turns = 1u << round; turns > 1; turns--)
             bounded_spin();

@@ -33,6 +33,11 @@
  * entered. Then it says that it is no longer responsible, and orders that before its own exit.
  * HotSpot has two lists there, and an exit that finds threads clears `responsible`, too.
  *
+ * With OBJECT_MONITOR_LOOKS_FIRST exit looks for threads before it releases: if some queue, and
+ * there is no successor, it chooses and wakes one at once. Otherwise it goes on as above, since
+ * one may have come meanwhile. So does HotSpot's runtime from JDK 25 (openjdk/jdk pull request
+ * 24927); code of C2 goes on as above.
+ *
  * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; the
  * latch of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot
  * has a thread that deflates those that are not in use.
@@ -47,6 +52,9 @@
     volatile uint32_t not_spun; /* turns of spinning that did not pay */                           \
     OBJECT_MONITOR_RESPONSIBLE_PART
 
+#ifndef OBJECT_MONITOR_LOOKS_FIRST
+#define OBJECT_MONITOR_LOOKS_FIRST 0
+#endif
 #ifndef OBJECT_MONITOR_RESPONSIBLE
 #define OBJECT_MONITOR_RESPONSIBLE 0
 #endif
@@ -340,17 +348,29 @@ static inline bool object_monitor_drop(monitor_t *monitor) {
            load_rlx_u32(&monitor->successor) != 0;
 }
 
+/* Whether the owner, when it leaves, is to wake a thread. */
+static inline bool object_monitor_is_to_wake(const monitor_t *monitor) {
+    if (OBJECT_MONITOR_LOOKS_FIRST && load_rlx_u32(&monitor->successor) != 0)
+        return false;
+    return load_rlx_u32(&monitor->entry_list) != 0;
+}
+
+/* Leaves the monitor and wakes the thread that has queued longest, which is the successor. */
+static inline void object_monitor_hand_on(monitor_t *monitor) {
+    if (monitor->tail == 0)
+        object_monitor_link_back(monitor);
+    uint32_t chosen = monitor->tail;
+    store_rlx_u32(&monitor->successor, chosen);
+    store_rel_u32(&monitor->owner, OBJECT_MONITOR_NOBODY);
+    unpark(&lock_threads[chosen - 1]);
+}
+
 /* Behind a drop that has found threads: sees to it that one of them is on its way. If another
  * thread has entered meanwhile, that is for it to do. */
 LOCK_SLOW void object_monitor_choose_successor(monitor_t *monitor, lock_thread_t *self) {
     while (object_monitor_try(monitor, self)) {
-        if (load_rlx_u32(&monitor->entry_list) != 0) {
-            if (monitor->tail == 0)
-                object_monitor_link_back(monitor);
-            uint32_t chosen = monitor->tail;
-            store_rlx_u32(&monitor->successor, chosen);
-            store_rel_u32(&monitor->owner, OBJECT_MONITOR_NOBODY);
-            unpark(&lock_threads[chosen - 1]);
+        if (object_monitor_is_to_wake(monitor)) {
+            object_monitor_hand_on(monitor);
             return;
         }
         if (object_monitor_drop(monitor))
@@ -358,12 +378,20 @@ LOCK_SLOW void object_monitor_choose_successor(monitor_t *monitor, lock_thread_t
     }
 }
 
+/* Exit while `self` is still the owner, if it is to wake a thread. */
+static inline bool object_monitor_look_first(monitor_t *monitor) {
+    if (!OBJECT_MONITOR_LOOKS_FIRST || LOCK_LIKELY(!object_monitor_is_to_wake(monitor)))
+        return false;
+    object_monitor_hand_on(monitor);
+    return true;
+}
+
 /* Undoes one enter. ILLEGAL_STATE if `self` is not in the monitor. */
 static inline lock_result_t object_monitor_exit(monitor_t *monitor, lock_thread_t *self) {
     if (!LOCK_LIKELY(object_monitor_held_by(monitor, self)))
         return ILLEGAL_STATE;
     if (--monitor->recursion == 0 && !object_monitor_slip_out(monitor) &&
-        !object_monitor_drop(monitor))
+        !object_monitor_look_first(monitor) && !object_monitor_drop(monitor))
         object_monitor_choose_successor(monitor, self);
     return SUCCESS;
 }
@@ -379,7 +407,7 @@ LOCK_SLOW lock_result_t object_monitor_wait(monitor_t *monitor, lock_thread_t *s
     latch_acquire(&monitor->latch);
     queue_append(&monitor->waiting, self);
     latch_release(&monitor->latch);
-    if (!object_monitor_drop(monitor))
+    if (!object_monitor_look_first(monitor) && !object_monitor_drop(monitor))
         object_monitor_choose_successor(monitor, self);
     while (load_rlx_u32(&waiter->state) == WAITER_WAITS)
         park(self);

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -102,9 +103,11 @@ def print_parts(form: Form, *parts: "Rows | RenderableType", fold: bool = True) 
         for rows in every
         for record in rows.records
     ]
-    heads = (head for rows in every for head in rows.shown or ())
-    names = list(dict.fromkeys(chain.from_iterable(records)) or dict.fromkeys(heads))
-    _write(names, [[record.get(name) for name in names] for record in records], form)
+    shown = (head for rows in every for head in rows.shown or ())
+    names = list(dict.fromkeys(chain.from_iterable(records)) or dict.fromkeys(shown))
+    # As programs name what they read.
+    heads = [re.sub(r"\W+", "_", name) for name in names]
+    _write(heads, [[record.get(name) for name in names] for record in records], form)
 
 
 def print_rows(answer: "Answer", form: Form) -> None:
@@ -192,7 +195,7 @@ def print_compact(
     for name in shown:
         right = any(isinstance(value, int | float) for value in columns[name])
         table.add_column(
-            name, no_wrap=True, overflow="ellipsis", justify="right" if right else "left"
+            name, no_wrap=name != "cause", justify="right" if right else "left", overflow="fold"
         )
     for row in list(zip(*(columns[name] for name in shown), strict=True))[:limit]:
         table.add_row(*map(cell, row))

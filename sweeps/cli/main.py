@@ -22,29 +22,34 @@ from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 
 _QUESTIONS = ROOT / "sweeps" / "questions"
-_GROUPS = ("Answers", "Runs", "Results", "What there is", "For developers")  # as they are listed
+# As they are listed: by what one wants to do.
+_GROUPS = ("Get an answer", "Run cells", "Read results", "See what there is", "Work on Lockcross")
 
 
 class Listed(NamedTuple):
-    """A command as the list of all shows it: its module, the first sentence of its own help, and
-    what it is among."""
+    """A command as the list of all shows it: its module, the first sentence of its own help, an
+    example, what comes after it (sweeps/cli/next_step.py), and what it is among."""
 
     module: str
     sentence: str
+    example: str
+    steps: "str | Mapping[str, str]"
     group: str
 
 
 @cache
 def commands() -> dict[str, Listed]:
     """Every command by its name. The `__init__` of a question says which it has: COMMANDS has
-    their modules and sentences by name, GROUP what they are listed among. A module has the function
-    of a command's name, or a group as a Typer, and in SETTINGS the settings of some."""
+    their modules, sentences, examples and next steps by name, GROUP what they are listed among. A
+    module has the function of a command's name, or a group as a Typer, and in SETTINGS the settings
+    of some.
+    """
     folders = [f"sweeps.questions.{module.name}" for module in iter_modules([str(_QUESTIONS)])]
     commands = {
-        name: Listed(f"{folder}.{module}", sentence, package.GROUP)
+        name: Listed(f"{folder}.{module}", sentence, example, steps, package.GROUP)
         for folder in [*folders, "proofs"]
         if hasattr(package := import_module(folder), "COMMANDS")
-        for name, (module, sentence) in package.COMMANDS.items()
+        for name, (module, sentence, example, steps) in package.COMMANDS.items()
     }
     return dict(sorted(commands.items(), key=lambda entry: _GROUPS.index(entry[1].group)))
 
@@ -62,7 +67,16 @@ class Commands(TyperGroup):
     def get_command(self, _: Any, cmd_name: str) -> TyperCommand | None:
         """What stands for a command in a list."""
         known = commands().get(cmd_name)
-        return known and TyperCommand(cmd_name, help=known.sentence, rich_help_panel=known.group)
+        return known and TyperCommand(cmd_name, help=known.sentence)
+
+    def format_commands(self, _: Any, formatter: Any) -> None:
+        """Writes the list: the groups, and of each command its first sentence and an example."""
+        for group in _GROUPS:
+            with formatter.section(group):
+                for name, command in commands().items():
+                    if command.group == group:
+                        formatter.write_dl([(name.ljust(_NAME), command.sentence)])
+                        formatter.write(f"      {_PROGRAM} {command.example}\n")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, whole. Raises UsageError where there is none."""
@@ -85,10 +99,19 @@ def _is_empty(values: Mapping[str, Any]) -> Callable[[TyperOption], bool]:
     return is_empty
 
 
+def _first_sentence(command: Any) -> str:
+    """The beginning of a command's help, whole: a list would cut it."""
+    return " ".join((command.help or "").partition("\n\n")[0].split())
+
+
 class _Strict(TyperCommand):
     """A command that refuses an option given twice, unless it is a list or a switch: otherwise the
     last value would silently win. And one that is empty, as a shell's variable may be: otherwise
     its default would be taken."""
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """What stands in the list of a group's commands."""
+        return _first_sentence(self)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raises BadParameter."""
@@ -103,6 +126,25 @@ class _Strict(TyperCommand):
                     raise typer.BadParameter("is given more than once", ctx, option)
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Runs it, and says at a terminal what comes next, where nothing failed."""
+        try:
+            result = super().invoke(ctx)
+        except typer.Exit as end:
+            if end.exit_code == 0:
+                _say_next(ctx)
+            raise
+        _say_next(ctx)
+        return result
+
+
+def _say_next(ctx: Any) -> None:
+    from sweeps.cli.next_step import say_next
+
+    _, name, *_ = ctx.command_path.split()
+    if steps := commands()[name].steps:
+        say_next(_PROGRAM, steps, ctx.params)
+
 
 def _take_options_strictly(app: typer.Typer) -> None:
     """For every command of a module, those of its groups too."""
@@ -114,16 +156,18 @@ def _take_options_strictly(app: typer.Typer) -> None:
 
 
 @cache
-def _loaded(name: str) -> Any:
+def loaded(name: str) -> Any:
     """A command, imported now."""
-    app = typer.Typer(callback=lambda: None)  # with a callback it stays a group
+    # With a callback it stays a group.
+    app = typer.Typer(callback=lambda: None, rich_markup_mode=None)
     module = import_module(commands()[name].module)
     command = getattr(module, name)
+    epilog = f"\b\nExample:\n{_PROGRAM} {commands()[name].example}"  # \b: lines stay as they are
     if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name)
+        app.add_typer(command, name=name, epilog=epilog)
     else:
         settings = getattr(module, "SETTINGS", {}).get(name)
-        app.command(name, context_settings=settings)(command)
+        app.command(name, context_settings=settings, epilog=epilog)(command)
     _take_options_strictly(app)
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
@@ -134,7 +178,7 @@ class _Loaded(Mapping[str, Any]):
     """The commands by name, each imported when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
-        return _loaded(name)
+        return loaded(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(commands())
@@ -145,6 +189,8 @@ class _Loaded(Mapping[str, Any]):
 
 VERSION = "1.0.0"  # as in CHANGELOG.md
 _HELP = "Where reservation locks and asymmetric locks win, by CAS and fence latency."
+_PROGRAM = "./lockcross"
+_NAME = 10  # columns of a command's name in the list
 INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
 
 
@@ -155,6 +201,7 @@ def make_app() -> typer.Typer:
         cls=Commands,
         help=_HELP,
         no_args_is_help=True,
+        rich_markup_mode=None,  # its help has narrow columns, and cuts names
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
+from results.errors import LockcrossError
+from results.paths import DATABASE, WORK
 from sweeps.model.axes import AXES, Axis, Name
 
 if TYPE_CHECKING:
@@ -24,10 +26,19 @@ _MAX_TIME_S = 1_000_000  # a week and a half
 _MAX_JOBS = 1024
 _MAX_SEEDS = 1000
 _BUDGET = "Instructions a cell may execute, over all cores; cycles on some engines."
+LOCKS = "Locks to compare, as thin,tasuki/rmw"
 _LOADED = "Load the program anew for each cell, instead of once for many; the same results."
 _SECONDS = "Seconds of CPU time a cell may take; 0: the engine's own limit."
 
-Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
+Database = Annotated[
+    Path,
+    typer.Option(
+        "--db",
+        help="The database.",
+        dir_okay=False,
+        show_default=str(DATABASE.relative_to(WORK)),
+    ),
+]
 ClusterFile = Annotated[
     str, typer.Option("--cluster", help="Run on the cluster of this file; see sweeps/clusters.")
 ]
@@ -35,13 +46,27 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only print what would be run, and how long.")
 ]
 InstructionLimit = Annotated[int, typer.Option(min=1, max=MAX_INSTRUCTIONS, help=_BUDGET)]
+FigureFile = Annotated[
+    Path | None,
+    typer.Option("--figure", help="Draw the answer into this file, too: .png, .svg or .pdf."),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--output", help="The folder to write to; default: the database's."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", min=0, max=_MAX_JOBS, help="Cells at a time; 0: one per CPU.")
 ]
 Keep = Annotated[
     bool, typer.Option("--keep", help="Keep the folder of every run, not only of failed ones.")
 ]
+List = Annotated[bool, typer.Option("--list", help="List what there is, and end.")]
 NoServer = Annotated[bool, typer.Option("--no-server", help=_LOADED)]
+Page = Annotated[
+    Path | None,
+    typer.Option("--page", help="Write the answer into this page of Markdown, too."),
+]
 QueryTimeout = Annotated[
     float,
     typer.Option(
@@ -56,6 +81,7 @@ Seeds = Annotated[
     int,
     typer.Option(min=1, max=_MAX_SEEDS, help="Run so many seeds; on the host these are repeats."),
 ]
+Store = Annotated[bool, typer.Option("--store", help="Keep what was found in results/reference/.")]
 TimeLimit = Annotated[float, typer.Option(min=0, max=_MAX_TIME_S, help=_SECONDS)]
 
 
@@ -88,6 +114,68 @@ def argument(words: str, names: Callable[[str], list[str]], metavar: str | None 
     return typer.Argument(help=words, autocompletion=names, metavar=metavar)
 
 
+def of_plan(default: str = "") -> Any:
+    """An option that takes a plan. `default`: what a command is about without one."""
+    text = "A plan's name (see `plans`) or file" + f"; default: {default}" * bool(default)
+    return typer.Option("--plan", help=f"{text}.", autocompletion=plans)
+
+
+def isa(default: str = "the machine's first") -> Any:
+    """An option that takes one instruction set."""
+    text = f"Instruction set: x86_64, ppc64le or aarch64; default: {default}."
+    return typer.Option("--isa", help=text, autocompletion=isas)
+
+
+def flavour(default: str = "the ISA's first") -> Any:
+    """An option that takes one atomic flavour."""
+    text = f"Atomic flavour; default: {default}."
+    return typer.Option("--flavour", help=text, autocompletion=flavours)
+
+
+def machine(default: str) -> Any:
+    """An option that takes one machine. `default`: nothing where its value is shown."""
+    text = "A machine's name (see `machines`) or file" + f"; default: {default}" * bool(default)
+    return typer.Option("--machine", help=f"{text}.", autocompletion=machines)
+
+
+def several(
+    flag: str,
+    words: str,
+    names: Callable[[str], list[str]] | None = None,
+    default: str = "all",
+    former: str = "",
+) -> Any:
+    """An option that takes several names: its own name is in the plural. `words`: its help.
+    `former`: the name that it had, where that is not the singular."""
+    text = f"{words}, with commas between; default: {default}."
+    return typer.Option(flag, former or flag.removesuffix("s"), help=text, autocompletion=names)
+
+
+def several_of_machines(default: str) -> Any:
+    """An option that takes several machines."""
+    words = "Machines' names (see `machines`) or files"
+    return several("--machines", words, several_machines, default)
+
+
+def several_of_isas() -> Any:
+    """An option that takes several instruction sets."""
+    return several("--isas", "Instruction sets", several_isas)
+
+
+def names_of(values: Iterable[str] | None, option: str) -> list[str]:
+    """The names in what was given to an option that takes several. Raises LockcrossError for a text
+    that says something and has none."""
+    named: list[str] = []
+    for text in values or ():
+        names = [name.strip() for name in text.split(",") if name.strip()]
+        if text and not names:
+            raise LockcrossError(
+                f"{option}: {text!r}: names are expected, with commas between them"
+            )
+        named += names
+    return named
+
+
 # Machines and plans are those of the tree; a shell completes files by itself.
 machines = _of("sweeps.model.machine:machine_names")
 several_machines = _of("sweeps.model.machine:machine_names", several=True)
@@ -99,6 +187,7 @@ studies = _of("sweeps.plans:STUDIES.names")
 validations = _of("sweeps.plans:VALIDATIONS.names")
 queries = _of("results.store.queries:named_queries")
 isas = _of("sweeps.model.isa:ISAS")
+several_isas = _of("sweeps.model.isa:ISAS", several=True)
 flavours = _of("sweeps.model.isa:FLAVOURS")
 fences = _of("sweeps.model.locks:FENCE_KINDS")
 engines = _of("sweeps.model.engines:labels")  # without options of their own
@@ -118,17 +207,19 @@ _REQUIRED, _BY_NAME = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
 
 
 def with_axes(
-    left_out: Mapping[str, Any], help: str = "", only: Collection[str] = ()
+    left_out: Mapping[str, Any], only: Collection[str] = (), filters: bool = False
 ) -> Callable[[Command], Command]:
     """Makes a command whose last argument is `**axes` have an option for each axis. `left_out`:
-    what stands for an axis that is left out, where that is not its default. `help`: of each option,
-    in place of the table's. `only`: the axes that it has, if not all."""
+    what stands for an axis that is left out, where that is not its default. `only`: the axes that
+    it has, if not all. `filters`: no option has a default."""
 
     def made(command: Command) -> Command:
         signature = inspect.signature(command)
         *own, _ = signature.parameters.values()
         axes = [
-            _axis_option(axis, left_out.get(axis.name, axis.default), axis.name in left_out, help)
+            _axis_option(
+                axis, left_out.get(axis.name, axis.default), axis.name in left_out, filters
+            )
             for axis in AXES
             if not only or axis.name in only
         ]
@@ -142,9 +233,11 @@ def with_axes(
     return made
 
 
-def _axis_option(axis: Axis, default: Any, may_lack: bool, help: str) -> inspect.Parameter:
+def _axis_option(axis: Axis, default: Any, may_lack: bool, filters: bool) -> inspect.Parameter:
     """The argument of a command for an axis; it must be given where there is no default."""
-    values, kind, text = axis.values, cast(Any, int), help or axis.values.help
+    values, kind, text = axis.values, cast(Any, int), axis.values.help
+    if filters and (said := text.partition("; default")[0]) != text:
+        text = f"{said}."
     if isinstance(values, Name):
         kind, declared = str, option(text, _NAMES.get(values.known))
     else:

@@ -43,8 +43,7 @@ class Bar(Progress):
             progress.BarColumn(),
             _Words(_runs),
             progress.TimeElapsedColumn(),
-            progress.TextColumn("left:"),
-            progress.TimeRemainingColumn(elapsed_when_finished=False),
+            _Words(_left),
             _Words(_state),
             console=console,
             disable=self._plain,
@@ -56,7 +55,10 @@ class Bar(Progress):
         self._say_now_and_then(task_id)
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
-        """Something of a job has changed; plain lines say it as they say that a run is done."""
+        """Something of a job has changed; plain lines say it as they say that a run is done.
+        `left_s`: how long it will go on, in place of what follows from the number of runs."""
+        if "left_s" in changes:
+            changes["ends"] = time.monotonic() + changes.pop("left_s")
         super().update(task_id, **changes)
         if changes.get("state"):
             self._say_now_and_then(task_id)
@@ -80,6 +82,19 @@ def _runs(task: Task) -> str:
     return f"{task.completed:.0f} of {least}{task.total or 0:.0f} runs"
 
 
+def _left_s(task: Task) -> float | None:
+    """Seconds until the end that was promised; None where it has passed, or nothing is known."""
+    if task.finished or (ends := task.fields.get("ends")) is None:
+        return task.time_remaining
+    return left if (left := ends - time.monotonic()) > 0 else None
+
+
+def _left(task: Task) -> str:
+    left = _left_s(task)
+    least = "at least " if task.fields.get("at_least") and not task.finished else ""
+    return f"left: {'-:--:--' if left is None else least + str(timedelta(seconds=round(left)))}"
+
+
 def _state(task: Task) -> str:
     """What the pool says of itself, where it says anything."""
     return str(task.fields.get("state", ""))
@@ -88,7 +103,7 @@ def _state(task: Task) -> str:
 def _say(task: Task) -> None:
     gone, left = (
         "" if seconds is None else str(timedelta(seconds=round(seconds)))
-        for seconds in (task.elapsed or 0, task.time_remaining)
+        for seconds in (task.elapsed or 0, _left_s(task))
     )
     words = f"{task.description}: {_runs(task)}, {gone}" + (f", {left} left" if left else "")
     print("; ".join(filter(None, (words, _state(task)))), file=sys.stderr, flush=True)
@@ -111,6 +126,15 @@ class _OneBar(Bar):
             if self.promised > (self.tasks[0].total or 0):
                 self.update(self.job, total=self.promised)
         return self.job
+
+    def update(self, task_id: TaskID, **changes: Any) -> None:
+        """`left_s` is of a batch, in which `of` runs are left; those of later batches take as long
+        as the others have taken."""
+        task = self.tasks[0]
+        if "left_s" in changes and task.completed:
+            later = (task.total or 0) - task.completed - changes["of"]
+            changes["left_s"] += max(later, 0) * (task.elapsed or 0) / task.completed
+        super().update(task_id, **changes)
 
 
 @contextmanager

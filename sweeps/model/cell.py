@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from results.errors import known_words
 from sweeps.model import workloads
 from sweeps.model.axes import AXES, Axes, option
 from sweeps.model.isa import ISAS, Isa, isa_of
@@ -134,7 +135,7 @@ def invalid_reason(cell: Cell) -> str:
         ("workload", cell.workload, list(WORKLOADS)),
     ):
         if value not in known:
-            return f"{key}: {shown(value)} is unknown; known are {', '.join(known)}"
+            return f"{key}: {shown(value)} is unknown; {known_words(value, known)}"
     keys = WORKLOADS[cell.workload].keys
     for name, number in cell.parameters.items():
         if name not in keys:

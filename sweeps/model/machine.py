@@ -269,10 +269,12 @@ Charges = create_model("Charges", __base__=Figures, **_fields("charges", "charge
 # A table, and figures that say something only together.
 _TOGETHER = (
     ("memory", ("cluster", "lat_dirty_far", "lat_upgrade_far")),
+    ("memory", ("lat_far_atomic", "far_atomic_every")),
     ("charges", ("falls_asleep", "unpark_awake", "wake_awake")),
     ("charges", ("sleeps_long", "unpark_long", "wake_long")),
     ("charges", ("barrier", "barrier_core", "interrupt")),
 )
+_PLACES = ("returning_atomics", "store_atomics")
 BEHAVIOURS = {name: tuple(about(Ordering, name)["names"]) for name in Ordering.model_fields}
 
 
@@ -346,6 +348,8 @@ class Machine(Figures):
             named = [name for name in together if getattr(getattr(self, table), name) is not None]
             if named and (missing := [name for name in together if name not in named]):
                 raise ValueError(f"{table}.{missing[0]}: missing; {named[0]} needs it")
+        for isa, order in self.ordering.items():
+            self._check_places(isa, order)
         line, width = self.memory.number("line"), self.core.number("width")
         for isa, figures in self.latency.items():
             self._check_latencies(isa, figures)
@@ -362,6 +366,16 @@ class Machine(Figures):
                 f"{_WIDEST_IN_ORDER} at most"
             )
         return self
+
+    def _check_places(self, isa: str, order: Figures) -> None:
+        for name in _PLACES:
+            place = getattr(order, name)
+            if place is None or place.stated == "near":
+                continue
+            if isa != "aarch64":
+                raise ValueError(f"ordering.{isa}.{name}: only AArch64 has such atomics")
+            if dict(self.memory)["lat_far_atomic"] is None:
+                raise ValueError(f"memory.lat_far_atomic: missing; ordering.{isa}.{name} needs it")
 
     def _check_latencies(self, isa: str, figures: Mapping[str, Figure]) -> None:
         wanted = {*ATOMICS, *ISAS[isa].fences}
@@ -400,8 +414,9 @@ class Machine(Figures):
 
     def of_isa(self, isa: str) -> dict[str, Figure]:
         """The figures that may differ between ISAs: ordering, atomics and fences."""
-        order = self.ordering.get(isa) or ()
-        return {name: how.as_figure(BEHAVIOURS[name]) for name, how in order} | self.latency[isa]
+        order = {name: how for name, how in self.ordering.get(isa, ()) if how is not None}
+        stated = {name: how.as_figure(BEHAVIOURS[name]) for name, how in order.items()}
+        return stated | self.latency[isa]
 
     def as_toml(self) -> str:
         """A file of this machine, which states every figure."""

@@ -2,6 +2,7 @@
 stored runs of similar cells."""
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -24,6 +25,7 @@ from sweeps.model.cell import (
 )
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
+from sweeps.run.costs import GUESS_S, Ahead, Costs, drawn
 from sweeps.run.system import keep_system
 from sweeps.run.work import CellRecord, Done, LocalPool, Pool, Work, alone, not_run
 from sweeps.support.tools import source_revision
@@ -31,23 +33,8 @@ from sweeps.support.tools import source_revision
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-GUESS_S = 0.15  # where no similar cell is stored: a small program, start of QEMU included
 _NO_BINARY = Binary(Path(), "", "")
-Kind = tuple[str, str, str, int]
-
-
-def kind(cell: Cell) -> Kind:
-    """What cells of about equal length have in common."""
-    return cell.engine, cell.workload, cell.isa, cell.threads
-
-
-def _mean_seconds(store: Store) -> dict[Kind, float]:
-    """Of the stored runs of each kind."""
-    rows = store.connection.execute(
-        "SELECT engine, workload, isa, threads, avg(duration_s) FROM runs "
-        "WHERE status = 'ok' GROUP BY engine, workload, isa, threads"
-    )
-    return {(engine, workload, isa, threads): mean for engine, workload, isa, threads, mean in rows}
+_LOOK_S, _LOOKS = 1.0, 0.05  # between two looks ahead, and the share of the time that they may take
 
 
 class Runner:
@@ -80,6 +67,7 @@ class Runner:
         self._pool = pool or LocalPool(self._jobs, collect)
         self._builder: Builder | None = None
         self._kept: set[str] = set()  # machines that were looked at
+        self._costs: Costs | None = None
 
     def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
         """Runs what is missing and returns the stored run of every cell, in the order of `cells`.
@@ -167,10 +155,10 @@ class Runner:
         distinct = _distinct(works)
         stored = self._store.find(distinct)
         to_run = [work.cell for work in self._missing(works) if not work.refusal]
-        mean_s = _mean_seconds(self._store)
+        costs = self._known_costs()
         # Seconds of the cells that run side by side, and of those that run by themselves.
         together, by_itself = (
-            sum(mean_s.get(kind(cell), GUESS_S) for cell in to_run if alone(cell) == single)
+            sum(costs.seconds(cell) for cell in to_run if alone(cell) == single)
             for single in (False, True)
         )
         seconds = together / jobs + by_itself
@@ -183,12 +171,17 @@ class Runner:
             f"estimated time: {f'{seconds:.0f} s' if seconds < 90 else span} with {jobs} at a time"
             + (", on the host one at a time" if by_itself else ""),
         ]
-        if guessed := sum(kind(cell) not in mean_s for cell in to_run):
+        if guessed := sum(not costs.knows(cell) for cell in to_run):
             lines.append(
                 f"  {GUESS_S} s each are assumed for {guessed} of them: no run of their engine, "
                 "workload, ISA and number of threads is stored"
             )
         return "\n".join(lines)
+
+    def _known_costs(self) -> Costs:
+        """What cells take, by the runs that are stored or have ended here."""
+        self._costs = self._costs or Costs.of(self._store)
+        return self._costs
 
     def _missing(self, works: Sequence[Work]) -> list[Work]:
         """Those to be run, each identity once."""
@@ -201,21 +194,29 @@ class Runner:
     def _run_all(self, works: Sequence[Work], plan: str, title: str, pool: Pool) -> None:
         bar = self.progress.add_task(title, total=len(works)) if self.progress else None
         by_identity = {work.identity: work for work in works}
-        mean_s, system = _mean_seconds(self._store), keep_system(self._store)
-        # Cells of one program one after another, for whoever loads a program once.
-        binaries = dict.fromkeys(work.binary.path for work in works)
-        turn = {path: number for number, path in enumerate(binaries)}
+        costs, system = self._known_costs(), keep_system(self._store)
+        cells = {work.identity: work.cell for work in works}
+        order = drawn(cells, {work.identity: str(work.binary.path) for work in works})
         ordered = [
-            replace(work, expected_s=mean_s.get(kind(work.cell)))
-            for work in sorted(works, key=lambda work: turn[work.binary.path])
+            replace(work, expected_s=costs.seconds(work.cell) if costs.knows(work.cell) else None)
+            for work in map(by_identity.__getitem__, order)
         ]
+        ahead = Ahead({identity: cells[identity] for identity in order}, pool.slots, costs)
+        began = time.monotonic()
+        look = began
         with closing(pool.run(ordered)) as chunks:
             for chunk in chunks:
+                for done in chunk:
+                    ahead.ended(done.identity, done.duration_s, time.monotonic() - began)
                 if chunk:
                     records = [_record(by_identity[done.identity], done, system) for done in chunk]
                     self._store.add_runs(records, plan)
                 if self.progress and bar is not None:
                     self.progress.update(bar, state=pool.state())
+                    if (now := time.monotonic()) >= look:
+                        self.progress.update(bar, left_s=ahead.left_s(now - began), of=len(ahead))
+                        took = time.monotonic() - now
+                        look = now + max(_LOOK_S, took / _LOOKS)
                     if chunk:
                         self.progress.advance(bar, len(chunk))
 

@@ -84,7 +84,10 @@ def keep(entries: Iterable[kept.Entry], done: Done) -> Done:
 
 
 class Pool(Protocol):
-    """Runs cells somewhere, reads what they said and keeps the folders of those that failed."""
+    """Runs cells somewhere, reads what they said and keeps the folders of those that failed, at
+    most `slots` of them at a time."""
+
+    slots: int
 
     def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
         """Runs cells and yields what came of them, each once, in chunks that belong in one
@@ -105,14 +108,14 @@ class LocalPool(Pool):
     folder of each valid run before that is removed."""
 
     def __init__(self, jobs: int, collect: Callable[[Path], None] | None = None) -> None:
-        self._jobs = jobs
+        self.slots = jobs
         self._collect = collect
         self._servers = Servers()
 
     def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
         """As Pool. Must be called from the main thread: the processes are killed when the thread
         that started them ends."""
-        with Processes[Work](self._jobs, RUN_FOLDERS, servers=self._servers) as processes:
+        with Processes[Work](self.slots, RUN_FOLDERS, servers=self._servers) as processes:
             for work, done, folder in execute(works, processes, this_host()):
                 if self._collect and not done.cause:
                     self._collect(folder)

@@ -166,14 +166,25 @@ class EngineError:
         return _right(self.row, step, step + 1)
 
 
+def processor_of(title: str) -> str:
+    """What a machine's title calls the processor, by which rows name it."""
+    return title.partition(",")[0]
+
+
 def error_of(
-    out_of_order: bool, work: str, kinds: Collection[str], rows: Sequence[Row] | None = None
+    out_of_order: bool,
+    work: str,
+    kinds: Collection[str],
+    rows: Sequence[Row] | None = None,
+    title: str = "",
 ) -> EngineError:
     """The error at locks of `kinds` (ATOMIC, NO_ATOMIC, one or both; ANY) at work of a kind.
 
-    Taken from silicon if enough was compared there, else from the simulator that it was farthest
-    from; else from locks of any kind, else from cores of the other kind, and `words` says so.
-    `rows`: the stored ones. Raises LockcrossError where nothing was compared at such work.
+    Taken from silicon if enough was compared there, else from a simulator: from the processor
+    itself, of which `title` is the machine's, where it was compared, else from the one that the
+    engine was farthest from; else from locks of any kind, else from cores of the other kind, and
+    `words` says so. `rows`: the stored ones. Raises LockcrossError where nothing was compared at
+    such work.
     """
     one_kind = next(iter(kinds)) if len(set(kinds)) == 1 else ANY
     wanted = BOTH if set(kinds) == {ATOMIC, NO_ATOMIC} else one_kind
@@ -183,7 +194,14 @@ def error_of(
         rows_there = [row for row in known if (row.core, row.kind, row.work) == (*place, work)]
         enough = [r for r in rows_there if r.cells >= ENOUGH_CELLS and r.pairs[0] >= ENOUGH_PAIRS]
         if enough:
-            row = max(enough, key=lambda row: (row.reference == SILICON, row.median_error))
+            row = max(
+                enough,
+                key=lambda row: (
+                    row.reference == SILICON,
+                    row.machine == processor_of(title),
+                    row.median_error,
+                ),
+            )
             against = f"silicon: {row.machine}" if row.reference == SILICON else row.machine
             words = f"against {against}, {row.cells} cells {_WORK_WORDS[row.work]}"
             words += _KIND_WORDS.get(row.kind, "")

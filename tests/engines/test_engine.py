@@ -371,3 +371,29 @@ def test_a_report_that_cannot_be_written_fails_the_run(tmp_path: Path) -> None:
     done = invoke(program, {"iterations": 10}, {}, tmp_path / "missing" / "report.json")
     assert done.returncode == 4
     assert "cannot write" in done.stderr
+
+
+def test_only_single_instruction_atomics_run_at_a_lines_home(tmp_path: Path) -> None:
+    options: Options = {
+        "out_of_order": 1,
+        "time_of_flight": 1,
+        "lat_far_atomic": 1000,
+        "returning_atomics": 2,
+    }
+    for op in ("cas", "rmw"):
+        cost = {flavour: calibrate(flavour, op, options, tmp_path) for flavour in FLAVOURS}
+        assert cost["lse"] >= 200 * 1000
+        assert all(cost[flavour] < 200 * 100 for flavour in ("lock", "larx", "llsc"))
+
+
+@pytest.mark.parametrize("lock", ["thin", "art_thin", "hotspot_light"])
+def test_a_lock_that_reads_its_word_first_owns_the_line(lock: str, tmp_path: Path) -> None:
+    """So an atomic that is far unless the core owns the line is near, as docs/crossover.md says."""
+    program = Program("sync", lock, "full", "lse")
+    options: Options = {"out_of_order": 1, "time_of_flight": 1, "lat_far_atomic": 1000}
+    near, unless_owned, far = (
+        run(program, {"threads": 1, "iterations": 100}, options | place, tmp_path)["cores"][0]
+        for place in ({"returning_atomics": n} for n in range(3))
+    )
+    assert near["cycles"] == unless_owned["cycles"]
+    assert far["cycles"] > near["cycles"] + 100 * 1000

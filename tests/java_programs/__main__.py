@@ -88,7 +88,7 @@ def answers(name: str) -> Mapping[str, Mapping[str, Any]]:
     """What each machine's locks cost the program whose log is kept."""
     log = FOLDER / f"{name}.locks"
     said = run(
-        ROOT / "lockcross", "advise", "--log", log, "--machine", ",".join(MACHINES), "--ranking",
+        ROOT / "lockcross", "advise", "--log", log, "--machines", ",".join(MACHINES), "--ranking",
         "--format", "json", "--db", FOLDER / "advice.db", output=True,
     )  # fmt: skip
     return dict(zip(MACHINES, json.loads(said), strict=True))
@@ -157,7 +157,7 @@ def document() -> str:
         "## What each lock would cost them",
         "Share of the program's CPU time, had the processor done the rest of its work as fast as "
         "this one; in brackets the interval that follows from the engine's known error. "
-        f"`./lockcross advise --log LOG --machine {','.join(MACHINES)} --ranking`. In bold: the "
+        f"`./lockcross advise --log LOG --machines {','.join(MACHINES)} --ranking`. In bold: the "
         "cheapest and those that tie with it. An object's first acquisition waits for its line "
         "from memory in these runs, where a JVM has just written the object: programs whose "
         "objects are locked a few times each are charged too much, by every lock alike.",

@@ -149,7 +149,7 @@ CLIENTS = ("exclusion:2x2", "nesting", "condition:2", "two_locks:2")
 
 def prove(tree: Tree, *words: str) -> subprocess.CompletedProcess[str]:
     """Proves it with the clients that take no time."""
-    named = [word for client in CLIENTS for word in ("--client", client)]
+    named = [word for client in CLIENTS for word in ("--clients", client)]
     return tree.lockcross("prove", "pooled", *named, *words)
 
 
@@ -175,7 +175,7 @@ def test_it_is_proved_in_a_pool_that_its_header_makes_small(tree: Tree) -> None:
 def test_a_proof_looks_at_its_pool_and_at_its_part(tree: Tree, step: str, wrong: str) -> None:
     assert POOLED_HEADER.count(step) == 1
     tree.write(POOLED, POOLED_HEADER.replace(step, wrong))
-    done = tree.lockcross("prove", "pooled", "--client", "exclusion:2x2", "--model", "weak")
+    done = tree.lockcross("prove", "pooled", "--clients", "exclusion:2x2", "--models", "weak")
     tree.write(POOLED, POOLED_HEADER)
     assert done.returncode == 1 and "failed" in done.stdout, done.stdout + done.stderr
 

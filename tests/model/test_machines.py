@@ -135,6 +135,7 @@ def test_mistakes_are_named() -> None:
     [
         ("memory", "cluster", "lat_dirty_far"),
         ("memory", "lat_upgrade_far", "cluster"),
+        ("memory", "lat_far_atomic", "far_atomic_every"),
         ("charges", "falls_asleep", "unpark_awake"),
         ("charges", "wake_long", "sleeps_long"),
     ],
@@ -424,3 +425,14 @@ def test_memory_systems_have_room_and_are_listed() -> None:
             assert (one.source is None) != (one.why is None)
     shown = lockcross("machines", MESH).stdout
     assert re.search(r"sst.topology +mesh", shown) and re.search(r"sst.link_bytes +32", shown)
+
+
+def test_only_aarch64_has_atomics_at_a_lines_home_and_says_what_they_take() -> None:
+    far = 'returning_atomics = { value = "far", source = "x" }'
+    said = complaint("[ordering.x86_64]\n", f"[ordering.x86_64]\n{far}\n")
+    assert "ordering.x86_64.returning_atomics: only AArch64 has such atomics" in said
+    head = "[ordering.aarch64]\n"
+    said = complaint(head, f"{head}{far}\n", "neoverse_v2")
+    assert "memory.lat_far_atomic: missing; ordering.aarch64.returning_atomics needs it" in said
+    said = complaint(head, head + far.replace("far", "remote") + "\n", "neoverse_v2")
+    assert "'remote' is unknown; allowed are near, far_unless_owned, far" in said

@@ -193,11 +193,11 @@ def test_what_is_refused_says_why() -> None:
     ("arguments", "words"),
     [
         (["nonesuch"], "lock 'nonesuch' is unknown"),
-        (["--client", "nonesuch"], "client 'nonesuch' is unknown"),
-        (["--with", "nonesuch"], "tool 'nonesuch' is unknown"),
-        (["dekker", "--client", "condition"], "no lock is for these clients"),
+        (["--clients", "nonesuch"], "client 'nonesuch' is unknown"),
+        (["--checker", "nonesuch"], "tool 'nonesuch' is unknown"),
+        (["dekker", "--clients", "condition"], "no lock is for these clients"),
         (
-            ["dekker", "--model", "arm"],
+            ["dekker", "--models", "arm"],
             "none of these proofs is under arm; they are under sc, tso, weak",
         ),
     ],
@@ -222,13 +222,13 @@ def test_a_registry_says_what_is_wrong_in_it(
 
 @pytest.mark.parametrize(("tool", "variable"), [("genmc", "GENMC"), ("dartagnan", "DARTAGNAN")])
 def test_a_tool_that_is_missing_is_one_line(tool: str, variable: str) -> None:
-    done = lockcross("prove", "dekker", "--with", tool, **{variable: "nonesuch"})
+    done = lockcross("prove", "dekker", "--checker", tool, **{variable: "nonesuch"})
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert f"{variable}=nonesuch" in done.stderr and "https://" in done.stderr
 
 
 def test_prove_prints_what_was_proved_and_its_bound() -> None:
-    done = lockcross("prove", "cas_spin", "--model", "tso", "--client", "exclusion:2x2")
+    done = lockcross("prove", "cas_spin", "--models", "tso", "--clients", "exclusion:2x2")
     assert done.returncode == 0
     assert "2 threads, 2 rounds" in done.stdout and "total store order" in done.stdout
     assert done.stderr.startswith("proofs by lockcross: 1; ") and "1 proved" in done.stderr

@@ -27,6 +27,7 @@ from sweeps.questions.crossovers.command import (
     settings_of,
     task_of,
     with_settings,
+    work_around,
 )
 from sweeps.search import errors
 from sweeps.search.found import crossovers
@@ -137,6 +138,34 @@ def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> No
     assert "in a tie with tasuki" in headline(found)
     change = axis(found, "cas_latency").below
     assert change == Change(LockLabel("tasuki"), 38)
+
+
+def test_a_tie_of_many_is_told_in_few_words(store: Store) -> None:
+    found = advice(store, "thin,tasuki,reservation,asym_tasuki")
+    names = [LockLabel(f"lock{number}") for number in range(20)]
+    costs = tuple(replace(found.locks[0], label=label) for label in names)
+    many = replace(found, locks=(*found.locks, *costs), tie=0.9)
+    said = headline(many)
+    assert len(many.win.tied) == 23 and "in a tie with all 23 others" in said
+    less = replace(many, locks=(*costs, replace(found.locks[1], cost=900.0)))
+    assert "in a tie with 19 of the 20 others, not with reservation" in headline(less)
+
+
+def test_of_the_same_costs_no_cause_is_made_up(store: Store) -> None:
+    found = advice(store, "thin,tasuki")
+    same = replace(
+        found, locks=(found.locks[0], replace(found.locks[1], causes=found.locks[0].causes))
+    )
+    assert "loses" not in reason(same) and "tasuki is no dearer by any cause" in reason(same)
+
+
+def test_a_fence_that_nobody_pays_is_said_to_change_nothing(store: Store) -> None:
+    def notes(fences: list[str]) -> str:
+        question = ask("generic", "", "", ["thin", "tasuki"], fences, latencies(23, 32), Use())
+        return " ".join(Advisor(question, store, ModelRunner(store)).answer(ranking=True).notes)
+
+    assert "--fences rmw,full compares both kinds" in notes([])
+    assert "--fences" not in notes(["rmw", "full"])
 
 
 def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> None:
@@ -315,15 +344,15 @@ def test_crossovers_in_every_setting_of_a_plan() -> None:
     assert {one.threads for one in bases} == {1}
 
 
-MINE = ["advise", "--machine", "generic", "--locks", "thin,tasuki"]
+MINE = ["advise", "--machines", "generic", "--locks", "thin,tasuki"]
 TWO = ["crossovers", "--locks", "thin,tasuki"]
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["advise", "--machine", "vax"], "'vax' is unknown"),
-        (["advise", "--machine", "./nowhere.toml"], "nowhere.toml: No such file"),
+        (["advise", "--machines", "vax"], "'vax' is unknown"),
+        (["advise", "--machines", "./nowhere.toml"], "nowhere.toml: No such file"),
         (["advise", "--locks", "thin"], "two locks or more"),
         (["advise", "--locks", "thin,thim"], "'thim' is unknown"),
         (["advise", "--locks", "thin/rmw,tasuki"], "built with full only"),
@@ -334,15 +363,23 @@ TWO = ["crossovers", "--locks", "thin,tasuki"]
         ([*MINE, "--check", "gem5"], "allowed is native"),
         (["advise", "--locks", "tasuki/full,tasuki/full"], "two locks or more"),
         ([*MINE, "--fences", "mfence"], "'mfence' is unknown"),
-        ([*MINE, "--format", "yaml"], "table, json"),
+        ([*MINE, "--format", "yaml"], "'table', 'csv', 'json'"),
         ([*MINE, "--figure", "x.doc"], ".png"),
         ([*MINE, "--log", "README.md"], "not a log"),
-        ([*TWO, "--axis", "colour", "--from", "0", "--to", "1"], "'colour' is unknown"),
-        ([*TWO, "--axis", "threads", "--from", "4", "--to", "2"], "--to must be the larger"),
-        ([*TWO, "--axis", "threads", "--from", "0", "--to", "2"], "from 1 to 128"),
-        ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--set", "x"], "key=value"),
-        ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--workload", "w"], "'w' is unknown"),
-        (["crossovers", "--locks", "thin", "--axis", "runs", "--from", "1", "--to", "2"], "two"),
+        ([*TWO, "--axis", "colour", "--low", "0", "--high", "1"], "'colour' is unknown"),
+        ([*TWO, "--axis", "threads", "--low", "4", "--high", "2"], "--high must be the larger"),
+        ([*TWO, "--axis", "threads", "--low", "0", "--high", "2"], "from 1 to 128"),
+        ([*TWO, "--axis", "runs", "--low", "1", "--high", "2", "--set", "x"], "key=value"),
+        (
+            [*TWO, "--axis", "runs", "--low", "1", "--high", "2", "--workload", "w"],
+            "'w' is unknown",
+        ),
+        (["crossovers", "--locks", "thin", "--axis", "runs", "--low", "1", "--high", "2"], "two"),
+        (
+            [*TWO, "--axis", "runs", "--low", "1", "--high", "2", "--set", "machine=zen5"],
+            "an option of its own: --machine",
+        ),
+        (["advise", "--locks", "asymmetric"], "did you mean asym_spin1 or asym_tasuki"),
     ],
 )
 def test_mistakes_are_named(words: list[str], said: str, tmp_path: Path) -> None:
@@ -350,6 +387,15 @@ def test_mistakes_are_named(words: list[str], said: str, tmp_path: Path) -> None
     assert done.returncode == 2, done.stderr
     assert said in done.stderr.replace("\n", " ")
     assert not (tmp_path / "x.db").exists()
+
+
+def test_crossovers_say_which_work_they_assume() -> None:
+    base = base_cell("generic", "", "", "lock_sequence", "qemu")
+    (said,) = work_around([base], "threads")
+    assert "critical=20, think=100" in said and "--set critical=0 --set think=0" in said
+    (said,) = work_around([base], "think")
+    assert "think=100" not in said and "--set think" not in said
+    assert work_around([with_settings(base, {"critical": 0, "think": 0})], "threads") == []
 
 
 def test_the_commands_on_the_engine(tmp_path: Path) -> None:
@@ -363,9 +409,9 @@ def test_the_commands_on_the_engine(tmp_path: Path) -> None:
         "thin,tasuki",
         "--axis",
         "fence_latency",
-        "--from",
+        "--low",
         "0",
-        "--to",
+        "--high",
         "60",
         "--workload",
         "sync",

@@ -374,7 +374,7 @@ def test_a_study_alone_gives_its_winner_maps(tmp_path: Path) -> None:
 
 def test_the_command_ends_with_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sweeps.questions.explore.command.load_exploration", small)
-    explore(isa=["x86_64"], db=tmp_path / "own.db", output=tmp_path)
+    explore(isas=["x86_64"], db=tmp_path / "own.db", output=tmp_path)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "stands here once" not in page and '"explored": true' in page
 

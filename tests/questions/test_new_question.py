@@ -10,8 +10,10 @@ from tests.trees import Tree
 ABOUT = '''
 """How many locks were run."""
 
-GROUP = "Answers"
-COMMANDS = {"variety": ("command", "Say how many locks were run.")}
+GROUP = "Get an answer"
+COMMANDS = {
+    "variety": ("command", "Say how many locks were run.", "variety --db my.db", "runs{db}")
+}
 '''
 COMMAND = '''
 """`lockcross variety`."""

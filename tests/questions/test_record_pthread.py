@@ -94,6 +94,7 @@ def test_every_lock_is_counted(program: Path, tmp_path: Path) -> None:
     log = tmp_path / "app.locks"
     done = lockcross("record", "--pthread", "--output", str(log), "--", str(program), "20000")
     assert done.returncode == 7, done.stderr
+    assert "the program ended with code 7" in done.stderr
     found = read_events(log)
     kinds = found.events["kind"].value_counts()
     assert kinds[Kind.ACQUIRED] == kinds[Kind.RELEASE] == 40_000 + OTHERS

@@ -40,7 +40,7 @@ from sweeps.run.runner import Runner
 from sweeps.search import published as paper
 from sweeps.search.published import Published, stated
 from sweeps.support.paths import MACHINES
-from tests.commands import lockcross
+from tests.commands import at_terminal, lockcross
 
 TINY = """
 title = "Tiny"
@@ -369,6 +369,14 @@ def test_the_command(tmp_path: Path) -> None:
     done = lockcross("reproduce", "k_table_5_5", "--db", db)
     assert done.returncode == 0 and "order 3 of 3 pairs" in done.stdout, done.stderr
     assert "0 to run" in lockcross("reproduce", "k_table_5_5", "--dry-run", "--db", db).stdout
+
+
+def test_what_is_done_is_printed_before_the_next_is_run(tmp_path: Path) -> None:
+    """On one terminal: the first one's table, then the bar of the second."""
+    words = ("k_table_5_5", "k_rounds", "--db", str(tmp_path / "a.db"))
+    code, written = at_terminal(100, "reproduce", *words)
+    assert code == 0, written
+    assert written.index("k_table_5_5: ") < written.rindex("left: ") < written.index("k_rounds: ")
 
 
 def test_overtake_alone_has_no_verdicts_to_sum_up(

@@ -2,6 +2,7 @@
 runs say."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ setup = "One thread."
 settings = ["machine", "think"]
 answer = '''
 thin costs {{ less('thin', 'mcs') }}, beside mcs. Cheapest: {{ cheapest() }}.
-mcs: {{ cost('mcs') }}.'''
+mcs: {{ cost('mcs') }}.
+Without thought {{ beside('think', 0, 50, machine='zen5') }}.'''
 
 [[sweep]]
 machine = ["zen5", "neoverse_v2"]
@@ -64,7 +66,39 @@ def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
     assert answer.startswith(f"thin costs {span}")
     assert "Cheapest: `thin` in every setting.\n" in answer
     dear = [cost for (_, _, lock), cost in costs.items() if lock == "mcs"]
-    assert answer.endswith(f"mcs: {min(dear):.1f} to {max(dear):.1f} ns.")
+    assert f"mcs: {min(dear):.1f} to {max(dear):.1f} ns.\n" in answer
+    saved = {lock: costs["zen5", 50, lock] - costs["zen5", 0, lock] for lock in ("mcs", "thin")}
+    assert min(saved.values()) > 0
+    ends = f"{min(saved.values()):.1f} to {max(saved.values()):.1f}"
+    assert answer.endswith(f"Without thought {ends} ns less in every setting.")
+
+
+@pytest.mark.parametrize(
+    ("thin", "mcs", "said"),
+    [
+        ((100, 110, 150), (140, 180, 190), "as much"),
+        ((100, 110, 130), (140, 180, 190), "less"),
+        ((200, 210, 230), (140, 180, 190), "more"),
+    ],
+)
+def test_a_lead_that_the_seeds_turn_is_none(
+    thin: tuple[int, ...], mcs: tuple[int, ...], said: str, tmp_path: Path
+) -> None:
+    """Here the medians always lie far apart."""
+    file, db = tmp_path / "own.toml", tmp_path / "own.db"
+    own = OWN.replace('["zen5", "neoverse_v2"]', '"zen5"').replace("[0, 50]", "0")
+    own = own.replace(" {{ beside('think', 0, 50, machine='zen5') }}", "")
+    file.write_text(f"{own}seed = [1, 2, 3]\n")
+    assert lockcross("runtimes", str(file), "--db", str(db)).returncode == 0
+    with sqlite3.connect(db) as connection:
+        for lock, costs in (("thin", thin), ("mcs", mcs)):
+            for seed, cost in enumerate(costs, 1):
+                changed = "UPDATE runs SET cycles_per_pair = ? WHERE lock = ? AND seed = ?"
+                assert connection.execute(changed, (cost, lock, seed)).rowcount == 1
+    with reading(db) as connection:
+        compared = Answered(load(str(file)), connection).compared("thin", "mcs")
+    sides = {"less": compared.less, "more": compared.more, "as much": compared.tied}
+    assert [name for name, side in sides.items() if side] == [said]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +117,9 @@ def test_mistakes_of_a_file_are_named(tmp_path: Path, old: str, new: str, said: 
     assert said in str(caught.value) and caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("call", ["less('thin', 'tasuki')", "cost('tasuki')", "dearest()"])
+@pytest.mark.parametrize(
+    "call", ["less('thin', 'tasuki')", "cost('tasuki')", "dearest()", "beside('think', 0, 7)"]
+)
 def test_an_answer_asks_for_what_was_run(tmp_path: Path, call: str) -> None:
     file, db = tmp_path / "own.toml", tmp_path / "own.db"
     file.write_text(OWN.replace("cheapest()", call))

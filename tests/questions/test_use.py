@@ -226,6 +226,11 @@ def test_a_recorded_program_says_how_often_it_locks() -> None:
     fast = replace(plain, per_second=1e7)
     assert Use(critical=30).with_log(pattern(log), "log", fast).at_clock(1000).think == 70
     assert Use(think=5).with_log(pattern(log), "log", fast).at_clock(1000).think == 5
+    slow = Use(critical=7).with_log(pattern(log), "log", found)
+    question = ask("generic", "", "", [], [], {}, slow)
+    source = {one.name: one.source for one in question.inputs}
+    assert "beyond 300 they change no cost" in source["think"]
+    assert source["critical"] == "" and source["acquisitions"] == "log"  # who said it
     cut = program_of(replace(log, totals=replace(totals, cpu_plain=1.0, end="limit")))
     assert cut is not None and cut.per_second == 100
 

@@ -259,7 +259,7 @@ def test_a_jvm_without_modes_is_refused(
 
 
 def test_mistakes_of_a_command_are_named() -> None:
-    done = lockcross("validate", "--against", "jvm", "--set", "nonesuch")
+    done = lockcross("validate", "--against", "jvm", "--subsets", "nonesuch")
     assert done.returncode == 2 and "'nonesuch' is unknown; known are byte_writer" in done.stderr
     done = lockcross("validate", "--against", "jvm", "--machine", "ppc604")
     assert done.returncode == 2 and "machine ppc604: does not describe this host" in done.stderr

@@ -37,7 +37,7 @@ WITHOUT_ROWS = {  # commands that print no rows, or one run as text
         (["machines"], "machine", "skylake"),
         (["machines", "skylake"], "figure", "clock_mhz"),
         (["locks"], "lock", "reservation"),
-        (["locks"], "aarch64 lse", "f"),
+        (["locks"], "aarch64_lse", "f"),
         (["locks", "reservation"], "variant", "reservation"),
         (["workloads"], "workload", "sync"),
         (["workloads", "sync"], "key", "iterations"),

@@ -42,9 +42,9 @@ ELSEWHERE = {
     "record": "needs a JDK and a program: tests/questions/test_record.py",
     "locality app.locks": "needs that recording",
     "locality --sites": "needs that recording",
-    "advise --machine zen5,neoverse_v2,redwood_cove --log": "needs that recording",
-    "advise --machine zen5 --log app.locks": "needs that recording",
-    "advise --machine zen5,neoverse_v2 --log": "needs that recording",
+    "advise --machines zen5,neoverse_v2,redwood_cove --log": "needs that recording",
+    "advise --machines zen5 --log app.locks": "needs that recording",
+    "advise --machines zen5,neoverse_v2 --log": "needs that recording",
     "doctor": "tests/tree/test_cli.py",
     "prove\n": "minutes: the main job proves all locks (.ci/run)",
 }

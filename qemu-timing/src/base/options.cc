@@ -57,6 +57,12 @@ void check_together(const Options &o) {
         refuse("micro_operations", ": needs pipeline=1 or out_of_order=1");
     if (o.pipeline && (o.charge_falls_asleep || o.charge_sleeps_long))
         refuse("charge_falls_asleep", " and charge_sleeps_long: need pipeline=0");
+    bool far = o.returning_atomics || o.store_atomics;
+    if (far && (!o.out_of_order || o.micro_operations || !o.time_of_flight || o.link >= 0)) {
+        refuse(o.returning_atomics ? "returning_atomics" : "store_atomics",
+               ": far ones need out_of_order=1, micro_operations=0, time_of_flight=1 and no memory "
+               "simulator");
+    }
     if (o.link >= 0 && o.cluster)
         refuse("cluster", ": a memory simulator has distances of its own");
     if (o.link >= 0 && o.warm)

@@ -224,6 +224,7 @@ void decode_ordered(Fields f, Insn &insn) {
     bool swap_pair = !o2 && o1 && !f.bit(31);
     if (swap_pair || (o2 && o1)) { // casp, cas
         insn.effect = Effect::Cas;
+        insn.may_be_far = true;
         insn.acquire = load;
         insn.release = o0;
         insn.writes = f.rs();
@@ -260,6 +261,9 @@ void decode_atomic(Fields f, Insn &insn) {
     insn.reads |= f.rs();
     insn.acquire = f.bit(23);
     insn.release = f.bit(22);
+    insn.may_be_far = true;
+    // STADD and its like are loads to the zero register that do not acquire.
+    insn.returns = insn.exchanges || insn.acquire || f.rt();
 }
 
 // As gem5 cracks it: adding up the address of a pair and writing the base register back are

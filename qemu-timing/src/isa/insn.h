@@ -67,6 +67,8 @@ struct Insn {
     bool zeroes = false;           // makes a register zero, whatever that held
     bool copies = false;           // copies a register whole
     bool exchanges = false;        // an atomic that writes a register, whatever its word holds
+    bool may_be_far = false;       // an atomic that can run at its line's home
+    bool returns = true;           // an atomic whose core learns what its word held
     // What the address of an access is made of, as a number: 0, or the same of two accesses whose
     // base register and displacement are the same.
     uint64_t address_form = 0;

@@ -137,6 +137,45 @@ AccessDelay CacheHierarchy::get_ownership(uint32_t core, LineId id, Cycle now, b
     return delay;
 }
 
+AccessDelay CacheHierarchy::far_atomic(uint32_t core, LineId id, Cycle now) {
+    Line &line = lines_[id];
+    count(core, CoherenceEvent::Atomic, state(core, id))++;
+    bool copied = line.sharers.any();
+    bool owned = line.state == Mesi::E || line.state == Mesi::M;
+    Request fetch; // what the home waits for
+    if (copied) {
+        Cycle from_owner = dirty_latency(core, line), from_all = upgrade_latency(core, line);
+        Cycle three_ways = owned ? from_owner : from_all + options_.lat_invalidate;
+        fetch = {2 * (three_ways / 3), owned ? Stall::Transfer : Stall::Upgrade, true};
+    } else {
+        fetch = fill_from_below(line, id);
+        if (fetch.cause == Stall::L2)
+            fetch = {}; // the home has it
+    }
+    if (options_.lat_jitter && copied)
+        fetch.latency += jitter_() % (uint64_t(options_.lat_jitter) + 1);
+    Cycle there = now + options_.lat_far_atomic / 2;
+    Cycle served = std::max(there, line.home_free), reached = served;
+    if (copied) {
+        reached = std::max({served + fetch.latency / 2, line.write_until, line.read_until + 1,
+                            line.fill_until + 1});
+        served = reached - fetch.latency / 2;
+    }
+    CoreSet sharers = line.sharers;
+    sharers.reset(core);
+    line.leaving = {sharers, reached, owned, false};
+    invalidate_others(core, line, id);
+    if (line.sharers[core])
+        drop_copy(core, line, id, CoherenceEvent::Invalidated);
+    line.asked = line.upgrading = false;
+    line.home_free = served + fetch.latency + options_.far_atomic_every;
+    line.write_until = std::max(line.write_until, served + fetch.latency);
+    line.writer = uint8_t(core);
+    if (served > there)
+        counts_[core].holds++;
+    return {served - there, fetch.latency, fetch.cause};
+}
+
 Completion CacheHierarchy::drain(uint32_t core, LineId id, Completion start) {
     return start + take(core, id, start.cycle, CoherenceEvent::Store).total();
 }

@@ -18,6 +18,16 @@
 //
 // So a core that wants a line back which it has just lost waits for it, and has it for a while: two
 // cores that add to one line each add several times before it goes on.
+//
+// An atomic that runs at the home (far_atomic) goes there and back, and nobody has a copy after it:
+//
+//     core A               the line's home              core B, has it
+//     ------               ---------------              --------------
+//     now --------------->  waits for the one before
+//                           served ------------------>  reached
+//                           has the line  <-----------  gives it back
+//      |                    changes the word; home_free far_atomic_every later
+//     done <--------------
 #pragma once
 
 #include "base/counts.h"
@@ -44,6 +54,7 @@ class CacheHierarchy final : public Memory {
     AccessDelay read(uint32_t core, LineId line, Cycle now) override;
     AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
                               Cycle writing) override;
+    AccessDelay far_atomic(uint32_t core, LineId line, Cycle now) override;
     void ask_for_ownership(uint32_t core, LineId line, Cycle when, CoherenceEvent access) override;
     Completion drain(uint32_t core, LineId line, Completion start) override;
     void write_in_flight_until(uint32_t core, LineId line, Completion until) override;

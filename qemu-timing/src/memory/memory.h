@@ -55,6 +55,9 @@ class Memory {
     // Atomic. The write is in flight until `writing` cycles after the core has the line.
     virtual AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
                                       Cycle writing) = 0;
+    // An atomic at the line's home, which takes all copies from their cores, this one's too. The
+    // delay is beside the way there and back, lat_far_atomic. Not for every memory (options.cc).
+    virtual AccessDelay far_atomic(uint32_t, LineId, Cycle) { return {}; }
     // Asks for the right to write the line ahead of the access that will. That waits for the
     // answer.
     virtual void ask_for_ownership(uint32_t, LineId, Cycle, CoherenceEvent) {}

@@ -39,6 +39,10 @@ TEST_CASE("options: what is refused is named") {
     CHECK(error_of({"predictor_entries=100"}).find("option predictor_entries") == 0);
     CHECK(error_of({"fetch_bytes=12"}) == "option fetch_bytes: 12 is not a power of two");
     CHECK(error_of({"fetch_bytes=0"}) == "");
+    CHECK(error_of({"out_of_order=1", "time_of_flight=1", "store_atomics=2"}) == "");
+    CHECK(error_of({"out_of_order=1", "store_atomics=2"}).find("option store_atomics: far") == 0);
+    CHECK(error_of({"time_of_flight=1", "returning_atomics=1"})
+              .find("option returning_atomics: far ones need out_of_order=1") == 0);
     CHECK(error_of({}) == "");
 }
 

@@ -708,3 +708,63 @@ TEST_CASE("out of order: loads of a line under way wait for it once, however man
         bench.load(8, 8, memory(-1, 3));
     CHECK(bench.cycles() < 1200);
 }
+
+namespace {
+Options far_away() {
+    Options options = wide();
+    options.time_of_flight = 1;
+    options.lat_far_atomic = 180;
+    options.far_atomic_every = 75;
+    options.store_order = store_order::any;
+    options.rmw = 10;
+    return options;
+}
+
+void add_to_memory(Bench &b, bool returns, uint64_t address = 0) {
+    Insn add = Bench::with(Effect::Rmw, returns ? 3 : -1, returns ? 3 : -1);
+    add.may_be_far = true;
+    add.returns = returns;
+    b.rmw(address, 4, add);
+}
+} // namespace
+
+TEST_CASE("out of order: an atomic that returns a value waits for the line's home and back") {
+    auto add = [](Bench &b, int) { add_to_memory(b, true); };
+    Options options = far_away();
+    CHECK(cost_of(options, 100, add) == 100 * (5 + 10));
+    options.returning_atomics = returning_atomics::far;
+    CHECK(cost_of(options, 100, add) == 100 * (180 + 10));
+    options.returning_atomics = returning_atomics::far_unless_owned; // which it never is
+    CHECK(cost_of(options, 100, add) == 100 * (180 + 10));
+    auto stored = [&](Bench &b, int i) {
+        b.store(8, 4, memory());
+        add(b, i);
+    };
+    CHECK(cost_of(options, 100, stored) < 100 * 180); // the store has got the line
+    options.returning_atomics = returning_atomics::far;
+    CHECK(cost_of(options, 100, stored) > 100 * 180);
+}
+
+TEST_CASE("out of order: an atomic that returns nothing drains as a store, one each time the home "
+          "takes another") {
+    auto add = [](Bench &b, int) { add_to_memory(b, false); };
+    auto fenced = [&](Bench &b, int i) {
+        add(b, i);
+        b.fence(Fence::Dmb);
+    };
+    Options options = far_away();
+    CHECK(cost_of(options, 100, add) == 100 * (5 + 10));
+    options.store_atomics = store_atomics::far;
+    options.store_buffer = 8;
+    CHECK(cost_of(options, 100, add) == 100 * 75);
+    auto others = [&](Bench &b, int i) { add_to_memory(b, false, 64 * (i % 4)); };
+    CHECK(cost_of(options, 100, others) < 100 * 40);
+    options.fence_dmb = 0;
+    CHECK(cost_of(options, 100, fenced) >= 100 * (180 + 10)); // it waits until that is done
+    // A load has nothing from an addition that has not been made yet.
+    auto reloaded = [&](Bench &b, int i) {
+        add(b, i);
+        b.load(0, 4, memory(-1, 3));
+    };
+    CHECK(cost_of(options, 100, reloaded) >= 100 * (180 + 10));
+}

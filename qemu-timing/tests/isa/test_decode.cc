@@ -169,6 +169,14 @@ TEST_CASE("decode arm: atomics, exclusives, ordered accesses") {
     CHECK_FALSE(arm(0xb8e00041).exchanges);
     CHECK(arm(0xb8a08041).acquire); // swpa
     CHECK(arm(0xb8a08041).exchanges);
+    for (uint32_t word : {0x88e07c41u, 0xb8e00041u, 0xb8a08041u, 0xb820003fu})
+        CHECK(arm(word).may_be_far);
+    CHECK_FALSE(arm(0x88037c20).may_be_far); // stxr
+    CHECK_FALSE(arm(0xb820003f).returns);    // stadd
+    CHECK_FALSE(arm(0xb860003f).returns);    // staddl
+    CHECK(arm(0xb8a0003f).returns);          // ldadda to the zero register
+    CHECK(arm(0xb820803f).returns);          // swp to the zero register
+    CHECK(casa.returns);
     CHECK(arm(0x885ffc20).effect == Effect::LoadLinked);
     CHECK(arm(0x885ffc20).acquire);
     CHECK(arm(0x88037c20).effect == Effect::StoreConditional);

@@ -329,3 +329,55 @@ TEST_CASE("clusters: what a core of another cluster has takes longer") {
     near.write(0, 1, 0);
     CHECK(near.read(3, 1, kApart) == options.lat_dirty);
 }
+
+namespace {
+Options far_options() {
+    Options options;
+    options.time_of_flight = options.warm = 1;
+    options.lat_far_atomic = 100;
+    options.far_atomic_every = 30;
+    options.lat_dirty = 90;
+    options.lat_upgrade = 60;
+    options.lat_invalidate = 0;
+    return options;
+}
+} // namespace
+
+TEST_CASE("caches: an atomic at a line's home takes all copies, and leaves none") {
+    System s(3, 64, far_options());
+    CHECK(s.memory.far_atomic(0, 1, 0).total() == 0); // nobody has a copy
+    CHECK(s.count(0, CoherenceEvent::Atomic, Mesi::I) == 1);
+    s.write(1, 1, kApart);
+    CHECK(s.memory.far_atomic(0, 1, 2 * kApart).latency == 60); // from the owner: two ways of three
+    CHECK(s.memory.state(1, 1) == Mesi::I);
+    CHECK(s.memory.state(0, 1) == Mesi::I);
+    s.write(0, 1, 3 * kApart);
+    CHECK(s.memory.far_atomic(0, 1, 4 * kApart).latency == 60); // from the core itself
+    CHECK(s.count(0, CoherenceEvent::Atomic, Mesi::M) == 1);
+    s.read(0, 1, 5 * kApart);
+    s.read(1, 1, 6 * kApart);
+    AccessDelay shared = s.memory.far_atomic(2, 1, 7 * kApart);
+    CHECK(shared.latency == 40);
+    CHECK(shared.cause == Stall::Upgrade);
+    CHECK(s.memory.state(0, 1) == Mesi::I);
+    CHECK(s.read(0, 1, 8 * kApart) == s.options.lat_l2); // the home has it
+}
+
+TEST_CASE("caches: atomics at a line's home follow one another, and what follows waits") {
+    System s(4, 64, far_options());
+    CHECK(s.memory.far_atomic(0, 1, 0).hold == 0);
+    CHECK(s.memory.far_atomic(1, 1, 0).hold == 30);
+    CHECK(s.memory.far_atomic(2, 1, 10).hold == 50);
+    CHECK(s.memory.far_atomic(0, 2, 10).hold == 0); // another line
+    // They are served at 50, 80 and 110; a reader's request is there at 60 + 12 / 3.
+    AccessDelay read = s.memory.read(3, 1, 60);
+    CHECK(read.hold == 110 + 30 - (60 + s.options.lat_l2 / 3));
+}
+
+TEST_CASE("caches: an atomic at a line's home waits for a write in flight") {
+    System s(2, 64, far_options());
+    s.write(0, 1, 0);
+    s.memory.write_in_flight_until(0, 1, 1000);
+    AccessDelay delay = s.memory.far_atomic(1, 1, 0);
+    CHECK(50 + delay.hold + 30 == 1000); // the request for the copy reaches the core then
+}

@@ -74,7 +74,7 @@ _OLDEST_REQUEST = 10_000_000  # cycles that a request may take until the run cou
 # What only the plugin's own memory system needs.
 REPLACED = tuple(
     "l2_size l2_ways lat_l2 lat_memory lat_dirty lat_upgrade lat_invalidate cluster lat_dirty_far "
-    "lat_upgrade_far warm".split()
+    "lat_upgrade_far lat_far_atomic far_atomic_every warm".split()
 )
 
 

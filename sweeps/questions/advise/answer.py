@@ -285,7 +285,12 @@ class Advisor:
                 "--locks names others"
             )
         if ranking:
-            notes.append("What would change the answer was not searched for (--ranking)")
+            notes.append("What would change the answer was not looked for; without --ranking it is")
+        if "fence_latency" in self._question.measured and not self._pays("fence_latency"):
+            notes.append(
+                "--measured-fence-latency changes nothing here: none of these locks has a full "
+                "fence; --fences rmw,full compares both kinds"
+            )
         advice = Advice(
             self._setting(),
             tuple(locks),
@@ -308,6 +313,10 @@ class Advisor:
         return replace(
             advice, locks=tuple(replace(lock, native=native.get(lock.label)) for lock in locks)
         )
+
+    def _pays(self, axis: str) -> bool:
+        """Whether any lock pays this latency."""
+        return axis in self._question.latencies
 
     def _calibrate(self) -> None:
         """Fits set to measured latencies, and sets those that were asked for."""
@@ -392,8 +401,8 @@ class Advisor:
         work = ONE_THREAD if alone else work_of(cell.workload, cell.threads)
         if work is None:
             return None
-        core = load_machine(self._base.machine).out_of_order is not None
-        return error_of(core, work, {kind_of(best), kind_of(other)})
+        machine, kinds = load_machine(self._base.machine), {kind_of(best), kind_of(other)}
+        return error_of(machine.out_of_order is not None, work, kinds, title=machine.title)
 
     def _lines(self) -> list[AxisLine]:
         """What is searched: latencies, what bears on objects that change hands, work between

@@ -9,18 +9,19 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store
+from results.text.rows import Form, Format
 from sweeps.cli import options
-from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
+from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, names_of, pool_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines.base import load_engine
 from sweeps.model.engines import ENGINES
 from sweeps.model.machine import HOST, machine_named
 from sweeps.questions.advise.answer import Advisor, check_engine
 from sweeps.questions.advise.question import Use, ask, program_of
-from sweeps.questions.advise.text import print_answers, print_json
+from sweeps.questions.advise.text import print_answers, print_csv, print_json
 from sweeps.run.runner import Runner
 
-_FORMATS = ("table", "json")
+_PRINTED = {Form.TABLE: print_answers, Form.CSV: print_csv, Form.JSON: print_json}
 _USUAL = 140  # runs of a question
 _MOST = 10_000  # cycles of an atomic or a fence
 _PROCESSOR, _USE = "Processor", "How the program uses its locks"  # panels of the help
@@ -47,21 +48,12 @@ def _latency(words: str, name: str) -> Any:
 
 
 def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
-    machine: Annotated[
+    machines: Annotated[
         list[str] | None,
-        _processor(
-            "Machines (see `machines`), files or host; several with commas between, or each with "
-            "an option of its own. Default: generic.",
-            autocompletion=options.several_machines,
-        ),
+        options.several_of_machines("generic. `host`: what describes this host"),
     ] = None,
-    isa: Annotated[
-        str, _processor("Default: the machine's first.", autocompletion=options.isas)
-    ] = "",
-    flavour: Annotated[
-        str,
-        _processor("Atomic flavour; default: the ISA's first.", autocompletion=options.flavours),
-    ] = "",
+    isa: Annotated[str, options.isa()] = "",
+    flavour: Annotated[str, options.flavour()] = "",
     cas_latency: Annotated[
         Whole,
         _latency("Cycles that a CAS measures, not those that it is set to.", "cas-latency"),
@@ -72,7 +64,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = None,
     cancel_latency: Annotated[
         Whole,
-        _processor("Cycles that stopping a thread is set to, as in `run`.", min=0, max=10_000_000),
+        _processor("Cycles that stopping a thread is set to.", min=0, max=10_000_000),
     ] = None,
     threads: Annotated[Whole, _number("Threads.", 1, 64)] = None,
     shared_objects: Annotated[
@@ -114,7 +106,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
         str,
         options.option(
-            "Locks to compare, e.g. thin,tasuki/full; default: the main job's.",
+            f"{options.LOCKS}; default: the main job's.",
             options.several_locks,
         ),
     ] = "",
@@ -135,18 +127,17 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
             help="Rank the locks, with one seed: no search for what would change it.",
         ),
     ] = False,
-    form: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
-    figure: Annotated[
-        Path | None, typer.Option(help="Draw the answer into this file: .png, .svg or .pdf.")
-    ] = None,
+    form: Format = Form.TABLE,
+    figure: options.FigureFile = None,
     jobs: Jobs = 0,
     no_server: NoServer = False,
     cluster: ClusterFile = "",
     db: Database = DATABASE,
 ) -> None:
-    """Say which lock is cheapest on a processor for a program, why, and what would change it."""
-    if form not in _FORMATS:
-        raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(_FORMATS)}")
+    """Say which lock is cheapest on a processor for a program, why, and what would change it.
+
+    json has the whole answer, csv a row for each lock on each machine.
+    """
     if think is not None and locks_per_second is not None:
         raise LockcrossError("--locks-per-second stands in place of --think; leave one of them out")
     use = Use(
@@ -175,15 +166,15 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         "fence_latency": fence_latency,
         "cancel_latency": cancel_latency,
     }
-    named = _names(",".join(machine or ["generic"]), "machine")
-    machines = list(dict.fromkeys(map(_machine, named)))
-    compared = _names(locks, "locks"), _names(fences, "fences")
-    questions = [ask(name, isa, flavour, *compared, latencies, use) for name in machines]
+    named = names_of(machines or ["generic"], "--machines")
+    processors = list(dict.fromkeys(map(_machine, named)))
+    compared = names_of([locks], "--locks"), names_of([fences], "--fences")
+    questions = [ask(name, isa, flavour, *compared, latencies, use) for name in processors]
     if figure is not None:
         from results.draw.painter import check_file, save
         from sweeps.questions.advise.figure import draw_advice
 
-        if len(machines) > 1:
+        if len(processors) > 1:
             raise LockcrossError("--figure: one machine at a time")
         if ranking:
             raise LockcrossError("--figure: draws what --ranking leaves out; give one of them")
@@ -196,18 +187,10 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         answers = [
             Advisor(question, store, runner).answer(check, ranking) for question in questions
         ]
-    (print_json if form == "json" else print_answers)(answers)
+    _PRINTED[form](answers)
     if figure is not None:
         save(figure, lambda: draw_advice(answers[0]))
         print(figure, file=sys.stderr)
-
-
-def _names(text: str, option: str) -> list[str]:
-    """The names in a text. Raises LockcrossError for one that says something and has none."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if text and not names:
-        raise LockcrossError(f"--{option}: {text!r}: names are expected, with commas between them")
-    return names
 
 
 def _machine(name: str) -> str:
@@ -218,7 +201,7 @@ def _machine(name: str) -> str:
     near = [like for machines in known for like in machines.items()]
     if not near:
         raise LockcrossError(
-            "--machine host: no description is of a processor like this one; "
+            "--machines host: no description is of a processor like this one; "
             "`./lockcross measure NAME` makes one"
         )
     machine, words = near[0]

@@ -99,6 +99,7 @@ class Use:
     log: str = ""
     log_threads: int = 0
     program: Program | None = None
+    beside: frozenset[str] = frozenset()  # what was given, not read from the log
 
     def at_clock(self, mhz: float) -> "Use":
         """The use on a processor of a clock: how long the program works between sections. Raises
@@ -132,11 +133,18 @@ class Use:
         else:
             del said["shared_acquisitions"], said["first_share"], said["run_length"]
             said["threads"] = min(pattern.threads, _LOGGED_THREADS)
-        return Use(**said | self.given(), log=name, log_threads=pattern.threads, program=program)
+        beside = self.given()
+        return Use(
+            **said | beside,
+            log=name,
+            log_threads=pattern.threads,
+            program=program,
+            beside=frozenset(beside),
+        )
 
     def given(self) -> dict[str, float]:
         """What was said, by name."""
-        about = ("log", "log_threads", "program")
+        about = ("log", "log_threads", "program", "beside")
         names = (one.name for one in fields(self) if one.name not in about)
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
@@ -431,12 +439,14 @@ def ask(
         for stratum in strata(base):
             check_cell(with_lock(stratum.cell, label))
     measured = {axis: cycles for axis, cycles in latencies.items() if cycles is not None}
-    source = dict.fromkeys(said, use.log)
-    if use.log_threads > _LOGGED_THREADS and "threads" in source:
+    source = {name: "" if name in use.beside else use.log for name in said}
+    if use.log_threads > _LOGGED_THREADS and source.get("threads"):
         source["threads"] += f", which has {use.log_threads}"
     if use.program is not None and "think" not in asked:
         whole = described.clock_mhz.number * 1e6 / use.program.per_second
         source["think"] = f"{use.log}: {whole:,.0f} cycles of CPU time for each"
+        if whole > _LOGGED_WORK:
+            source["think"] += f"; beyond {_LOGGED_WORK} they change no cost of a lock"
     if use.locks_per_second is not None:
         source["think"] = "from locks a second"
     inputs = (

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
 from sweeps.model.locks import load_locks
 from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
@@ -15,6 +16,7 @@ from sweeps.search.errors import EngineError
 
 _MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
 _FEW = 10  # pairs of which no share is taken
+_NAMED = 4  # locks in a sentence
 _SMALL = 0.05  # cycles a pair that are not worth a word
 
 
@@ -48,6 +50,19 @@ def print_json(answers: Sequence[Advice]) -> None:
     print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
 
 
+def print_csv(answers: Sequence[Advice]) -> None:
+    """A row for each lock on each machine, the cheapest first."""
+    rows = [
+        {name: advice.setting[name] for name in ("machine", "isa", "flavour", "threads")}
+        | {"lock": str(one.label), "cycles_per_pair": one.cost, "seeds": one.seeds}
+        | {"native_cycles_per_pair": one.native}
+        | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in one.causes.items()}
+        for advice in answers
+        for one in advice.locks
+    ]
+    print_parts(Form.CSV, Rows(rows))
+
+
 def print_answers(answers: Sequence[Advice]) -> None:
     """Of several machines a line each; then of each the verdict with its doubt, the locks in order,
     why, what would change it, what it rests on."""
@@ -55,6 +70,8 @@ def print_answers(answers: Sequence[Advice]) -> None:
     if len(answers) > 1:
         out.print(_overview(answers), end="\n\n")
     for advice in answers:
+        if len(answers) > 1:
+            out.print(f"== {advice.setting['machine']}", style="bold")
         out.print(headline(advice))
         for line in remarks(advice):
             out.print(line)
@@ -123,7 +140,7 @@ def _overview(answers: Sequence[Advice]) -> Table:
     table.add_column("depends on")
     for advice in answers:
         win = advice.win
-        best = " = ".join(lock.words() for lock in (win.lock, *win.tied))
+        best = win.lock.words() + (f" = {_tied(advice)}" if win.tied else "")
         decides = dict.fromkeys(_name(flip.given.name) for flip in advice.flips)
         of_program = advice.program
         share = [f"{100 * of_program.costs[win.lock].share:.2f} %"] if of_program else []
@@ -155,13 +172,27 @@ def headline(advice: Advice) -> str:
     if not win.tied:
         whole = " of all of it" * works
         return f"{named}: {words}, {100 * win.lead:.1f} %{whole} less than {win.runner_up.words()}"
-    tied = ", ".join(lock.words() for lock in win.tied)
+    tied = _tied(advice)
     threshold = (
         f"leads below {100 * advice.tie:.3g} % are within the error"
         if advice.tie < 1
         else "no lead was large enough to be in the right order nine times of ten"
     )
     return f"{named}, {words}, in a tie with {tied}: {threshold}"
+
+
+def _tied(advice: Advice) -> str:
+    """The locks in a tie with the winner, by name where they are few; else how many, and which
+    are not among them."""
+    tied = advice.win.tied
+    if len(tied) <= _NAMED:
+        return ", ".join(lock.words() for lock in tied)
+    among = {advice.win.lock, *tied}
+    others = [one.label.words() for one in advice.locks if one.label not in among]
+    words = f"{len(tied)} of the {len(advice.locks) - 1} others"
+    if not others:
+        return f"all {len(tied)} others"
+    return f"{words}, not with {', '.join(others)}" if len(others) <= _NAMED else words
 
 
 def _works(advice: Advice) -> bool:
@@ -301,8 +332,10 @@ def reason(advice: Advice) -> str:
     )
     dearer = ", ".join(f"{more[cause]:.1f} by {cause}" for cause in causes if more[cause] > 0)
     cheaper = ", ".join(f"{-more[cause]:.1f} by {cause}" for cause in causes if more[cause] < 0)
-    words = f"Why: {other.label.words()} loses {dearer or 'nothing'}"
-    words += f", and saves {cheaper}" if cheaper else ""
+    if not causes:
+        return f"Why: {other.label.words()} is no dearer by any cause; they are the same to a tie"
+    lost = [f"loses {dearer}"] * bool(dearer) + [f"saves {cheaper}"] * bool(cheaper)
+    words = f"Why: {other.label.words()} {', and '.join(lost)}"
     return f"{words} (cycles a pair{f', seed 1 of {best.seeds}' if best.seeds > 1 else ''})"
 
 

@@ -1,6 +1,11 @@
 """How fast this machine is at it."""
 
-GROUP = "For developers"
+GROUP = "Work on Lockcross"
 COMMANDS = {
-    "bench": ("command", "Measure speed on this machine."),
+    "bench": (
+        "command",
+        "Measure speed on this machine.",
+        "bench engine",
+        "doctor",
+    ),
 }

@@ -13,6 +13,7 @@ import typer
 from results.errors import LockcrossError, check_known
 from results.text.rows import Form, Format, print_parts
 from sweeps.cli import options
+from sweeps.cli.options import Store
 from sweeps.cli.progress import first_word
 from sweeps.model import engines
 from sweeps.model.isa import ISAS
@@ -24,9 +25,7 @@ bench = typer.Typer()
 @bench.callback(invoke_without_command=True)
 def bench_cell(
     context: typer.Context,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the figures as those of a release.")
-    ] = False,
+    store: Store = False,
     form: Format = Form.TABLE,
 ) -> None:
     """Measure speed on this machine.
@@ -44,7 +43,7 @@ def bench_cell(
     with TemporaryDirectory() as folder:
         rows = [row for measure in measures for row in measure.rows(Path(folder))]
     print_parts(form, of_runs.beside(rows, of_runs.last_release()), of_runs.NOTE)
-    if keep:
+    if store:
         of_runs.keep(rows)
 
 
@@ -56,9 +55,7 @@ def bench_engine(
     ] = None,
     engine: Annotated[
         str,
-        options.option(
-            "The engine to measure; one that has a benchmark of its own.", options.engines
-        ),
+        options.option("The engine.", options.engines),
     ] = engines.DEFAULT,
     beside: Annotated[
         str,
@@ -66,7 +63,10 @@ def bench_engine(
     ] = "",
     form: Format = Form.TABLE,
 ) -> None:
-    """Measure an engine: for the embedded one, instructions and hand-overs per second, memory."""
+    """Measure an engine: for the embedded one, instructions and hand-overs per second, memory.
+
+    Only an engine that has a benchmark of its own.
+    """
     from sweeps.engines.base import load_engine
 
     check_known("ISA", isas or [], ISAS)

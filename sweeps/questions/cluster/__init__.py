@@ -1,6 +1,11 @@
 """What the nodes of a cluster are like."""
 
-GROUP = "Runs"
+GROUP = "Run cells"
 COMMANDS = {
-    "cluster": ("command", "Look at a cluster."),
+    "cluster": (
+        "command",
+        "Look at a cluster.",
+        "cluster check sweeps/clusters/site.toml",
+        "sweep smoke --cluster {file}",
+    ),
 }

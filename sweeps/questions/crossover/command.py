@@ -5,7 +5,6 @@ import time
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +13,7 @@ from results.errors import LockcrossError, check_known
 from results.paths import DATABASE
 from results.store.store import Store
 from sweeps.cli import options
-from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
+from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, names_of, pool_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines.base import load_engine
 from sweeps.model.isa import ISAS, isa_of
@@ -22,19 +21,16 @@ from sweeps.plans.study import question_of
 from sweeps.run.runner import Runner
 
 
-def _flavours(plan: Any, isas: list[str] | None) -> list[str]:
-    check_known("--isa:", isas or [], ISAS)
+def _flavours(plan: Any, isas: list[str]) -> list[str]:
+    check_known("--isas:", isas, ISAS)
     flavours = [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
     if not flavours:
-        raise LockcrossError(f"--isa: this study has {', '.join(plan.flavours)} only")
+        raise LockcrossError(f"--isas: this study has {', '.join(plan.flavours)} only")
     return flavours
 
 
 def crossover(
-    isa: Annotated[
-        list[str] | None,
-        options.option("Only this ISA; may be given more than once.", options.isas),
-    ] = None,
+    isas: Annotated[list[str] | None, options.several_of_isas()] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A coarse grid: a first look in seconds.")
     ] = False,
@@ -48,9 +44,7 @@ def crossover(
     no_server: NoServer = False,
     cluster: ClusterFile = "",
     db: Database = DATABASE,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder for figures and report; default: the database's.")
-    ] = None,
+    output: options.Folder = None,
 ) -> None:
     """The main job: measure, find the crossovers, draw the figures, write the report."""
     if quick and study:
@@ -58,7 +52,7 @@ def crossover(
     name = study or ("crossover_quick" if quick else "crossover")
     question = import_module(f"sweeps.questions.{question_of(name)}.study")
     plan = question.load(name)
-    flavours = _flavours(plan, isa)
+    flavours = _flavours(plan, chosen := names_of(isas, "--isas"))
     for flavour in flavours:  # reports a missing engine before it creates a database
         load_engine(plan.engine).version(isa_of(flavour))
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
@@ -71,7 +65,7 @@ def crossover(
             job.run()
         if new := _count_runs(store) - before:
             words = ["--quick"] * quick + [f"--study {study}"] * bool(study)
-            words += [f"--isa {name}" for name in isa or []]
+            words += [f"--isas {','.join(chosen)}"] if chosen else []
             from sweeps.search.found import JOB, JobFact
 
             command = " ".join(["./lockcross crossover", *words])

@@ -112,7 +112,7 @@ def processors(connection: sqlite3.Connection) -> list[Processor]:
     for use, machine, isa, flavour in found.series_names(connection, KIND):
         runs = found.series(connection, "/".join((KIND, use, machine, isa, flavour)))
         if runs:
-            one = _used(runs, plan.locks, described[machine][1])
+            one = _used(runs, plan.locks, *described[machine])
             uses.setdefault((machine, isa, flavour), {})[use] = one
     if not uses:
         raise NoDataError("no processor of the study was run")
@@ -147,14 +147,17 @@ def _counted(names: Sequence[LockLabel]) -> str:
     return f"{', '.join(parts)} of {len(names)} processors"
 
 
-def _used(runs: Sequence[found.SeriesRun], names: Sequence[str], out_of_order: bool) -> Used:
+def _used(
+    runs: Sequence[found.SeriesRun], names: Sequence[str], title: str, out_of_order: bool
+) -> Used:
     cell = runs[0].cell
     work = work_of(cell.workload, cell.threads)
     if work is None:
         raise NoDataError(f"nothing is known of the engine's error at workload {cell.workload}")
 
     def error(*labels: LockLabel) -> EngineError:
-        return error_of(out_of_order, work, {kind_of(label) for label in labels})
+        kinds = {kind_of(label) for label in labels}
+        return error_of(out_of_order, work, kinds, title=title)
 
     def one(run: found.SeriesRun) -> Cost:
         label, of = run.label, error(run.label)

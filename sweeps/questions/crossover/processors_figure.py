@@ -47,7 +47,7 @@ def draw_processors(connection: sqlite3.Connection) -> Figure:
         axes = block.subplots(1, len(shown), squeeze=False, sharex=True, sharey=True).flatten()
         costs = [cost for used in known for cost in used.costs]
         long = _LONG * median(cost.cycles for cost in costs)
-        end = _ROOM * max(cost.high for cost in costs if cost.cycles <= long)
+        end = _ROOM * max(max(cost.cycles, cost.high) for cost in costs if cost.cycles <= long)
         for ax, processor in zip(axes, shown, strict=True):
             ax.set_title(f"{processor.title.partition(' (')[0]}\n{processor.isa}", fontsize=8)
             if use in processor.uses:
@@ -69,11 +69,20 @@ def _draw(ax: Axes, used: Used, rows: list[LockLabel], most: float, end: float) 
         if cut:
             note(ax, f"{words} \u2192", (end, place), (-3, -0.5), ha="right", color="white", **_CUT)
             continue
-        error = [[cost.cycles - cost.low], [cost.high - cost.cycles]]
+        # Both ends may lie beyond the bar's: the engine was off to one side.
+        middle, half = (cost.low + cost.high) / 2, (cost.high - cost.low) / 2
         for look_of in (_HALO, _WHISKER):
-            ax.errorbar(cost.cycles, place, xerr=error, fmt="none", **look_of)
+            ax.errorbar(middle, place, xerr=half, fmt="none", **look_of)
         weight = "bold" if cost in used.cheapest else "normal"
-        note(ax, words, (cost.high, place), (3, -0.5), ha="left", weight=weight, **_NUMBER)
+        note(
+            ax,
+            words,
+            (max(cost.cycles, cost.high), place),
+            (3, -0.5),
+            ha="left",
+            weight=weight,
+            **_NUMBER,
+        )
     ax.grid(True, axis="x")
     ax.set_axisbelow(True)
     ax.tick_params(labelsize=7)

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from results.draw.drawing import Drawing
 from results.store.database import file_of
-from results.text.terminal import console
+from results.text.terminal import console, say
 from sweeps.model import engines
 from sweeps.model.axes import AXIS_WORDS
 from sweeps.model.isa import isa_words
@@ -214,7 +214,7 @@ def present(connection: sqlite3.Connection) -> None:
     if plan is None:
         return
     for words in _summaries([] if plan.processors is None else processors(connection)):
-        print(f"{words}.\n")
+        say(f"{words}.\n")
     rows = answer.rows(connection)
     aside = ", ".join(plan.table_locks)
     table = Table(
@@ -255,12 +255,12 @@ def present(connection: sqlite3.Connection) -> None:
             for pair in by_axis.rows:
                 table.add_row(pair.pair, pair.group, *([pair.held] if held else []), *pair.cells)
             console(fold=False).print(table)
-    print(
+    say(
         "Where the named lock begins to beat the other of the two (a third may be cheaper than "
         f"both); {answer.seeds_words(lines)}."
     )
     for words in answer.model_sentences(connection):
-        print(f"{words}.")
+        say(f"{words}.")
 
 
 SHOWN = Shown(part, figures, present)

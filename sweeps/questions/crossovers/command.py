@@ -15,7 +15,7 @@ from results.store.records import CrossoverRecord
 from results.store.store import Store
 from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import options
-from sweeps.cli.options import Database, Jobs, NoServer, served
+from sweeps.cli.options import Database, Jobs, NoServer, Seeds, served
 from sweeps.cli.progress import one_bar
 from sweeps.model import engines
 from sweeps.model.axes import AXES
@@ -41,25 +41,23 @@ from sweeps.search.searches import CrossoverTask, points, records, search_all
 PLAN = "crossovers"
 _MOST_SETTINGS = 100  # of a plan: each is a search of its own
 _POINTS = 5  # with which a search begins
+# What is chosen by its name, and the option that chooses it; the locks are what is compared.
+_OWN_OPTIONS = {name: f"--{name}" for name in ("engine", "machine", "isa", "flavour", "workload")}
+_OWN_OPTIONS |= dict.fromkeys(("lock", "variant", "fence"), "--locks, as tasuki/rmw")
 _SHARE = 250  # of the axis: the tolerance if none is given
 
 
 def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
         str,
-        options.option(
-            "Two locks, e.g. thin,reservation or thin,tasuki/rmw.", options.several_locks
-        ),
+        options.option(f"{options.LOCKS}; two of them.", options.several_locks),
     ],
     axis: Annotated[
         str, typer.Option(help="cas_latency, fence_latency, cancel_latency, threads, a key, ...")
     ],
-    low: Annotated[float, typer.Option("--from", help="Where the axis begins.")],
-    high: Annotated[float, typer.Option("--to", help="Where it ends.")],
-    plan: Annotated[
-        str,
-        options.option("Search in every setting of this plan (a name or a file).", options.plans),
-    ] = "",
+    low: Annotated[float, typer.Option("--low", "--from", help="Where the axis begins.")],
+    high: Annotated[float, typer.Option("--high", "--to", help="Where it ends.")],
+    plan: Annotated[str, options.of_plan("the one setting that the other options name")] = "",
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,15 +65,11 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
         ),
     ] = None,
     workload: Annotated[
-        str, options.option("Without a plan.", options.workloads)
+        str, options.option("A workload's name.", options.workloads)
     ] = "lock_sequence",
-    machine: Annotated[
-        str, options.option("A machine's name or file.", options.machines)
-    ] = "generic",
-    isa: Annotated[str, options.option("Default: the machine's first.", options.isas)] = "",
-    flavour: Annotated[
-        str, options.option("Atomic flavour; default: the ISA's first.", options.flavours)
-    ] = "",
+    machine: Annotated[str, options.machine("")] = "generic",
+    isa: Annotated[str, options.isa()] = "",
+    flavour: Annotated[str, options.flavour()] = "",
     engine: Annotated[str, options.option("The engine.", options.engines)] = engines.DEFAULT,
     tolerance: Annotated[
         float, typer.Option(min=0, help="Width of the bracket; 0: 1/250 of the axis.")
@@ -83,21 +77,26 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     coarse_points: Annotated[
         int, typer.Option("--points", min=2, max=1000, help="Values to begin with.")
     ] = _POINTS,
-    seeds: Annotated[int, typer.Option(min=1, max=100, help="Search with so many seeds.")] = 1,
+    seeds: Seeds = 1,
     form: Format = Form.TABLE,
     jobs: Jobs = 0,
     no_server: NoServer = False,
     db: Database = DATABASE,
 ) -> None:
-    """Find where one lock starts to beat another along any numeric axis of any workload."""
+    """Find where one lock starts to beat another along any numeric axis of any workload.
+
+    With --plan, in every setting of the plan.
+    """
     pair = [check_label(name.strip()) for name in locks.split(",")]
     if len(pair) != 2 or pair[0] == pair[1]:
         raise LockcrossError("--locks: two different locks are expected, e.g. thin,reservation")
     if low >= high:
-        raise LockcrossError(f"--from {low:g} --to {high:g}: --to must be the larger one")
+        raise LockcrossError(f"--low {low:g} --high {high:g}: --high must be the larger one")
     given: dict[str, Value] = {}
     for text in settings or []:
         key, equals, value = text.partition("=")
+        if option := _OWN_OPTIONS.get(key):
+            raise LockcrossError(f"--set {text}: has an option of its own: {option}")
         if not equals or key in given:
             raise LockcrossError(f"--set {text}: key=value is expected, each key once")
         given[key] = read_value(value)
@@ -115,7 +114,24 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
         searches = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
     rows = [_row(task.line.series, crossover) for task, kept in searches for crossover in kept]
     shown = {name: partial(_shown, name) for name in rows[0]}
-    print_parts(form, Rows(rows, shown), fold=False)
+    print_parts(form, Rows(rows, shown), *work_around(bases, axis), fold=False)
+
+
+def work_around(bases: Sequence[Cell], axis: str) -> list[str]:
+    """What work was assumed around the lock, which `advise` leaves out unless it is told."""
+    work = {
+        f"{key}={cell.parameters[key]}": None
+        for cell in bases
+        for key in ("critical", "think")
+        if key in cell.parameters and key != axis
+    }
+    if all(words.endswith("=0") for words in work):
+        return []
+    zero = " ".join(f"--set {name}=0" for name in ("critical", "think") if name != axis)
+    return [
+        f"Work around the lock: {', '.join(work)} turns of a delay loop. `advise` assumes none; "
+        f"{zero} asks the same here."
+    ]
 
 
 def _shown(name: str, row: Mapping[str, Any]) -> str:
@@ -221,7 +237,7 @@ def task_of(
     name = axis_named(axis, base.workload)
     series = f"asked/{name}/{digest([vars(base), pair])[:12]}"
     whole = parts(base.workload, name) > 1
-    for option, value in (("--from", ends[0]), ("--to", ends[1]), ("--tolerance", tolerance)):
+    for option, value in (("--low", ends[0]), ("--high", ends[1]), ("--tolerance", tolerance)):
         if not whole and value != round(value):
             raise LockcrossError(f"{option} {value:g}: {name} takes whole numbers")
     low, high, wide = in_parts(base.workload, name, (*ends, tolerance))

@@ -2,15 +2,12 @@
 
 import sys
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Annotated
-
-import typer
 
 from results.paths import DATABASE
 from results.store.store import Store
 from sweeps.cli import options
-from sweeps.cli.options import Database, Jobs, NoServer, served
+from sweeps.cli.options import Database, Jobs, NoServer, names_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines.base import load_engine
 from sweeps.model import engines
@@ -20,26 +17,16 @@ from sweeps.run.runner import Runner
 
 
 def explore(
-    machine: Annotated[
-        list[str] | None,
-        options.option(
-            "A machine with a map; may be given more than once. Default: generic.", options.machines
-        ),
-    ] = None,
-    isa: Annotated[
-        list[str] | None,
-        options.option("Only this ISA; may be given more than once.", options.isas),
-    ] = None,
+    machines: Annotated[list[str] | None, options.several_of_machines("generic")] = None,
+    isas: Annotated[list[str] | None, options.several_of_isas()] = None,
     jobs: Jobs = 0,
     no_server: NoServer = False,
     db: Database = DATABASE,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder for the report; default: the database's.")
-    ] = None,
+    output: options.Folder = None,
 ) -> None:
     """Run the grid over CAS, fence, cancellation and owner's share that the report's map shows."""
     plan = load_exploration()
-    asked = maps(plan, machine or [], isa or [])
+    asked = maps(plan, names_of(machines, "--machines"), names_of(isas, "--isas"))
     for _, flavour in asked:  # reports a missing engine before it creates a database
         load_engine(engines.DEFAULT).version(isa_of(flavour))
     with Store(db) as store:

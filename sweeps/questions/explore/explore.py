@@ -171,8 +171,8 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
     Raises LockcrossError (exit code 2) for a machine or an ISA that there is no map of.
     """
     machines = [machine_named(name) for name in machines]
-    check_known("--machine:", machines, known_machines(machines))
-    check_known("--isa:", isas, ISAS)
+    check_known("--machines:", machines, known_machines(machines))
+    check_known("--isas:", isas, ISAS)
     maps = [
         (machine, flavour)
         for machine in machines or plan.machines

@@ -1,9 +1,11 @@
 """What each uncontended path through a lock consists of."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
     "footprint": (
         "command",
         "Count what each uncontended path through a lock consists of, and the bytes of its state.",
+        "footprint thin tasuki --isa x86_64",
+        "run --lock thin --workload sync",
     ),
 }

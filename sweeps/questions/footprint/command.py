@@ -38,9 +38,7 @@ def footprint(
     names: Annotated[
         list[str] | None, options.argument("Locks; default: all.", options.locks, "[LOCK]...")
     ] = None,
-    isa: Annotated[
-        str | None, options.option("Only x86_64, ppc64le or aarch64.", options.isas)
-    ] = None,
+    isa: Annotated[str | None, options.isa("all")] = None,
     form: Format = Form.TABLE,
     jobs: Jobs = 0,
     no_server: NoServer = False,
@@ -51,10 +49,10 @@ def footprint(
     Instructions, atomics, fences, loads and stores, by owner and others; the bytes of an object
     and of an inflated monitor.
     """
-    from rich.console import Console
 
     from results.store.queries import Answer
     from results.store.store import Store
+    from results.text.terminal import console
     from sweeps.cli.progress import Bar
     from sweeps.run.runner import Runner
 
@@ -68,10 +66,10 @@ def footprint(
     if form != Form.TABLE:
         print_rows(Answer(list(COLUMNS), list(rows(footprints))), form)
         return
-    console = Console()
+    out = console(fold=False)
     for table in tables(footprints):
-        console.print(table)
-        console.print()
+        out.print(table)
+        out.print()
 
 
 @dataclass(frozen=True)

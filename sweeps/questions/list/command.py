@@ -55,9 +55,11 @@ def doctor(form: Format = Form.TABLE) -> None:
             for check in load_engine(engine.label).doctor()
         ]
     if form == Form.TABLE:
+        from results.text.terminal import say
+
         for check in checks:
             part = check.part + (" (optional)" if check.absent else "")
-            print(f"{_state(check):7} {part}: {check.detail}")
+            say(f"{_state(check):7} {part}: {check.detail}")
     else:
         listed = []
         for check in checks:

@@ -1,6 +1,7 @@
 """`lockcross machines`: the machines by group, every figure of one, and what a machine file may
 say."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, get_args
 
@@ -93,20 +94,23 @@ def details(machine: Machine) -> Iterator[Rows | str]:
         own = machine.of_isa(isa)
         figures |= {k: v for k, v in machine.figures(isa).items() if k not in own}
         figures |= {f"{isa} {k}": v for k, v in own.items()}
+    units = _units()
     records: list[dict[str, Any]] = []
     if machine.sst is not None:
         figures |= {f"sst.{k}": v for k, v in machine.sst.figures().items()}
         cores = f"for {machine.sst.nodes} cores"
-        records.append({"figure": "sst.topology", "value": machine.sst.topology, "source": cores})
+        topology = {"value": machine.sst.topology, "unit": ""}
+        records.append({"figure": "sst.topology", **topology, "source": cores})
     records += [
         {
             "figure": key,
             "value": figure.number,
+            "unit": units.get(re.split(r"[ .]", key)[-1], ""),
             "source": figure.source or f"{_ASSUMED} {figure.why}",
         }
         for key, figure in figures.items()
     ]
-    shown: dict[str, Any] = {**plain("figure", "value"), "source": _source}
+    shown: dict[str, Any] = {**plain("figure", "value", "unit"), "source": _source}
     yield Rows(records, shown)
     if machine.measured:
         measured = [
@@ -114,6 +118,17 @@ def details(machine: Machine) -> Iterator[Rows | str]:
         ]
         numbers = {"value": "{value:g}", "spread": "{spread:g}"}
         yield Rows(measured, plain("also measured") | numbers | plain("unit", "meaning"))
+
+
+def _units() -> dict[str, str]:
+    """Of every figure that a machine file may have its unit, by the figure's own name; what has no
+    unit chooses a behaviour."""
+    said = [rows for rows in what_may_be_said(load_machine("generic")) if isinstance(rows, Rows)]
+    return {
+        f"charge_{row['option']}" if rows.title == "[charges]" else row["option"]: row["unit"]
+        for rows in said
+        for row in rows.records
+    }
 
 
 def _source(record: Mapping[str, Any]) -> str | Text:

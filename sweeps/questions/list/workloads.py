@@ -58,7 +58,10 @@ def workloads(
         return
     check_known("workload", [name], WORKLOADS)
     if form == Form.TABLE:
-        print(f"{name}: {description(name)}\n")  # its lines are not to be folded
+        from results.text.terminal import say
+
+        # Sentences fill the terminal's lines; what is indented, as a list is, stays as it is.
+        say(re.sub(r"(?<=\S)\n(?=\S)", " ", f"{name}: {description(name)}") + "\n")
     print_parts(form, *details(WORKLOADS[name]))
 
 

@@ -1,6 +1,11 @@
 """How local the locks of a program are, and how contended."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
-    "locality": ("command", "Measure contention and thread locality in logs of lock events."),
+    "locality": (
+        "command",
+        "Measure contention and thread locality in logs of lock events.",
+        "locality --sites app.locks",
+        "advise --machines zen5 --log {files}",
+    ),
 }

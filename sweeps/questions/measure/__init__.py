@@ -1,9 +1,14 @@
 """What operations cost on this host."""
 
-GROUP = "Runs"
+GROUP = "Run cells"
 COMMANDS = {
     "measure": (
         "command",
         "Measure this host and write it as a machine that every engine accepts.",
+        "measure mine",
+        {
+            "output": "advise --machines {output}",
+            "": "validate --against native --machine {name}\nadvise --machines {name}",
+        },
     ),
 }

@@ -14,6 +14,7 @@ import typer
 
 from results.errors import LockcrossError, writing
 from results.paths import DATABASE
+from sweeps.cli.options import Force
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import shown
 
@@ -29,9 +30,9 @@ def measure(
     ] = "",
     output: Annotated[
         Path | None,
-        typer.Option(help="Write the machine to this file; default: sweeps/machines/NAME.toml."),
+        typer.Option(help="The file to write; default: sweeps/machines/NAME.toml."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    force: Force = False,
 ) -> None:
     """Measure this host and write it as a machine that every engine accepts."""
     from rich.table import Table

@@ -17,35 +17,35 @@ from sweeps.cli import options
 from sweeps.cli.options import QUERY_TIMEOUT_S, Database, QueryTimeout
 from sweeps.model.locks import LockLabel, labels_words
 
-Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
-
-OfPlan = Annotated[
-    str | None,
-    options.option("Of this plan, its name or file, not of the main job.", options.plans, "--plan"),
-]
+OfPlan = Annotated[str | None, options.of_plan("the main job")]
 
 
 def query(
     sql: Annotated[str | None, options.argument("SQL, or a named query.", options.queries)] = None,
-    list_them: Annotated[bool, typer.Option("--list", help="List the named queries.")] = False,
-    plan: Annotated[
-        str | None,
-        options.option(
-            "winners or costs of this plan, its name or file, not of the study.", options.plans
-        ),
-    ] = None,
+    list_them: options.List = False,
+    units: Annotated[
+        bool, typer.Option("--units", help="List the unit of every column of numbers, and end.")
+    ] = False,
+    plan: OfPlan = None,
     timeout: QueryTimeout = QUERY_TIMEOUT_S,
     form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
     """Query the database with SQL or a named query. Nothing can be changed.
 
-    Bytes are shown as x'00'; JSON has null for infinity.
+    With --plan, winners and costs of a sweep. Bytes are shown as x'00'; JSON has null for infinity.
     """
     from results.store.queries import OF_A_PLAN, Answer, ask, named_queries
 
     if list_them:
-        print_rows(Answer(["query", "what it shows"], list(named_queries().items())), form)
+        print_rows(Answer(["query", "shows"], list(named_queries().items())), form)
+        return
+    if units:
+        from results.text.rows import print_parts
+        from sweeps.questions.read.units import rows
+
+        with reading(db) as connection:
+            print_parts(form, rows(connection))
         return
     if sql is None:
         raise LockcrossError("give SQL or a named query; --list shows the named ones")
@@ -59,7 +59,9 @@ def query(
         note = _compared_in_study(connection) if sql in OF_A_PLAN and answer.rows else ""
     print_rows(answer, form)
     if note and form == Form.TABLE:
-        print(note)
+        from results.text.terminal import say
+
+        say(note)
     if not answer.rows:
         print("the query found no rows in the database", file=sys.stderr)
         if sql in OF_A_PLAN:
@@ -100,14 +102,14 @@ def show(
 ) -> None:
     """Show everything about a run, and the command that repeats it."""
     from results.store.queries import show_run
-    from results.text.terminal import visible
+    from results.text.terminal import say, visible
 
     with reading(db) as connection:
         run = show_run(connection, run_id)
     facts = run.columns | {"series": run.series, "crossovers": run.crossovers}
     for name, value in facts.items():
         if value not in (None, "", []) and name not in ("output", "command"):  # shown below
-            print(visible(f"{name:<16} {cell(value)}"))
+            say(f"{name:<16} {cell(value)}")
     if run.metrics:
         print("\nMetrics:")
     for name, value, unit in run.metrics:
@@ -123,7 +125,7 @@ def figures(
         typer.Option("--with", help="A study on another engine, instead of the reference studies."),
     ] = None,
     plan: OfPlan = None,
-    output: Output = None,
+    output: options.Folder = None,
     db: Database = DATABASE,
 ) -> None:
     """Draw the figures from the database (PNG and SVG)."""
@@ -153,7 +155,7 @@ def _say_where(folder: Path) -> None:
     print(f"drawing into {folder} what has changed", file=sys.stderr, flush=True)
 
 
-def report(plan: OfPlan = None, output: Output = None, db: Database = DATABASE) -> None:
+def report(plan: OfPlan = None, output: options.Folder = None, db: Database = DATABASE) -> None:
     """Draw the figures and write the report from the database: one HTML page."""
     folder = output or db.parent
     with reading(db) as connection:

@@ -18,18 +18,14 @@ from sweeps.cli.options import QUERY_TIMEOUT_S, Database, QueryTimeout, with_axe
 from sweeps.model.axes import AXES
 from sweeps.model.cell import read_cell, selected, values
 
-_VALUE = "Only runs for which it is set to this."
 _NAMES = [axis.name for axis in AXES]
 _STATUSES = ("ok", "failed", "refused")
 _ALWAYS = ("id", "lock", "cycles_per_pair", "cause")
 
 
-@with_axes(dict.fromkeys(_NAMES), _VALUE)
+@with_axes(dict.fromkeys(_NAMES), filters=True)
 def runs(
-    plan: Annotated[
-        str | None,
-        options.option("Only the runs of this plan: its name or its file.", options.plans),
-    ] = None,
+    plan: Annotated[str | None, options.of_plan("all runs")] = None,
     status: Annotated[str | None, typer.Option(help="ok, failed or refused.")] = None,
     compiler: Annotated[
         str | None, typer.Option(help="Part of its version line, e.g. 12.2.0 or clang.")
@@ -49,7 +45,8 @@ def runs(
 ) -> None:
     """List runs, the latest first: their costs, and what they differ in.
 
-    A table shows what fits; csv and json have every axis and key.
+    Only those for which everything is as the options say. A table shows what fits; csv and json
+    have every axis and key.
     """
     with reading(db) as connection:
         answer = list_runs(

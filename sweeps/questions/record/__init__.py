@@ -1,6 +1,11 @@
 """What a Java program does with its locks, as it runs."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
-    "record": ("command", "Run a Java program and record every operation on its monitors."),
+    "record": (
+        "command",
+        "Run a Java program and record every operation on its monitors.",
+        "record --output app.locks -- java -jar app.jar",
+        "advise --machines zen5 --log {output}\nlocality --sites {output}",
+    ),
 }

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from results.errors import LockcrossError, writing
+from sweeps.cli.options import Force
 from sweeps.questions.record.jvm import Program, recorded
 from sweeps.questions.record.preload import preloaded
 
@@ -28,9 +29,9 @@ def record(
     command: Annotated[
         list[str], typer.Argument(help="The program, behind --: java -jar app.jar ARGUMENTS")
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Write the log to this file.")
-    ] = Path("program.locks"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path(
+        "program.locks"
+    ),
     most: Annotated[
         str,
         typer.Option(
@@ -48,7 +49,7 @@ def record(
             "--compare", help="Run the program without recording first, to know the slow-down."
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the log if it exists.")] = False,
+    force: Force = False,
     pthread: Annotated[
         bool,
         typer.Option(
@@ -93,6 +94,8 @@ def record(
             if plain
             else "too short to compare"
         )
+    if code:
+        _say(f"the program ended with code {code}; {output} has what it did until then")
     if others := sorted(log.parent.glob(f"{log.name}.*[0-9]")):
         _say(f"further processes of the program have logs: {', '.join(one.name for one in others)}")
     raise typer.Exit(code)

@@ -4,8 +4,6 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from results.errors import LockcrossError, check_known
 from results.paths import DATABASE
 from results.store.queries import Answer
@@ -38,14 +36,8 @@ def reproduce(
     names: Annotated[
         list[str] | None, options.argument("Reproductions; default: all.", _names, "[NAME]...")
     ] = None,
-    list_them: Annotated[bool, typer.Option("--list", help="List the reproductions.")] = False,
-    machine: Annotated[
-        str,
-        options.option(
-            "A machine's name or file instead of the source's; figures keep the source's.",
-            options.machines,
-        ),
-    ] = "",
+    list_them: options.List = False,
+    machine: Annotated[str, options.machine("the source's")] = "",
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
@@ -54,7 +46,10 @@ def reproduce(
     form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
-    """Run the experiments of the sources and print published and simulated numbers side by side."""
+    """Run the experiments of the sources and print published and simulated numbers side by side.
+
+    With --machine on another processor than the source's, which figures keep.
+    """
     from results.store.store import Store, store_to_read
     from sweeps.cli.options import at_a_time, limits, pool_of
     from sweeps.cli.progress import Bar
@@ -76,17 +71,23 @@ def reproduce(
             print(runner.describe(wanted, at_a_time(cluster, jobs)))
         return
     with Store(db) as store:
-        with pool_of(cluster) as pool, Bar() as progress:
-            runner = Runner(store, jobs, progress, bounds, retry_failed, pool=pool)
-            results = [run(plan, runner, store, keep=not machine) for plan in plans]
-            cases = overtake.run(runner, store) if overtakes else []
+        results, cases = [], list[Case]()
+        with pool_of(cluster) as pool:
+            runner = Runner(store, jobs, None, bounds, retry_failed, pool=pool)
+            for plan in plans:
+                with Bar() as runner.progress:
+                    results.append(run(plan, runner, store, keep=not machine))
+                if form == Form.TABLE:  # nobody waits for the others
+                    print_reproduction(results[-1])
+                    sys.stdout.flush()
+            if overtakes:
+                with Bar() as runner.progress:
+                    cases = overtake.run(runner, store)
         machines = {cell.machine for plan in plans for cell in plan.cells.values()}
         store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
     if form != Form.TABLE:
         print_rows(_rows(results, cases), form)
         return
-    for result in results:
-        print_reproduction(result)
     if cases:
         print_parts(form, _cases(cases), fold=False)
     if results:

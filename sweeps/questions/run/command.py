@@ -56,7 +56,7 @@ def run(
     form: Format = Form.TABLE,
     db: Annotated[
         Path | None,
-        typer.Option("--db", help="Store the run in this database; default: store nothing."),
+        typer.Option("--db", help="The database; default: none, nothing is stored."),
     ] = None,
     **axes: Any,
 ) -> None:
@@ -117,7 +117,7 @@ def _print_runs(
 ) -> None:
     """Prints a run, or several that differ in their seed alone: the cost, what was assumed, and
     with `all` every number that is not zero. `given`: the workload's keys that the user gave."""
-    from results.text.terminal import console
+    from results.text.terminal import console, say
     from sweeps.model.workloads import WORKLOADS
 
     units = dict(
@@ -137,7 +137,7 @@ def _print_runs(
     out.print(_numbers(first, units, runs))
     output, resolved = _said(store, runs[0])
     for line in filter(None, [*_assumed(cell, given, resolved), output]):
-        print(line)
+        say(line)
     if all:
         out.print(_numbers(rest, units, runs))
     elif rest:
@@ -176,7 +176,8 @@ def _assumed(cell: "Cell", given: "Mapping[str, Any]", resolved: "Mapping[str, A
 
 
 def _assumed_figures(cell: "Cell") -> str:
-    """The machine's assumed atomics, fences and charges by name, and how many others there are."""
+    """The machine's assumed costs of a CAS, a full fence and a cancellation, and how many other
+    figures it assumes."""
     from sweeps.model.isa import ISAS
     from sweeps.model.machine import HOST, load_machine
 
@@ -195,13 +196,10 @@ def _assumed_figures(cell: "Cell") -> str:
         for name, figure in machine.figures(cell.isa).items()
         if figure.assumption is not None and set_here.get(name) is None
     }
-    named = [
-        f"{name}={number}"
-        for name, number in assumed.items()
-        if name in machine.latency[cell.isa] or name.startswith("charge_")
-    ]
+    decisive = ("cas_success", ISAS[cell.isa].full_fence, "charge_stop")
+    named = [f"{name}={assumed[name]}" for name in decisive if name in assumed]
     if more := len(assumed) - len(named):
-        named.append(f"{more} more of the core and the caches")
+        named.append(f"{more} more")
     where = f"; `lockcross machines {machine.name}` says why" if named else ""
     return ", ".join(named) + where
 
@@ -279,10 +277,8 @@ def calibrate(
         str,
         options.argument("A machine's name (see `machines`).", options.machines),
     ],
-    isa: Annotated[str | None, options.option("Only this one of its ISAs.", options.isas)] = None,
-    flavour: Annotated[
-        str | None, options.option("Only this atomic flavour.", options.flavours)
-    ] = None,
+    isa: Annotated[str | None, options.isa("all of the machine's")] = None,
+    flavour: Annotated[str | None, options.flavour("all of the ISA's")] = None,
     jobs: options.Jobs = 0,
     no_server: options.NoServer = False,
     form: Format = Form.TABLE,
@@ -322,6 +318,14 @@ def calibrate(
         for op in measured[0]
     ]
     shown = {"operation": "{operation}"} | {name: f"{{{name}:.2f}}" for name in names}
+    if form != Form.TABLE:
+        cycles = [
+            {"isa": one.isa, "flavour": one.flavour, "op": op, "cycles": whole(record.cycles)}
+            for one, records in zip(settings, measured, strict=True)
+            for op, record in records.items()
+        ]
+        print_parts(form, Rows(cycles))
+        return
     given = [(option(axis)[2:], axes[axis]) for axis in LATENCIES if axes.get(axis) is not None]
     set_to = [f"{name} {cycles}" for name, cycles in given]
     where = f" set to {', '.join(set_to)}" if set_to else ""

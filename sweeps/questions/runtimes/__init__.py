@@ -1,7 +1,17 @@
 """What those who work on runtimes ask about locks, answered by runs."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
-    "answer": ("in_short", "Say in five sentences what came of it all, and how sure that is."),
-    "runtimes": ("command", "Answer questions that runtimes' engineers have asked about locks."),
+    "answer": (
+        "in_short",
+        "Say in five sentences what came of it all, and how sure that is.",
+        "answer",
+        "runtimes",
+    ),
+    "runtimes": (
+        "command",
+        "Answer questions that runtimes' engineers have asked about locks.",
+        "runtimes",
+        {"list_them": "runtimes mutexes", "dry_run": "runtimes mutexes{db}", "": "query costs{db}"},
+    ),
 }

@@ -6,7 +6,7 @@ is filled in from the runs.
 """
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from sweeps.model.machine import load_machine
 from sweeps.plans import RUNTIMES
 from sweeps.plans.sweep import Plan, expand
 from sweeps.search.errors import error_of, kind_of, work_of
-from sweeps.search.plan_costs import TIE_PERCENT, Group, Value, groups, runs_of_plan
+from sweeps.search.plan_costs import TIE_PERCENT, Band, Group, Value, groups, runs_of_plan
 from sweeps.support.toml import parse
 
 if TYPE_CHECKING:
@@ -100,6 +100,15 @@ class Compared:
         """How many settings have runs of both."""
         return len(self.less) + len(self.more) + len(self.tied)
 
+    def add(self, place: str, mine: float, theirs: float) -> float:
+        """What both cost in a place; returns the lead as a share of the greater."""
+        lead = abs(theirs - mine) / max(theirs, mine)
+        if lead < _TIE:
+            self.tied.append(place)
+        else:
+            (self.less if mine < theirs else self.more)[place] = abs(theirs - mine)
+        return lead
+
 
 class Answered:
     """A question with the costs that its runs had, in ns a pair. Raises LockcrossError where the
@@ -165,6 +174,7 @@ class Answered:
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
         words = {
             "less": self.less,
+            "beside": self.beside,
             "cheapest": self.cheapest,
             "cost": self.cost,
             "pays": self.pays,
@@ -181,20 +191,19 @@ class Answered:
         return span(known)
 
     def compared(self, lock: str, other: str) -> Compared:
-        """One lock beside another. Raises LockcrossError where no setting has runs of both."""
+        """One lock beside another; they cost as much where the costs of their seeds meet. Raises
+        LockcrossError where no setting has runs of both."""
         compared = Compared({}, {}, [], set())
         for place, group in zip(self.places, self._groups, strict=True):
             one, two = _label(group, lock), _label(group, other)
             mine, theirs = self._cost(group, one), self._cost(group, two)
             if one is None or two is None or mine is None or theirs is None:
                 continue
-            lead = abs(theirs - mine) / max(theirs, mine)
-            if lead < _TIE:
+            if _meet(group.costs[one], group.costs[two]):
                 compared.tied.append(place)
                 continue
-            side = compared.less if mine < theirs else compared.more
-            side[place] = abs(theirs - mine)
-            if self._is_sure(group, one, two, lead):
+            lead = compared.add(place, mine, theirs)
+            if lead >= _TIE and self._is_sure(group, one, two, lead):
                 compared.sure.add(place)
         if not compared.places:
             raise LockcrossError(
@@ -206,17 +215,36 @@ class Answered:
         """By how much a lock costs less than another, where it does; where it costs more, and where
         as much; and in how many settings surely."""
         compared = self.compared(lock, other)
-        words = []
-        for side, way in ((compared.less, "less"), (compared.more, "more")):
-            if side:
-                surely = len(side.keys() & compared.sure)
-                words.append(
-                    f"{span(side.values())} {way} {places_words(list(side), compared.places)}"
-                    f" (surely in {_count(surely, len(side))})"
-                )
-        if compared.tied:
-            words.append(f"as much {places_words(compared.tied, compared.places)}")
-        return "; ".join(words)
+        return _words_of(
+            compared,
+            lambda side: f" (surely in {_count(len(side.keys() & compared.sure), len(side))})",
+        )
+
+    def beside(self, along: str, one: str, other: str, **where: Value) -> str:
+        """By how much the locks cost less with one value of what tells settings apart than with
+        another, where they do; where they cost more, and where as much. `where`: only settings with
+        these values. Nothing is sure: how far the engine is off between such settings is not known.
+        """
+        costs: dict[str, dict[Value, float]] = {}
+        for group in self._groups:
+            setting = self._setting(group)
+            if any(setting.pop(name) != value for name, value in where.items()):
+                continue
+            value = setting.pop(along)
+            for label in group.costs:
+                cost = self._cost(group, label)
+                place = ", ".join(part for part in (_words(setting), f"`{label.words()}`") if part)
+                if cost is not None:
+                    costs.setdefault(place, {})[value] = cost
+        compared = Compared({}, {}, [], set())
+        for place, by_value in costs.items():
+            if one in by_value and other in by_value:
+                compared.add(place, by_value[one], by_value[other])
+        if not compared.places:
+            raise LockcrossError(
+                f"{self.asked.name}: no lock has runs of both {along} {one} and {other}"
+            )
+        return _words_of(compared, lambda _: "")
 
     def crossings(self, lock: str, other: str, along: str) -> dict[str, float | None]:
         """From which value of a key a lock costs less than another, by what else tells settings
@@ -271,8 +299,9 @@ class Answered:
         work = work_of(setting.workload, setting.threads)
         if work is None or setting.cores is not None:
             return False
-        core = load_machine(setting.machine).out_of_order is not None
-        decisive = error_of(core, work, {kind_of(one), kind_of(two)}).decisive
+        machine, kinds = load_machine(setting.machine), {kind_of(one), kind_of(two)}
+        core = machine.out_of_order is not None
+        decisive = error_of(core, work, kinds, title=machine.title).decisive
         return decisive is not None and lead >= decisive
 
 
@@ -281,6 +310,11 @@ def _label(group: Group, name: str) -> LockLabel | None:
     if name in group.costs:
         return LockLabel(name)
     return next((label for label in group.costs if label.with_full_fences == name), None)
+
+
+def _meet(one: Band, two: Band) -> bool:
+    """Whether some seed of one costs no less, and another no more, than some seed of the other."""
+    return one.least <= two.most and two.least <= one.most
 
 
 def _words(setting: Mapping[str, Value]) -> str:
@@ -301,6 +335,18 @@ def _last_crossing(line: Sequence[tuple[float, float]]) -> float | None:
         return points[0][0]
     (x, height), (further, depth) = points[above[-1]], points[above[-1] + 1]
     return x + (further - x) * height / (height - depth)
+
+
+def _words_of(compared: Compared, behind: Callable[[dict[str, float]], str]) -> str:
+    """`behind`: what is said behind the places of a side."""
+    words = [
+        f"{span(side.values())} {way} {places_words(list(side), compared.places)}{behind(side)}"
+        for side, way in ((compared.less, "less"), (compared.more, "more"))
+        if side
+    ]
+    if compared.tied:
+        words.append(f"as much {places_words(compared.tied, compared.places)}")
+    return "; ".join(words)
 
 
 def span(costs: Any) -> str:

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from results.errors import writing
 from results.paths import DATABASE, ROOT
 from results.store.store import Store, store_to_read
@@ -31,10 +29,8 @@ def runtimes(
         list[str] | None,
         options.argument("Questions, or files of your own; default: all.", _names, "[NAME]..."),
     ] = None,
-    list_them: Annotated[bool, typer.Option("--list", help="List the questions.")] = False,
-    page: Annotated[
-        Path | None, typer.Option(help="Write the answers as a page of Markdown, too.")
-    ] = None,
+    list_them: options.List = False,
+    page: options.Page = None,
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,

@@ -10,15 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Annotated
-
-import typer
 
 from results.errors import LockcrossError, writing
 from results.paths import REFERENCE
 from results.store.store import reading
 from results.text.rows import Form, Format, Rows, print_parts
-from sweeps.cli.options import Database
+from sweeps.cli.options import Database, Page
 from sweeps.model.engines import ENGINES
 from sweeps.model.machine import load_machine
 from sweeps.questions.runtimes.answer import (
@@ -43,21 +40,22 @@ _BLOCK = re.compile(
 
 
 def answer(
-    page: Annotated[
-        Path | None, typer.Option(help="Write it into this page, between its marks, too.")
-    ] = None,
+    page: Page = None,
     form: Format = Form.TABLE,
     db: Database = RUNS,
 ) -> None:
     """Say in five sentences what came of it all, and how sure that is.
 
-    It runs nothing: all of it is made from the stored results of `runtimes` and `validate`.
+    It runs nothing: all of it is made from the stored results of `runtimes` and `validate`. Into a
+    page it goes between the marks that README.md has.
     """
     with reading(db) as connection:
         found = sentences(connection)
     trusted = trust(read_rows())
     if form == Form.TABLE:
-        print("\n\n".join([*found, "\n".join(trusted), _SURE]))
+        from results.text.terminal import say
+
+        say("\n\n".join([*found, "\n".join(trusted), _SURE]))
     else:
         print_parts(form, Rows([{"sentence": n, "answer": one} for n, one in enumerate(found, 1)]))
     if page is not None:
@@ -217,11 +215,11 @@ def trust(rows: Sequence[Row]) -> list[str]:
             f"{100 * row.median_error:.0f} %; {100 * row.right[0] / row.pairs[0]:.0f} % of "
             f"{row.pairs[0]:,}"
             if (row := known.get(machine))
-            else "not compared"
+            else "none"
             for machine in references
         )
         lines.append(f"| {_WORK[work]} | {' | '.join(cells)} |")
-    return [*lines, "| threads that share cores |" + " not compared |" * len(references)]
+    return [*lines, "| threads that share cores |" + " none |" * len(references)]
 
 
 _SURE = (

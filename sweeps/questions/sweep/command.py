@@ -13,13 +13,14 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store, reading, store_to_read
-from results.text.rows import Form, Format, Rows, number, print_compact, print_parts, print_rows
+from results.text.rows import Form, Format, number, print_compact, print_rows
 from sweeps.cli import options
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
     from sweeps.search.plan_costs import Band, Comparison
 
+_UNIT = "cycles/pair"  # of what is compared
 _SHOWN_FAILURES = 5  # causes
 _SHOWN_WINNERS = 24  # rows
 
@@ -97,9 +98,8 @@ def _print_where_the_rest_is(plan: str, db: Path) -> None:
         f"runs {of}": "every run; ./lockcross show ID has all of one",
         f"report {of}": "a page with tables and figures",
     }
-    lines = [{"command": f"./lockcross {words}{at}", "what": what} for words, what in rest.items()]
-    look = {"show_header": False, "padding": (0, 2, 0, 0)}
-    print_parts(Form.TABLE, Rows(lines, look=look), fold=False)
+    for words, what in rest.items():  # as they are pasted, however long
+        print(f"./lockcross {words}{at}  # {what}")
 
 
 def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
@@ -146,10 +146,7 @@ def build(
 
 
 def compare(
-    plan: Annotated[
-        str,
-        options.option("A plan that was swept: its name or its file.", options.plans),
-    ],
+    plan: Annotated[str, options.of_plan()],
     along: Annotated[
         str, typer.Option(help="An axis or a key of the workload, as cas_latency or threads.")
     ],
@@ -158,9 +155,7 @@ def compare(
         list[str] | None,
         typer.Option(help="Only runs with this value, as isa=x86_64; may be given more than once."),
     ] = None,
-    figure: Annotated[
-        Path | None, typer.Option(help="Draw it too, into this .png, .svg or .pdf file.")
-    ] = None,
+    figure: options.FigureFile = None,
     form: Format = Form.TABLE,
     db: options.Database = DATABASE,
 ) -> None:
@@ -225,9 +220,9 @@ def _print_rows(comparison: "Comparison", form: Form) -> None:
     """A row for each point of each curve."""
     from results.store.queries import Answer
 
-    numbers = ("cycles_per_pair", "least", "most", "seeds")
+    numbers = ("cycles_per_pair", "least", "most", "unit", "seeds")
     rows = [
-        (*panel.place.values(), name, x, band.median, band.least, band.most, band.seeds)
+        (*panel.place.values(), name, x, band.median, band.least, band.most, _UNIT, band.seeds)
         for panel in comparison.panels
         for name, curve in panel.curves.items()
         for x, band in curve.items()

@@ -13,6 +13,7 @@ import typer
 
 from results.errors import LockcrossError, check_known, writing
 from sweeps.cli import options
+from sweeps.cli.options import Force
 from sweeps.support.text import shown
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -26,7 +27,6 @@ new = typer.Typer(
     help="Write a file to start from: a machine, a plan or a study of your own.",
     no_args_is_help=True,
 )
-Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 
 
 @new.command()

@@ -1,6 +1,11 @@
 """How far an engine is off, held to another."""
 
-GROUP = "Answers"
+GROUP = "Get an answer"
 COMMANDS = {
-    "validate": ("command", "Compare an engine with a reference engine, side by side; needs both."),
+    "validate": (
+        "command",
+        "Compare an engine with a reference engine, side by side; needs both.",
+        "validate --against native",
+        {"errors": "answer", "": "query validation{db}"},
+    ),
 }

@@ -10,7 +10,16 @@ import typer
 from results.paths import DATABASE
 from results.text.rows import Form, Format, print_parts
 from sweeps.cli import options
-from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
+from sweeps.cli.options import (
+    ClusterFile,
+    Database,
+    Jobs,
+    NoServer,
+    Seeds,
+    names_of,
+    pool_of,
+    served,
+)
 
 if TYPE_CHECKING:
     from sweeps.questions.validate.jvm.definition import JvmDefinition
@@ -23,13 +32,9 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
             "A definition in sweeps/plans/validations; default: the first.", options.validations
         ),
     ] = "",
-    sets: Annotated[
+    subsets: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            help="Only this set of the file, against a JVM only this program; may be given more "
-            "than once.",
-        ),
+        options.several("--subsets", "Sets of the definition, or a JVM's programs", former="--set"),
     ] = None,
     latencies: Annotated[
         bool,
@@ -39,10 +44,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = True,
     machine: Annotated[
         str,
-        options.option(
-            "Against the host: the machine that describes it; default: the latest.",
-            options.machines,
-        ),
+        options.machine("against the host the latest that describes it"),
     ] = "",
     errors: Annotated[
         bool,
@@ -88,11 +90,12 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     from sweeps.questions.validate.table import newly_missed, validation_parts
     from sweeps.run.runner import Runner
 
+    wanted = names_of(subsets, "--subsets")
     definition = validation.load_validation(against or VALIDATIONS.names()[0])
     if isinstance(definition, JvmDefinition):
-        _against_jvm(definition, sets or [], machine, seeds, form, db)
+        _against_jvm(definition, wanted, machine, seeds, form, db)
         return
-    chosen = validation.chosen_sets(definition, sets or [])
+    chosen = validation.chosen_sets(definition, wanted)
     for judged in chosen:  # reports a missing engine before it creates a database
         for cell in validation.cells_of(judged, machine, seeds):
             load_engine(cell.engine).version(cell.isa)

@@ -59,7 +59,7 @@ class Cells:
         does not describe a machine that its cells are on."""
         stored = Stored(connection)
         machines = {  # each one's title, without the features behind a comma, and its kind of core
-            name: (title.partition(",")[0], errors.OUT_OF_ORDER if core else errors.IN_ORDER)
+            name: (errors.processor_of(title), errors.OUT_OF_ORDER if core else errors.IN_ORDER)
             for name, title, core in connection.execute(
                 "SELECT name, title, json_extract(description, '$.out_of_order') FROM machines"
             )

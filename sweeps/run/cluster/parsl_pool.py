@@ -10,7 +10,7 @@ from results.errors import LockcrossError
 from sweeps.run.cluster import ship
 from sweeps.run.cluster.node.worker import Chunk, Reply, run_chunk
 from sweeps.run.cluster.session import Answer, Function, Session
-from sweeps.run.runner import GUESS_S, kind
+from sweeps.run.costs import GUESS_S, kind
 from sweeps.run.work import Done, Work, keep, not_run
 from sweeps.support.paths import ENGINE_PLUGIN
 
@@ -83,6 +83,7 @@ class ParslPool:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._cluster = session.cluster
+        self.slots = session.cluster.slots
         self._plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
         self._sent: set[str] = set()  # digests of programs that nodes were sent
         self._lacking: set[str] = set()  # cells whose programs a node did not have
@@ -94,7 +95,7 @@ class ParslPool:
         session = self._session
         with session.undisturbed():
             session.start()
-        chunks = Chunks(works, self._cluster.slots)
+        chunks = Chunks(works, self.slots)
         flying: dict[int, list[Work]] = {}
         self._fill(flying, chunks)
         while flying:

@@ -103,7 +103,8 @@ void OutOfOrderCore::before_access(const TimedInsn &insn) {
     if (!run_to_access(insn))
         return;
     Cycle ready = std::max(enter(), loads_after_);
-    if (insn.is_atomic()) {
+    bool retires_first = !insn.is_atomic() || drains_as_store(insn);
+    if (!retires_first) {
         operands_at_ = ready;
         ready = std::max(ready, last_atomic_);
         if (options_.atomic_start >= atomic_start::when_oldest)
@@ -122,7 +123,7 @@ void OutOfOrderCore::before_access(const TimedInsn &insn) {
     }
     access_at_ = turn_at_ = ready;
     // No core sees a store before it has retired.
-    if (options_.time_of_flight && !insn.is_atomic() && !current().loads)
+    if (options_.time_of_flight && retires_first && (insn.is_atomic() || !current().loads))
         turn_at_ = std::max(ready, window_.oldest());
     entered_ = true;
 }
@@ -234,6 +235,43 @@ void OutOfOrderCore::ask_for_ownership(uint64_t address, uint32_t size, Cycle wh
         memory_.ask_for_ownership(id_, line, when, access);
 }
 
+bool OutOfOrderCore::drains_as_store(const TimedInsn &insn) const {
+    return insn.may_be_far && !insn.returns && options_.store_atomics != store_atomics::near;
+}
+
+bool OutOfOrderCore::is_far(const TimedInsn &insn, LineId line) const {
+    if (!insn.may_be_far)
+        return false;
+    bool owned = memory_.is_exclusive(id_, line);
+    if (insn.returns)
+        return options_.returning_atomics >=
+               (owned ? returning_atomics::far : returning_atomics::far_unless_owned);
+    return options_.store_atomics >= (owned ? store_atomics::far : store_atomics::far_unless_owned);
+}
+
+// As a store, the atomic has left the core when it retires.
+void OutOfOrderCore::store_atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                  Cycle latency) {
+    before_access(insn);
+    Cycle data = window_.issue(Port::Store, access_at_) + options_.lat_issue;
+    Cycle free = stores_.free_at();
+    note_wait(Stall::StoreBuffer, free > data ? free - data : 0);
+    entered_ = false;
+    finish(std::max(data, free));
+    LineId line = line_of(address);
+    bool owned = memory_.is_exclusive(id_, line), far = is_far(insn, line);
+    Completion start = stores_.drain_start(window_.oldest(), owned, insn.release);
+    Completion written =
+        far ? start + (memory_.far_atomic(id_, line, start.cycle).total() + options_.lat_far_atomic)
+            : memory_.drain(id_, line, start) + options_.lat_drain;
+    const auto *older = stores_.find(uint64_t(line) * options_.line, options_.line, start.cycle);
+    Completion drained = stores_.push({address, size, done_, 0, insn.release, 0, false, false},
+                                      start, written + latency, older);
+    if (!far)
+        memory_.write_in_flight_until(id_, line, drained);
+    store_seen_ = drained.cycle;
+}
+
 void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size,
                                     Cycle data) {
     LineId first = line_of(address), last = line_of(address + size - 1);
@@ -287,11 +325,15 @@ Cycle OutOfOrderCore::start_behind(const StoreQueue::Store &store, uint64_t addr
 
 void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
                             uint32_t latency) {
+    if (drains_as_store(insn))
+        return store_atomic(insn, address, size, latency);
     before_access(insn);
     LineId line = line_of(address);
-    ask_for_ownership(address, size, operands_at_, CoherenceEvent::Atomic);
+    bool far = is_far(insn, line);
+    if (!far)
+        ask_for_ownership(address, size, operands_at_, CoherenceEvent::Atomic);
     bool is_early =
-        options_.atomic_result == atomic_result::early && memory_.is_exclusive(id_, line);
+        !far && options_.atomic_result == atomic_result::early && memory_.is_exclusive(id_, line);
     Early found = is_early ? early(insn, address, size) : Early{};
     Cycle start =
         is_early ? access_at_ : window_.issue(Port::Load, access_at_) + options_.lat_issue;
@@ -301,10 +343,12 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
         note_wait(Stall::Drain, free - start);
         start = free;
     }
-    Cycle writing = options_.lat_l1 + latency;
-    AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic, writing);
+    Cycle writing = (far ? options_.lat_far_atomic : options_.lat_l1) + latency;
+    AccessDelay delay =
+        far ? memory_.far_atomic(id_, line, start)
+            : memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic, writing);
     note_wait(delay);
-    note_wait(Stall::Atomic, latency + options_.lat_l1);
+    note_wait(Stall::Atomic, writing);
     Cycle done = start + delay.total() + writing;
     last_atomic_ = done;
     if (insn.end_op - insn.first_op > 1) { // a load, a store and what orders them

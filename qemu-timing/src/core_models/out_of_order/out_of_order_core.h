@@ -12,6 +12,8 @@
 //   (`atomic_forward`). Where `atomic_result` is early, that of an atomic on a line that the core
 //   owns is there like that of a load, and only what retires behind it waits for its end, and what
 //   loads its word (`atomic_written`), unless it exchanges that for a register.
+// - An atomic that may run at the line's home does as `returning_atomics` and `store_atomics` say.
+//   One that returns no value then retires and drains as a store does.
 // - A full fence waits until it is the oldest and all stores have drained, and loads behind it wait
 //   for its end; if it is serializing (`full_fence`) all other work does, too, as behind isync,
 //   isb, dsb and lfence.
@@ -70,6 +72,11 @@ class OutOfOrderCore final : public MicroOpCore {
     // Holds up a load until older stores that alias have executed, or squashes it (alias_bytes).
     void wait_for_aliases(uint64_t address, uint32_t size);
     void ask_for_ownership(uint64_t address, uint32_t size, Cycle when, CoherenceEvent access);
+    // Whether the core goes on from an atomic as from a store, since it does not return a value.
+    bool drains_as_store(const TimedInsn &insn) const;
+    // Whether an atomic that starts now runs at the line's home.
+    bool is_far(const TimedInsn &insn, LineId line) const;
+    void store_atomic(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle latency);
     void put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle data);
     Cycle read(LineId first, LineId last, Cycle from);
     Cycle forwarded(const StoreQueue::Store &store, const TimedInsn &insn, uint64_t address,

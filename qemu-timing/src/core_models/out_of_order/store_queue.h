@@ -33,12 +33,13 @@ class StoreQueue {
         bool release;       // it drains after all before it; a later acquire load must not pass it
         uint64_t form;      // Insn::address_form
         bool owned;         // its line belonged to the core when it retired
+        bool known = true;  // the core knows what it writes
 
         bool overlaps(uint64_t other, uint32_t bytes) const {
             return address < other + bytes && other < address + size;
         }
         bool covers(uint64_t other, uint32_t bytes) const {
-            return address <= other && other + bytes <= address + size;
+            return known && address <= other && other + bytes <= address + size;
         }
     };
 

@@ -20,6 +20,7 @@ from sweeps.model.machine import (
     Figures,
     Machine,
     Memory,
+    Ordering,
     OutOfOrder,
     load_machine,
     machines_like,
@@ -253,7 +254,8 @@ def document(measurement: Measurement, name: str, title: str, when: datetime) ->
     own |= {key: make.following(key) for key in _FOLLOWS}
     own |= _core(make, own["lat_l1"].number)
     own |= _memory(make, own["lat_l1"].number, own["mispredict"].number)
-    behaviours = {name: make.behaviour(name) for name in BEHAVIOURS}
+    every = (name for name, field in Ordering.model_fields.items() if field.is_required())
+    behaviours = {name: make.behaviour(name) for name in every}
     own["atomic_forward"] = make.atomic_forward(behaviours["atomic_result"], own["lat_l1"].number)
     tables: dict[str, Mapping[str, Figure | Behaviour]] = {
         "core": make.table(Core, own),

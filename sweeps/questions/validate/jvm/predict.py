@@ -45,7 +45,7 @@ def record(program: Program, jvm: Jvm, built: Built, log: Path) -> Recorded:
 def advise(log: Path, machine: str, locks: tuple[str, str], db: Path) -> Mapping[str, Any]:
     """The answer for two locks on a machine. Raises LockcrossError (1) where that fails."""
     said = _lockcross(
-        "advise", "--log", log, "--machine", machine, "--locks", ",".join(locks), "--ranking",
+        "advise", "--log", log, "--machines", machine, "--locks", ",".join(locks), "--ranking",
         "--format", "json", "--db", db,
     )  # fmt: skip
     answer: Mapping[str, Any] = json.loads(said)

@@ -1,0 +1,94 @@
+"""Every number that is exported or printed as a row has a unit, found by its column's name."""
+
+import csv
+import io
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from results.paths import REFERENCE
+from results.store.export import frames
+from results.store.queries import TABLES, VIEWS, ask, named_queries
+from results.store.store import reading
+from sweeps.questions.read.units import OF_THE_ROW, units
+from tests.commands import SMALL, lockcross
+
+DATABASES = sorted(REFERENCE.glob("*.db"))
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@pytest.mark.parametrize("database", DATABASES, ids=lambda path: path.stem)
+def test_every_number_of_a_database_has_a_unit(database: Path) -> None:
+    with reading(database) as connection:
+        known = units(connection)
+        for table in ("wide", *TABLES, *VIEWS):
+            columns, _ = frames(connection, table)
+            numbers = [name for name, kind in columns.items() if kind in ("Int64", "float64")]
+            assert [name for name in numbers if name not in known] == [], table
+        assert all(known.values())
+
+
+@pytest.mark.parametrize("database", DATABASES, ids=lambda path: path.stem)
+def test_every_number_of_a_named_query_has_a_unit(database: Path) -> None:
+    with reading(database) as connection:
+        known = units(connection)
+        for name in named_queries():
+            answer = ask(connection, name, database)
+            columns = zip(answer.columns, zip(*answer.rows, strict=True), strict=False)
+            numbers = [column for column, values in columns if any(map(is_number, values))]
+            assert [column for column in numbers if column not in known] == [], name
+            if any(known[column] == OF_THE_ROW for column in numbers):
+                assert "unit" in answer.columns, name
+
+
+COMMANDS = [
+    ["run", *SMALL],
+    ["run", *SMALL, "--seeds", "2"],
+    ["calibrate", "p3", "--isa", "x86_64"],
+    ["footprint", "thin", "--isa", "x86_64"],
+    ["sweep", "smoke"],
+    ["compare", "--plan", "smoke", "--along", "threads"],
+    ["runs"],
+    ["plans"],
+    ["machines"],
+    ["machines", "zen5"],
+    ["locks"],
+    ["workloads"],
+    ["reproduce", "--list"],
+    ["runtimes", "--list"],
+    ["answer"],
+    ["prove", "dekker"],
+]
+
+
+@pytest.mark.long
+def test_what_commands_print_for_programs_has_plain_names_and_units(tmp_path: Path) -> None:
+    db = ["--db", str(tmp_path / "a.db")]
+    for words in COMMANDS:
+        stored = words[0] in ("calibrate", "footprint", "sweep", "compare", "runs")
+        done = lockcross(*words, "--format", "json", *(db if stored else []))
+        assert done.returncode == 0, done.stderr
+        rows = json.loads(done.stdout)
+        with closing(sqlite3.connect(REFERENCE / "runtimes.db")) as connection:
+            known = units(connection)
+        for row in rows:
+            assert all(name.isidentifier() for name in row), words
+            numbers = [name for name, value in row.items() if is_number(value)]
+            assert [name for name in numbers if name not in known] == [], words
+            if any(known[name] == OF_THE_ROW for name in numbers):
+                assert "unit" in row, words
+
+
+def test_units_are_listed_by_a_command() -> None:
+    done = lockcross("query", "--units", "--db", str(DATABASES[0]), "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    listed = {row["column"]: row["unit"] for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert listed["cas_latency"] == "cycles" and listed["duration_s"] == "s"
+    assert listed["cycles_per_pair"] == "cycles/pair" == listed["metric_cycles_per_pair"]
+    assert listed["parameter_owner_share"] == "share"

@@ -1,0 +1,152 @@
+"""How long a job will go on, held to jobs whose runs are stored with their seconds."""
+
+import heapq
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import NamedTuple
+
+import pytest
+
+from results.paths import REFERENCE
+from results.store.store import Store
+from sweeps.cli import progress
+from sweeps.model.cell import Cell, digest, read_cell, selected
+from sweeps.run.costs import GUESS_S, Ahead, Costs, drawn
+
+# Of a job. Nobody plans by the end of a shorter one, and of fewer cells too few are like another.
+LEAST_S, LEAST_CELLS = 60.0, 100
+FROM = 0.1  # of its time, from which on its end is said
+
+
+class Job(NamedTuple):
+    """Cells of a plan by their identities, with their seconds and programs."""
+
+    name: str
+    cells: Mapping[str, Cell]
+    seconds: Mapping[str, float]
+    programs: Mapping[str, str]
+
+
+def recorded() -> Iterator[Job]:
+    for path in sorted(REFERENCE.glob("*.db")):
+        with Store(path, read_only=True) as store:
+            rows = store.connection.execute(
+                f"SELECT plan, binary_digest, duration_s, {selected(store.connection)} FROM runs "
+                "WHERE status = 'ok' AND duration_s > 0 ORDER BY plan, id"
+            ).fetchall()
+        for plan, group in groupby(rows, key=lambda row: row[0]):
+            runs = {digest(cell): (program, s, cell) for _, program, s, *cell in group}
+            seconds = {identity: s for identity, (_, s, _) in runs.items()}
+            if sum(seconds.values()) > LEAST_S and len(seconds) > LEAST_CELLS:
+                cells = {identity: read_cell(cell) for identity, (*_, cell) in runs.items()}
+                programs = {identity: program for identity, (program, *_) in runs.items()}
+                yield Job(f"{path.stem} {plan}", cells, seconds, programs)
+
+
+JOBS = list(recorded())
+
+
+def replayed(job: Job, slots: int, costs: Costs) -> tuple[float, dict[float, float]]:
+    """When the job ends, run so many cells at a time, and when it says that it will, by the time
+    at which it says so: after each sixtieth of its cells."""
+    order = drawn(job.cells, job.programs)
+    ahead = Ahead({one: job.cells[one] for one in order}, slots, costs)
+    waiting, running, now = iter(order), list[tuple[float, str]](), 0.0
+    said: dict[float, float] = {}
+    for count in range(1, len(order) + 1):
+        while len(running) < slots and (begun := next(waiting, None)):
+            heapq.heappush(running, (now + job.seconds[begun], begun))
+        now, ended = heapq.heappop(running)
+        ahead.ended(ended, job.seconds[ended], now)
+        if count % (len(order) // 60) == 0 and len(ahead):
+            said[now] = now + ahead.left_s(now)
+    return now, said
+
+
+def off(job: Job, slots: int, costs: Costs) -> float:
+    """How far what it says is off at worst, as a share of the whole time."""
+    end, said = replayed(job, slots, costs)
+    return max(abs(then - end) / end for now, then in said.items() if now >= FROM * end)
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+@pytest.mark.parametrize(("slots", "bound"), [(1, 0.3), (2, 0.3), (8, 0.45)])
+def test_the_end_that_is_said_holds(job: Job, slots: int, bound: float) -> None:
+    assert off(job, slots, Costs()) < bound
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+@pytest.mark.parametrize(("slots", "bound"), [(1, 0.02), (2, 0.05), (8, 0.25)])
+def test_it_holds_better_where_the_cells_were_run_before(
+    job: Job, slots: int, bound: float
+) -> None:
+    costs = Costs()
+    for identity, cell in job.cells.items():
+        costs.add(cell, job.seconds[identity])
+    assert off(job, slots, costs) < bound
+
+
+def test_counting_the_cells_in_the_order_of_the_plan_does_not_hold() -> None:
+    """What the bar said before."""
+    worst = 0.0
+    for job in JOBS:
+        seconds, now = list(job.seconds.values()), 0.0
+        for count, one in enumerate(seconds, 1):
+            now += one
+            if now >= FROM * sum(seconds):
+                worst = max(worst, abs(now * len(seconds) / count / sum(seconds) - 1))
+    assert worst > 1
+
+
+def cell(workload: str, threads: int, lock: str = "thin") -> Cell:
+    return Cell(
+        machine="generic", isa="x86_64", flavour="lock", lock=lock, workload=workload,
+        parameters={}, threads=threads,
+    )  # fmt: skip
+
+
+def test_a_cell_takes_what_its_likes_took() -> None:
+    costs = Costs()
+    assert costs.seconds(cell("sync", 1)) == GUESS_S and not costs.knows(cell("sync", 1))
+    for _ in range(50):
+        costs.add(cell("sync", 1), 2.0)
+        costs.add(cell("rounds", 2, "mcs"), 30.0)
+    assert costs.seconds(cell("sync", 1)) == pytest.approx(2, abs=0.1)
+    assert costs.seconds(cell("rounds", 2)) == pytest.approx(30, abs=1)
+    assert costs.knows(cell("sync", 1, "mcs")) and not costs.knows(cell("sync", 2))
+
+
+def test_the_last_long_cell_counts_by_itself() -> None:
+    costs = Costs()
+    costs.add(cell("sync", 1), 1.0)
+    costs.add(cell("rounds", 2), 100.0)
+    short = {str(number): cell("sync", 1) for number in range(20)}
+    ahead = Ahead(short | {"long": cell("rounds", 2)}, 4, costs)
+    for number in range(20):
+        ahead.ended(str(number), 1.0, 0.25 * (number + 1))
+    assert len(ahead) == 1 and 40 < ahead.left_s(5.0) < 100
+    assert ahead.left_s(200.0) > 10  # it goes on, though its likes have ended by then
+
+
+def test_one_of_each_program_comes_first() -> None:
+    cells = {f"{number:03}": cell("sync", 1 + number % 2) for number in range(40)}
+    programs = {identity: f"program {int(identity) // 10}" for identity in cells}
+    order = drawn(cells, programs)
+    assert sorted(order) == sorted(cells)
+    assert len({(programs[one], cells[one].threads) for one in order[:8]}) == 8
+    rest = [programs[one] for one in order[8:]]
+    assert rest == sorted(rest)
+
+
+def test_the_bar_counts_down_to_what_was_promised(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    with progress.Bar() as bar:
+        task = bar.add_task("a plan", total=3)
+        bar.update(task, left_s=60.0)
+        for passed, said in ((0.0, ", 0:01:00 left"), (20.0, ", 0:00:40 left"), (50.0, "")):
+            now += passed
+            bar.advance(task, 0.5)
+            assert capsys.readouterr().err.endswith(f"{said}\n")

@@ -1,0 +1,99 @@
+"""What a command says comes next: at a terminal alone, as a line that can be typed."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.paths import DATABASE
+from sweeps.cli.main import commands, loaded
+from sweeps.cli.next_step import Steps, next_steps
+from tests.commands import SMALL, at_terminal, lockcross
+from tests.synthetic import study
+
+# They say it themselves (the file that `new` wrote), hand over to another program, or stay.
+SILENT = {"new", "python", "serve", "test"}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return study(tmp_path_factory.mktemp("study") / "study.db")
+
+
+def test_every_command_says_what_comes_next() -> None:
+    assert {name for name, command in commands().items() if not command.steps} == SILENT
+
+
+GIVEN: dict[str, Any] = {
+    "db": Path("mine.db"),
+    "files": [Path("app.locks"), Path("b.locks")],
+    "file": "sweeps/clusters/site.toml",
+    "name": "sync",
+    "plan": "smoke",
+    "machine": "zen5",
+    "lock": "thin",
+    "output": Path("app.locks"),
+    "events": Path("app.locks"),
+    "log": Path("app.locks"),
+}
+
+
+def all_steps(steps: Steps) -> list[str]:
+    """Those for every way in which the command may have been given."""
+    ways = [{}, *({name: True} for name in steps)] if not isinstance(steps, str) else [{}]
+    return [step for way in ways for step in next_steps(steps, way | GIVEN)]
+
+
+@pytest.mark.parametrize("name", sorted(set(commands()) - SILENT))
+def test_a_next_step_is_a_line_that_its_command_takes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app.locks").touch()
+    monkeypatch.chdir(tmp_path)
+    for step in all_steps(commands()[name].steps):
+        first, *rest = shlex.split(step)
+        loaded(first).make_context(first, rest)
+        assert "{" not in step and "None" not in step
+
+
+def test_what_was_given_stands_in_it() -> None:
+    given: dict[str, Any] = {"db": DATABASE, "log": Path("a b.locks"), "more": ["x,y", "z"]}
+    steps = {"log": "advise --log {log} {more}{db}", "": "record"}
+    assert next_steps(steps, given) == ["advise --log './a b.locks' x,y"]
+    assert next_steps(steps, given | {"log": None}) == ["record"]
+    assert next_steps("runs{db}\nserve", {"db": Path("/tmp/x.db")}) == [
+        "runs --db /tmp/x.db",
+        "serve",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "last"),
+    [
+        ("locks tasuki", "next: ./lockcross footprint tasuki"),
+        ("runs", "next: ./lockcross show 1 --db {db}"),
+        ("query winners", "next: ./lockcross export runs.csv --db {db}"),
+        (shlex.join(["run", *SMALL]), "next: ./lockcross footprint cas_spin"),
+    ],
+)
+def test_it_is_the_last_line_at_a_terminal(line: str, last: str, database: Path) -> None:
+    of_database = ["--db", str(database)] if "{db}" in last else []
+    code, written = at_terminal(100, *shlex.split(line), *of_database)
+    assert code == 0 and written.splitlines()[-1] == last.format(db=database)
+
+
+@pytest.mark.parametrize("words", [["locks", "--format", "csv"], ["locks", "--help"]])
+def test_it_is_not_among_rows_nor_below_help(words: list[str]) -> None:
+    code, written = at_terminal(100, *words)
+    assert code == 0 and "next:" not in written
+
+
+def test_output_that_is_piped_has_none() -> None:
+    done = lockcross("locks")
+    assert "next:" not in done.stdout + done.stderr
+
+
+def test_a_command_that_fails_has_none() -> None:
+    code, written = at_terminal(100, "locks", "nonesuch")
+    assert code == 2 and "next:" not in written

@@ -1,0 +1,75 @@
+"""The options of all commands: one name, one meaning."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from typer.core import TyperOption
+
+from results.text.rows import Form
+from sweeps.cli.main import commands, loaded
+
+# Of a name the meanings that it has, if not one: what a command writes is one file or many.
+_MEANINGS = {"--output": {"The file to write", "The folder to write to"}}
+# Names of what may be given more than once that are in the singular: each time is one thing.
+_ONE_EACH_TIME = {"--only", "--set", "--with"}
+
+
+class Declared(NamedTuple):
+    """An option of a command. `meaning`: of its help the words before a semicolon, behind which
+    stands what holds in this command alone, as its default."""
+
+    command: str
+    kind: str
+    several: bool
+    meaning: str
+
+
+def options_of(name: str, command: Any) -> Iterator[tuple[str, TyperOption]]:
+    """Each with the whole name of its command, those of a group's commands too."""
+    for own, one in getattr(command, "commands", {}).items():
+        yield from options_of(f"{name} {own}", one)
+    for option in command.params:
+        if isinstance(option, TyperOption) and "--help" not in option.opts:
+            yield name, option
+
+
+EVERY = [pair for name in commands() for pair in options_of(name, loaded(name))]
+
+
+def own_name(option: TyperOption) -> str:
+    """The name it has now: those after it are former ones."""
+    return next(name for name in option.opts if name.startswith("--"))
+
+
+def declared() -> dict[str, list[Declared]]:
+    """The options by their own names."""
+    by_name: dict[str, list[Declared]] = defaultdict(list)
+    for command, option in EVERY:
+        kind = str(option.type_descriptor.annotation).replace(" | None", "")
+        meaning = (option.help or "").partition(";")[0].removesuffix(".")
+        by_name[own_name(option)].append(Declared(command, kind, option.multiple, meaning))
+    return by_name
+
+
+@pytest.mark.parametrize("name", declared())
+def test_a_name_means_the_same_in_every_command(name: str) -> None:
+    same = declared()[name]
+    assert len({(one.kind, one.several) for one in same}) == 1, same
+    assert {one.meaning for one in same} in ({same[0].meaning}, _MEANINGS.get(name)), same
+
+
+def test_what_takes_several_is_named_in_the_plural() -> None:
+    singular = {name for name, (one, *_) in declared().items() if one.several and name[-1] != "s"}
+    assert singular == _ONE_EACH_TIME
+
+
+def test_a_former_name_is_none_that_another_option_of_the_command_has() -> None:
+    for command in {command for command, _ in EVERY}:
+        names = [name for other, option in EVERY if other == command for name in option.opts]
+        assert len(names) == len(set(names)), command
+
+
+def test_every_form_of_output_is_asked_for_alike() -> None:
+    assert {one.kind for one in declared()["--format"]} == {str(Form)}
