@@ -26,6 +26,7 @@ from sweeps.support import tools
 _SOURCES = ROOT / "proofs" / "checker"
 _BUILT = WORK / "build" / "proofs"
 _LIBRARY = _BUILT / "checker" / "libprove.a"
+_LIVENESS = _BUILT / "checker" / "liveness"
 # ipa-reference assumes that only functions that name a variable change it (programs/builder.py);
 # the others are what the checker asks for (proofs/checker/README.md).
 COMPILE = (
@@ -145,11 +146,29 @@ def compiled(
     program: Program, folder: Path, change: Callable[[list[str]], list[str]] = list
 ) -> Path:
     """Compiles a program into a folder; `change` may change the compiler's command."""
-    made, binary = folder / "object.o", folder / "program"
-    command = [compiler(), *COMPILE, *INCLUDES, *program.defines(), "-c", program.client.source]
-    _run([*change(command), "-o", str(made)])
+    binary = folder / "program"
+    command = [compiler(), *COMPILE, *INCLUDES, *program.defines(), program.client.source]
+    made = object_file(change(command), folder, _run)
     _run(["g++", *LINK, str(made), str(_LIBRARY), "-o", str(binary)])
     return binary
+
+
+def object_file(command: Sequence[str], folder: Path, run: Callable[[Sequence[str]], None]) -> Path:
+    """Compiles a client into a folder."""
+    text = folder / "client.s"
+    run([*command, "-S", "-o", str(text)])
+    return with_table(text, run)
+
+
+def with_table(
+    text: Path, run: Callable[[Sequence[str]], None], liveness: Path = _LIVENESS
+) -> Path:
+    """The object file of a client's assembly text, beside it, with the table of what is live behind
+    each of its calls."""
+    tabled, made = text.with_suffix(".live.s"), text.with_suffix(".o")
+    run([str(liveness), str(text), str(tabled)])
+    run([compiler(), "-c", str(tabled), "-o", str(made)])
+    return made
 
 
 def _run(command: Sequence[str]) -> None:

@@ -2,9 +2,10 @@
 
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from proofs.own_checker import COMPILE, LINK, building
+from proofs.own_checker import COMPILE, LINK, building, object_file
 from results.paths import ROOT, WORK
 from tests import litmus
 
@@ -34,10 +35,11 @@ def build(source: str, folder: Path, checker: Path) -> Path:
 
 def compile_client(source: str, folder: Path) -> Path:
     """A client's object file, which any checker can be linked with."""
+    library()
     (folder / "client.c").write_text(source, encoding="utf-8")
     warnings = ["-Wno-unused-variable", "-Wno-parentheses"]
-    _call(["gcc", *COMPILE, *warnings, f"-I{SOURCES}", "-c", "client.c", "-o", "client.o"], folder)
-    return folder / "client.o"
+    command = ["gcc", *COMPILE, *warnings, f"-I{SOURCES}", "client.c"]
+    return object_file(command, folder, lambda words: _call(words, folder))
 
 
 def link(client: Path, folder: Path, checker: Path) -> Path:
@@ -46,7 +48,7 @@ def link(client: Path, folder: Path, checker: Path) -> Path:
     return folder / "client"
 
 
-def _call(command: list[str], folder: Path) -> None:
+def _call(command: Sequence[str], folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -196,6 +196,7 @@ _CATCHERS = (
     "proofs/clients/clients.toml",
     "proofs/checker/*.h",
     "proofs/checker/src/**/*",
+    "proofs/checker/liveness/*",
     "proofs/mutants/*.h",
     "workloads/kernels/conformance*.[ch]",
 )

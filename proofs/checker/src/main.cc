@@ -19,7 +19,8 @@ constexpr int kProved = 0, kFailed = 1, kUsage = 2, kBound = 3;
     std::fprintf(stderr,
                  "prover: %s: %s\n"
                  "usage: --model sc|tso|tso-wait|weak|weak-si [--states N] [--seconds S] "
-                 "[--buffer N] [--random N] [--seed N] [--depth-first] [--parameter N] [--text]\n",
+                 "[--buffer N] [--random N] [--seed N] [--depth-first] [--parameter N] [--junk N] "
+                 "[--text]\n",
                  message, argument);
     std::exit(kUsage);
 }
@@ -43,6 +44,7 @@ uint64_t number(const char *option, const char *text) {
 struct CommandLine {
     SearchOptions search;
     bool text = false;
+    uint64_t junk = 0;
 };
 
 CommandLine parse(int argc, char **argv) {
@@ -71,6 +73,8 @@ CommandLine parse(int argc, char **argv) {
             line.search.seed = number(option, value);
         else if (is("--parameter"))
             prove_parameter = static_cast<unsigned>(number(option, value));
+        else if (is("--junk"))
+            line.junk = number(option, value);
         else
             usage("unknown option", option);
     }
@@ -87,6 +91,7 @@ int main(int argc, char **argv) {
     std::string failed = native.set_up();
     if (!failed.empty())
         usage("prove_setup failed", failed.c_str());
+    native.fill_dead_with_junk(line.junk);
     running.direct = false;
     running.weak = line.search.model >= Model::kWeak;
     running.tso = line.search.model == Model::kTso || line.search.model == Model::kTsoWait;

@@ -41,6 +41,9 @@ void copy_bytes(void *to, const void *from, size_t bytes) {
     asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
+// Where the client goes on behind its call, which came in by prove_enter.
+uint64_t place() { return reinterpret_cast<const uint64_t *>(prove_client_frame)[kSavedRegisters]; }
+
 Operation &begin(Kind kind, uint64_t place) {
     flush_store();
     Operation &request = running.request;
@@ -51,6 +54,7 @@ Operation &begin(Kind kind, uint64_t place) {
 }
 
 [[noreturn]] void fail(const char *what, uint64_t place) {
+    prove_client_frame = 0;
     begin(Kind::kFail, place).what = what;
     prove_to_checker();
     __builtin_unreachable();
@@ -238,7 +242,7 @@ T compare_exchange(volatile T *p, T expected, T desired, int order, int failure_
 
 } // namespace
 
-void flush_store() {
+[[gnu::noinline]] void flush_store() {
     uint64_t bytes = running.stored_bytes, address = running.stored_address;
     if (bytes == 0)
         return;
@@ -252,67 +256,91 @@ void flush_store() {
 
 using namespace prove;
 
-#define PLACE reinterpret_cast<uint64_t>(__builtin_return_address(0))
+// A function that the client calls: its name leads there through prove_enter.
+#define CALLED(type, name, ...)                                                                    \
+    type entered_##name(__VA_ARGS__);                                                              \
+    asm(".text\n"                                                                                  \
+        ".globl " #name "\n"                                                                       \
+        ".type " #name ", @function\n" #name ":\n"                                                 \
+        "leaq entered_" #name "(%rip), %r11\n"                                                     \
+        "jmp prove_enter\n");                                                                      \
+    type entered_##name(__VA_ARGS__)
+
+// Of those that it calls as they are, since most of these calls ask for nothing.
+#define RETURNED_TO reinterpret_cast<uint64_t>(__builtin_return_address(0))
 
 extern "C" {
 
 unsigned prove_parameter = 0;
 
-void prove_wait() {
+CALLED(void, prove_wait) {
     if (running.direct)
         return;
-    begin(Kind::kWait, PLACE);
+    begin(Kind::kWait, place());
     prove_to_checker();
 }
 
-void prove_process_barrier() { process_barrier(PLACE); }
+CALLED(void, prove_process_barrier) { process_barrier(place()); }
 
-void prove_beyond_bound() {
+CALLED(void, prove_beyond_bound) {
     if (running.direct)
         return;
-    begin(Kind::kBeyond, PLACE);
+    begin(Kind::kBeyond, place());
     prove_to_checker();
 }
 
 void prove_assert(bool holds, const char *what) {
     if (!holds)
-        fail(what, PLACE);
+        fail(what, RETURNED_TO);
 }
 
-void lock_fatal(const char *message) { fail(message, PLACE); }
+void lock_fatal(const char *message) { fail(message, RETURNED_TO); }
 
 void __tsan_init() {}
 void __tsan_func_entry(void *) {}
 void __tsan_func_exit() {}
 
 #define PLAIN_CALLS(bytes)                                                                         \
-    void __tsan_read##bytes(void *p) { announce_read(pointer(p), bytes, PLACE); }                  \
-    void __tsan_write##bytes(void *p) { announce_write(pointer(p), bytes, PLACE); }                \
-    void __tsan_unaligned_read##bytes(void *p) { announce_read(pointer(p), bytes, PLACE); }        \
-    void __tsan_unaligned_write##bytes(void *p) { announce_write(pointer(p), bytes, PLACE); }      \
-    void __tsan_volatile_read##bytes(void *p) { announce_read(pointer(p), bytes, PLACE); }         \
-    void __tsan_volatile_write##bytes(void *p) { announce_write(pointer(p), bytes, PLACE); }
+    CALLED(void, __tsan_read##bytes, void *p) { announce_read(pointer(p), bytes, place()); }       \
+    CALLED(void, __tsan_write##bytes, void *p) { announce_write(pointer(p), bytes, place()); }     \
+    CALLED(void, __tsan_unaligned_read##bytes, void *p) {                                          \
+        announce_read(pointer(p), bytes, place());                                                 \
+    }                                                                                              \
+    CALLED(void, __tsan_unaligned_write##bytes, void *p) {                                         \
+        announce_write(pointer(p), bytes, place());                                                \
+    }                                                                                              \
+    CALLED(void, __tsan_volatile_read##bytes, void *p) {                                           \
+        announce_read(pointer(p), bytes, place());                                                 \
+    }                                                                                              \
+    CALLED(void, __tsan_volatile_write##bytes, void *p) {                                          \
+        announce_write(pointer(p), bytes, place());                                                \
+    }
 PLAIN_CALLS(1)
 PLAIN_CALLS(2)
 PLAIN_CALLS(4)
 PLAIN_CALLS(8)
 PLAIN_CALLS(16)
 
-void __tsan_read_range(void *p, unsigned long bytes) { announce_read(pointer(p), bytes, PLACE); }
-void __tsan_write_range(void *p, unsigned long bytes) { announce_write(pointer(p), bytes, PLACE); }
+CALLED(void, __tsan_read_range, void *p, unsigned long bytes) {
+    announce_read(pointer(p), bytes, place());
+}
+CALLED(void, __tsan_write_range, void *p, unsigned long bytes) {
+    announce_write(pointer(p), bytes, place());
+}
 
 #define UPDATE_CALL(bits, name, how)                                                               \
-    uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *p,                        \
-                                                uint##bits##_t operand, int order) {               \
-        return update(p, operand, Update::how, order, PLACE);                                      \
+    CALLED(uint##bits##_t, __tsan_atomic##bits##_##name, volatile uint##bits##_t *p,               \
+           uint##bits##_t operand, int order) {                                                    \
+        return update(p, operand, Update::how, order, place());                                    \
     }
 #define ATOMIC_CALLS(bits)                                                                         \
-    uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *p, int order) {       \
-        return load(p, order, PLACE);                                                              \
+    CALLED(uint##bits##_t, __tsan_atomic##bits##_load, const volatile uint##bits##_t *p,           \
+           int order) {                                                                            \
+        return load(p, order, place());                                                            \
     }                                                                                              \
-    void __tsan_atomic##bits##_store(volatile uint##bits##_t *p, uint##bits##_t value,             \
-                                     int order) {                                                  \
-        store(p, value, order, PLACE);                                                             \
+    CALLED(void, __tsan_atomic##bits##_store, volatile uint##bits##_t *p, uint##bits##_t value,    \
+           int order) {                                                                            \
+        store(p, value, order, place());                                                           \
     }                                                                                              \
     UPDATE_CALL(bits, exchange, kSwap)                                                             \
     UPDATE_CALL(bits, fetch_add, kAdd)                                                             \
@@ -321,32 +349,30 @@ void __tsan_write_range(void *p, unsigned long bytes) { announce_write(pointer(p
     UPDATE_CALL(bits, fetch_or, kOr)                                                               \
     UPDATE_CALL(bits, fetch_xor, kXor)                                                             \
     UPDATE_CALL(bits, fetch_nand, kNand)                                                           \
-    int __tsan_atomic##bits##_compare_exchange_strong(                                             \
-        volatile uint##bits##_t *p, uint##bits##_t *expected, uint##bits##_t desired, int order,   \
-        int failure_order) {                                                                       \
-        uint##bits##_t old = compare_exchange(p, *expected, desired, order, failure_order, PLACE); \
+    CALLED(int, __tsan_atomic##bits##_compare_exchange_strong, volatile uint##bits##_t *p,         \
+           uint##bits##_t *expected, uint##bits##_t desired, int order, int failure_order) {       \
+        uint##bits##_t old =                                                                       \
+            compare_exchange(p, *expected, desired, order, failure_order, place());                \
         bool done = old == *expected;                                                              \
         if (!done)                                                                                 \
             *expected = old;                                                                       \
         return done;                                                                               \
     }                                                                                              \
-    int __tsan_atomic##bits##_compare_exchange_weak(                                               \
-        volatile uint##bits##_t *p, uint##bits##_t *expected, uint##bits##_t desired, int order,   \
-        int failure_order) {                                                                       \
-        return __tsan_atomic##bits##_compare_exchange_strong(p, expected, desired, order,          \
-                                                             failure_order);                       \
+    CALLED(int, __tsan_atomic##bits##_compare_exchange_weak, volatile uint##bits##_t *p,           \
+           uint##bits##_t *expected, uint##bits##_t desired, int order, int failure_order) {       \
+        return entered___tsan_atomic##bits##_compare_exchange_strong(p, expected, desired, order,  \
+                                                                     failure_order);               \
     }                                                                                              \
-    uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                                     \
-        volatile uint##bits##_t *p, uint##bits##_t expected, uint##bits##_t desired, int order,    \
-        int failure_order) {                                                                       \
-        return compare_exchange(p, expected, desired, order, failure_order, PLACE);                \
+    CALLED(uint##bits##_t, __tsan_atomic##bits##_compare_exchange_val, volatile uint##bits##_t *p, \
+           uint##bits##_t expected, uint##bits##_t desired, int order, int failure_order) {        \
+        return compare_exchange(p, expected, desired, order, failure_order, place());              \
     }
 ATOMIC_CALLS(8)
 ATOMIC_CALLS(16)
 ATOMIC_CALLS(32)
 ATOMIC_CALLS(64)
 
-void __tsan_atomic_thread_fence(int order) { fence(order, PLACE); }
+CALLED(void, __tsan_atomic_thread_fence, int order) { fence(order, place()); }
 void __tsan_atomic_signal_fence(int) {}
 
 // The compiler makes calls of these from assignments of structures (linked with --wrap).
@@ -355,6 +381,7 @@ void *__real_memmove(void *to, const void *from, size_t bytes);
 void *__real_memset(void *to, int byte, size_t bytes);
 
 static void copy(void *to, const void *from, size_t bytes, uint64_t place) {
+    prove_client_frame = 0;
     uint8_t copied[kLongestRange];
     if (bytes > sizeof copied)
         fail("a copy of more than 256 bytes: too long for the checker", place);
@@ -372,26 +399,27 @@ static void copy(void *to, const void *from, size_t bytes, uint64_t place) {
 void *__wrap_memcpy(void *to, const void *from, size_t bytes) {
     if (!running.client || running.direct)
         return __real_memcpy(to, from, bytes);
-    copy(to, from, bytes, PLACE);
+    copy(to, from, bytes, RETURNED_TO);
     return to;
 }
 
 void *__wrap_memmove(void *to, const void *from, size_t bytes) {
     if (!running.client || running.direct)
         return __real_memmove(to, from, bytes);
-    copy(to, from, bytes, PLACE);
+    copy(to, from, bytes, RETURNED_TO);
     return to;
 }
 
 void *__wrap_memset(void *to, int byte, size_t bytes) {
     if (!running.client || running.direct || untracked(pointer(to)))
         return __real_memset(to, byte, bytes);
+    prove_client_frame = 0;
     uint8_t filled[kLongestRange];
     if (bytes > sizeof filled)
-        fail("a memset of more than 256 bytes: too long for the checker", PLACE);
+        fail("a memset of more than 256 bytes: too long for the checker", RETURNED_TO);
     flush_store();
     __real_memset(filled, byte, bytes);
-    write_plain(pointer(to), bytes, filled, PLACE);
+    write_plain(pointer(to), bytes, filled, RETURNED_TO);
     return to;
 }
 }

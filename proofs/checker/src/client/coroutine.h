@@ -12,9 +12,17 @@ extern uint64_t prove_client_stack, prove_checker_stack;
 uint64_t prove_to_checker();
 // On the checker's stack: to the client, to which prove_to_checker() returns `value`.
 void prove_to_client(uint64_t value);
-// Where a new stack begins: calls prove_begin(index), with the index in the saved register r12.
+// Where the client that runs called the checker last: what its registers held, from rbx down to
+// r15, and above them the return address. 0 if that is not known.
+extern uint64_t prove_client_frame;
+// Where the client's calls come in, for the function in r11: saves the registers that this must
+// keep, and clears them and the stack below. So nothing but the call tells what that holds.
+void prove_enter();
+// Where a new stack begins: calls prove_begin(index), with the index in the saved register r12, and
+// then prove_finish().
 void prove_begin_stack();
-[[noreturn]] void prove_begin(uint64_t index);
+void prove_begin(uint64_t index);
+[[noreturn]] void prove_finish();
 }
 
 namespace prove {

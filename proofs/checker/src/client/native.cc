@@ -2,6 +2,7 @@
 
 #include "client/calls.h"
 #include "client/coroutine.h"
+#include "client/random.h"
 #include "client/running.h"
 #include "prove.h"
 
@@ -58,6 +59,7 @@ void lay_out_new_stack(unsigned index) {
 
 [[noreturn]] void stop_with(Kind kind, const char *what) {
     running.stored_bytes = 0;
+    prove_client_frame = 0;
     running.request = {};
     running.request.kind = kind;
     running.request.what = what;
@@ -144,17 +146,26 @@ void Native::run(unsigned index, uint64_t answer, Stopped &stopped) {
     stopped.stack_pointer = prove_client_stack;
     const auto *from = reinterpret_cast<const uint8_t *>(prove_client_stack);
     stopped.stack.assign(from, reinterpret_cast<const uint8_t *>(running.stack_high));
+    stopped.frame = prove_client_frame;
+    frames_.overwrite_dead(stopped.stack.data(), stopped.stack_pointer, running.stack_high,
+                           stopped.frame, [] { return 0; });
 }
 
 void Native::start(unsigned thread, Stopped &stopped) {
     lay_out_new_stack(thread);
+    prove_client_frame = 0;
     run(thread, 0, stopped);
 }
 
-void Native::resume(unsigned thread, uint64_t stack_pointer, const uint8_t *stack, size_t bytes,
-                    uint64_t answer, Stopped &stopped) {
+void Native::resume(unsigned thread, uint64_t stack_pointer, uint64_t frame, const uint8_t *stack,
+                    size_t bytes, uint64_t answer, Stopped &stopped) {
     prove_client_stack = stack_pointer;
+    prove_client_frame = frame;
     std::memcpy(reinterpret_cast<void *>(stack_pointer), stack, bytes);
+    if (junk_)
+        frames_.overwrite_dead(reinterpret_cast<uint8_t *>(stack_pointer), stack_pointer,
+                               stack_top(thread), frame,
+                               [this] { return static_cast<uint8_t>(next_random(junk_) >> 32); });
     run(thread, answer, stopped);
 }
 
@@ -163,6 +174,7 @@ const char *Native::look(void (*function)()) {
     running.direct = true;
     looked_at = function;
     lay_out_new_stack(kLooking);
+    prove_client_frame = 0;
     Stopped stopped;
     run(kLooking, 0, stopped);
     running.direct = was_direct;
@@ -181,6 +193,9 @@ void prove_begin(uint64_t index) {
         looked_at();
     else
         prove_thread(static_cast<unsigned>(index));
-    flush_store();
-    stop_with(Kind::kEnd, nullptr);
+}
+
+void prove_finish() {
+    prove::flush_store();
+    prove::stop_with(prove::Kind::kEnd, nullptr);
 }

@@ -2,6 +2,7 @@
 // stack. Local variables live in that copy and are never shared; all else is asked for.
 #pragma once
 
+#include "client/frames.h"
 #include "client/operation.h"
 
 #include <cstdint>
@@ -10,9 +11,11 @@
 
 namespace prove {
 
-// A thread between two operations: what its stack holds, from the stack pointer up.
+// A thread between two operations: what its stack holds, from the stack pointer up; what is dead
+// there is zero.
 struct Stopped {
     uint64_t stack_pointer = 0;
+    uint64_t frame = 0; // prove_client_frame
     std::vector<uint8_t> stack;
     Operation op; // what it asks for
 };
@@ -27,8 +30,11 @@ class Native {
     // A thread's first operation.
     void start(unsigned thread, Stopped &stopped);
     // Gives a thread the answer to its operation and runs it to the next.
-    void resume(unsigned thread, uint64_t stack_pointer, const uint8_t *stack, size_t bytes,
-                uint64_t answer, Stopped &stopped);
+    void resume(unsigned thread, uint64_t stack_pointer, uint64_t frame, const uint8_t *stack,
+                size_t bytes, uint64_t answer, Stopped &stopped);
+    // From now on what is dead on a thread's stack is junk when it goes on, by this seed: no
+    // verdict and no count may change.
+    void fill_dead_with_junk(uint64_t seed) { junk_ = seed; }
 
     // Runs prove_end or prove_invariant on memory as it stands: poke() it first. Returns why it
     // failed, or nullptr.
@@ -38,6 +44,8 @@ class Native {
   private:
     void run(unsigned thread, uint64_t answer, Stopped &stopped);
 
+    Frames frames_;
+    uint64_t junk_ = 0;          // the state of its generator; 0: none
     std::vector<uint8_t> image_; // of the program's data
 };
 

@@ -15,8 +15,8 @@ NodeId Program::follow(NodeId id, uint64_t answer) {
     auto found = edges_.find(edge);
     if (found == edges_.end()) {
         const Node &node = nodes_[id];
-        native_.resume(node.thread, node.stack_pointer, stacks_.data() + node.stack_offset,
-                       node.stack_bytes, answer, stopped_);
+        native_.resume(node.thread, node.stack_pointer, node.frame,
+                       stacks_.data() + node.stack_offset, node.stack_bytes, answer, stopped_);
         found = edges_.emplace(edge, enter(node.thread, stopped_)).first;
     }
     nodes_[id].last_answer = answer;
@@ -46,6 +46,7 @@ NodeId Program::enter(unsigned thread, const Stopped &stopped) {
     node.op = op;
     node.thread = thread;
     node.stack_pointer = stopped.stack_pointer;
+    node.frame = stopped.frame;
     node.stack_offset = stacks_.size();
     node.stack_bytes = static_cast<uint32_t>(stopped.stack.size());
     stacks_.insert(stacks_.end(), stopped.stack.begin(), stopped.stack.end());

@@ -2,8 +2,8 @@
 // an operation; an edge is the answer to it. The client's code runs once for each edge: whoever
 // comes to the same node with the same answer again goes on in the automaton.
 //
-// Two nodes are the same if the thread's stack, its saved registers among it, and the operation
-// are, byte for byte (by a hash of 128 bits). Memory is no part of a node.
+// Two nodes are the same if what is live of the thread's stack, its saved registers among it, and
+// the operation are, byte for byte (by a hash of 128 bits). Memory is no part of a node.
 #pragma once
 
 #include "client/hash.h"
@@ -24,6 +24,7 @@ struct Node {
     Location at; // of its access, by the layout that was settled last
     unsigned thread = 0;
     uint64_t stack_pointer = 0;
+    uint64_t frame = 0;        // Stopped's
     uint64_t stack_offset = 0; // of its copy in the program's store
     uint32_t stack_bytes = 0;
     // The edge taken last.

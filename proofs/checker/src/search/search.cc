@@ -1,22 +1,11 @@
 #include "search/search.h"
 
+#include "client/random.h"
 #include "search/explorer.h"
 
 #include <ctime>
 
 namespace prove {
-
-namespace {
-
-uint64_t next_random(uint64_t &state) {
-    state += 0x9e3779b97f4a7c15;
-    uint64_t z = state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
-} // namespace
 
 Search::Search(Native &native, unsigned threads, const SearchOptions &options)
     : threads_(threads), options_(options), program_(native),

@@ -1,0 +1,162 @@
+"""What the checker takes for dead on a thread's stack is dead: junk there changes nothing, and
+where everything is kept the verdicts are the same (proofs/checker/liveness)."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proofs.own_checker import LINK, compiled, make_library, with_table
+from proofs.programs import Flavour, Program, compiler, named
+from sweeps.model.locks import LockLabel
+from tests import litmus, litmus_runs
+
+# A lock of each kind; revocable's sections are the largest pieces of code.
+LOCKS = (
+    "dekker mcs tasuki reservation asym_spin1 to_lock revocable hotspot_light art_thin j9_flat"
+).split()
+TESTS = litmus.read()
+
+
+def program(label: str, client: str, flavour: Flavour) -> Program:
+    return Program(LockLabel(label), flavour, next(named([client])))
+
+
+def explored(binary: Path, model: str, *options: str) -> dict[str, Any]:
+    """What the checker says, but for the time."""
+    command = [str(binary), "--model", model, *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said: dict[str, Any] = json.loads(done.stdout)
+    del said["seconds"]
+    return said
+
+
+@pytest.mark.parametrize("model", ["tso", "weak"])
+@pytest.mark.parametrize("label", LOCKS)
+def test_of_a_lock(tmp_path: Path, label: str, model: str) -> None:
+    make_library(2)
+    one = program(label, "exclusion:2x1", Flavour.TSO if model == "tso" else Flavour.WEAK)
+    model += "-si" * (label == "asym_spin1" and model == "weak")
+    binary = compiled(one, tmp_path)
+    said = explored(binary, model)
+    assert said["verdict"] == "proved"
+    for seed in (1, 2):
+        assert explored(binary, model, "--junk", str(seed)) == said
+    whole = explored(with_all_live(tmp_path), model)
+    assert (whole["verdict"], whole["executions"]) == (said["verdict"], said["executions"])
+    assert whole["states"] >= said["states"]
+
+
+def with_all_live(folder: Path) -> Path:
+    """The program that was compiled into a folder, without the table of what is live."""
+    made, binary = folder / "whole.o", folder / "whole"
+    _call(compiler(), "-c", str(folder / "client.s"), "-o", str(made))
+    library = litmus_runs.BUILT / "libprove.a"
+    _call("g++", *LINK, str(made), str(library), "-o", str(binary))
+    return binary
+
+
+def _call(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("model", litmus_runs.MODELS)
+def test_of_the_litmus_tests(tmp_path: Path, model: str) -> None:
+    binary = litmus_runs.build(litmus.program(TESTS), tmp_path, litmus_runs.library())
+    for number in range(len(TESTS)):
+        plain, junk = (
+            litmus_runs.run(binary, model, number, "--junk", seed) for seed in ("0", "1")
+        )
+        for _, said in (plain, junk):
+            del said["seconds"]
+        assert plain == junk, TESTS[number].name
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "weak"])
+@pytest.mark.parametrize("label", ["revocable", "revocable:unmodified"])
+@pytest.mark.parametrize("client", ["crowd:4", "several:2"])
+def test_revocable_is_proved(tmp_path: Path, client: str, label: str, model: str) -> None:
+    """Nodes that only seemed to behave alike once made these fail."""
+    make_library(2)
+    one = program(label, client, Flavour.TSO if model == "tso" else Flavour.WEAK)
+    binary = compiled(one, tmp_path)
+    said = explored(binary, model, "--states", "100000")
+    assert "failure" not in said
+    assert explored(binary, model, "--states", "100000", "--junk", "1") == said
+
+
+# A fault in what finds the dead: file, what stands there, and what is put in its place. Junk in
+# what is not dead must show it in a client of revocable or tasuki.
+FAULTS = {
+    "a compare-and-exchange does not read what it expects": (
+        "liveness.cc",
+        "place < objects_[call].second; place++)",
+        "false; place++)",
+    ),
+    "a pop reads nothing": ("liveness.cc", "live[kKept + below] |= needed;", ";"),
+    "a function gives no register back": ("liveness.cc", "live[r] |= at_return(r);", ";"),
+    "what is changed is not read": (
+        "liveness.cc",
+        "read(i, last, bytes, kRead, live);",
+        "written(i, last, bytes, live);",
+    ),
+    "the base of an address is not read": (
+        "liveness.cc",
+        "if (operand.kind == Kind::kMemory && is_kept(reg))",
+        "if (false)",
+    ),
+    "jumps go nowhere": ("liveness.cc", "next.push_back(label->second);", ";"),
+    "nothing is behind a jump that may not be taken": (
+        "liveness.cc",
+        "bool stops = action == Action::kJump ||",
+        "bool stops = jumps ||",
+    ),
+    "a function is gone through once": (
+        "liveness.cc",
+        "changed |= before != live_[i];",
+        "",
+    ),
+    "a slot is elsewhere": ("liveness.cc", "int64_t{depths_[i]} - displacement;", "displacement;"),
+    "a caller needs no register": ("frames.cc", "uint8_t live = 0xff;", "uint8_t live = 0;"),
+    "a register is taken for another": (
+        "frames.cc",
+        "8 * (kSavedRegisters - 1 - r)",
+        "8 * r",
+    ),
+    "callers are looked at after those that they call": (
+        "frames.cc",
+        "size_t i = frames_.size(); i-- > 0;",
+        "size_t i = 0; i < frames_.size(); i++",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_noticed(tmp_path: Path, fault: str) -> None:
+    name, old, new = FAULTS[fault]
+    litmus_runs.library()
+    sources, built = tmp_path / "checker", tmp_path / "built"
+    shutil.copytree(litmus_runs.SOURCES, sources)
+    shutil.copytree(litmus_runs.BUILT / "objects", built / "objects")
+    (path,) = (path for path in sources.rglob(name) if "tests" not in path.parts)
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{old!r} no longer stands in {name} once"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    library = litmus_runs.make(sources, built, "CXXFLAGS=-O1 -Wno-error")
+    one = [("tasuki", "several:2"), ("revocable", "exclusion:2x1")]
+    assert any(shows(built / "liveness", library, tmp_path, *each) for each in one)
+
+
+def shows(liveness: Path, library: Path, folder: Path, label: str, client: str) -> bool:
+    """Whether a broken checker says something else where junk is in what it takes for dead."""
+    one = program(label, client, Flavour.TSO)
+    compiled(one, folder)
+    broken = with_table(folder / "client.s", lambda command: _call(*command), liveness)
+    _call("g++", *LINK, str(broken), str(library), "-o", str(folder / "broken"))
+    bounds = ["--states", "20000", "--seconds", "20"]
+    said = [explored(folder / "broken", "tso", *bounds, "--junk", seed) for seed in ("0", "1")]
+    return said[0] != said[1]
