@@ -15,6 +15,8 @@ from sweeps.run.costs import GUESS_S, Ahead, Costs, drawn
 
 # Of a job. Nobody plans by the end of a shorter one, and of fewer cells too few are like another.
 LEAST_S, LEAST_CELLS = 60.0, 100
+# Its runs were made beside others on the same cores, which came and went: an end cannot hold then.
+DISTURBED = "runtimes.db"
 FROM = 0.1  # of its time, from which on its end is said
 
 
@@ -29,6 +31,8 @@ class Job(NamedTuple):
 
 def recorded() -> Iterator[Job]:
     for path in sorted(REFERENCE.glob("*.db")):
+        if path.name == DISTURBED:
+            continue
         with Store(path, read_only=True) as store:
             rows = store.connection.execute(
                 f"SELECT plan, binary_digest, duration_s, {selected(store.connection)} FROM runs "
