@@ -27,6 +27,9 @@ _SOURCES = ROOT / "proofs" / "checker"
 _BUILT = WORK / "build" / "proofs"
 _LIBRARY = _BUILT / "checker" / "libprove.a"
 _LIVENESS = _BUILT / "checker" / "liveness"
+# The compiler whose assembly text the liveness analysis is held to by junk. Of GCC 14.2's junk shows
+# that the analysis errs: clients of other compilers go without, and have more states.
+ANALYSED = "12"
 # ipa-reference assumes that only functions that name a variable change it (programs/builder.py);
 # the others are what the checker asks for (proofs/checker/README.md).
 COMPILE = (
@@ -153,6 +156,13 @@ def compiled(
     return binary
 
 
+@cache
+def is_analysed() -> bool:
+    """Whether the liveness analysis is held to this compiler."""
+    done = tools.run([compiler(), "-dumpversion"], cwd=ROOT)
+    return done.stdout.partition(".")[0].strip() == ANALYSED
+
+
 def object_file(command: Sequence[str], folder: Path, run: Callable[[Sequence[str]], None]) -> Path:
     """Compiles a client into a folder."""
     text = folder / "client.s"
@@ -166,7 +176,10 @@ def with_table(
     """The object file of a client's assembly text, beside it, with the table of what is live behind
     each of its calls."""
     tabled, made = text.with_suffix(".live.s"), text.with_suffix(".o")
-    run([str(liveness), str(text), str(tabled)])
+    if is_analysed():
+        run([str(liveness), str(text), str(tabled)])
+    else:
+        tabled = text
     run([compiler(), "-c", str(tabled), "-o", str(made)])
     return made
 

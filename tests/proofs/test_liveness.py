@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from proofs.own_checker import LINK, compiled, make_library, with_table
+from proofs.own_checker import (
+    ANALYSED,
+    LINK,
+    compiled,
+    is_analysed,
+    make_library,
+    with_table,
+)
 from proofs.programs import Flavour, Program, compiler, named
 from sweeps.model.locks import LockLabel
 from tests import litmus, litmus_runs
@@ -19,6 +26,9 @@ LOCKS = (
     "dekker mcs tasuki reservation asym_spin1 to_lock revocable hotspot_light art_thin j9_flat"
 ).split()
 TESTS = litmus.read()
+pytestmark = pytest.mark.skipif(
+    not is_analysed(), reason=f"the analysis is held to GCC {ANALYSED} alone"
+)
 
 
 def program(label: str, client: str, flavour: Flavour) -> Program:
