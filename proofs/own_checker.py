@@ -27,8 +27,8 @@ _SOURCES = ROOT / "proofs" / "checker"
 _BUILT = WORK / "build" / "proofs"
 _LIBRARY = _BUILT / "checker" / "libprove.a"
 _LIVENESS = _BUILT / "checker" / "liveness"
-# The compiler whose assembly text the liveness analysis is held to by junk. Of GCC 14.2's junk shows
-# that the analysis errs: clients of other compilers go without, and have more states.
+# The compiler whose assembly text the liveness analysis is held to by junk. Of GCC 14.2's text junk
+# shows that the analysis errs: clients of other compilers go without, and have more states.
 ANALYSED = "12"
 # ipa-reference assumes that only functions that name a variable change it (programs/builder.py);
 # the others are what the checker asks for (proofs/checker/README.md).
