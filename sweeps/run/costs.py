@@ -49,10 +49,12 @@ class Costs:
             f"SELECT {columns}, count(*), sum(duration_s) FROM runs WHERE status = 'ok' "
             f"GROUP BY {columns}"
         )
-        costs, missing = cls(), dict.fromkeys(_LIKE)
+        costs = cls()
+        missing: dict[str, Any] = dict.fromkeys(_LIKE)
         for *values, count, seconds in rows:
             known = missing | dict(zip(columns.split(", "), values, strict=True))
-            costs._add(_key(known | {"parameters": json.loads(values[6])}), seconds, count)
+            known["parameters"] = json.loads(known["parameters"])
+            costs._add(_key(known), seconds, count)
         return costs
 
     def add(self, cell: Cell, seconds: float) -> None:
