@@ -159,8 +159,7 @@ def compiled(
 @cache
 def is_analysed() -> bool:
     """Whether the liveness analysis is held to this compiler."""
-    done = tools.run([compiler(), "-dumpversion"], cwd=ROOT)
-    return done.stdout.partition(".")[0].strip() == ANALYSED
+    return bool(re.search(rf"\bgcc\b.* {ANALYSED}\.[\d.]+$", compiler_version(compiler())))
 
 
 def object_file(command: Sequence[str], folder: Path, run: Callable[[Sequence[str]], None]) -> Path:
