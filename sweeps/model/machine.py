@@ -376,6 +376,16 @@ class Machine(Figures):
                 raise ValueError(f"ordering.{isa}.{name}: only AArch64 has such atomics")
             if dict(self.memory)["lat_far_atomic"] is None:
                 raise ValueError(f"memory.lat_far_atomic: missing; ordering.{isa}.{name} needs it")
+            if not self.memory.number("time_of_flight") or self.core.number("micro_operations"):
+                raise ValueError(
+                    f"ordering.{isa}.{name}: atomics that run far need memory.time_of_flight = 1 "
+                    "and core.micro_operations = 0"
+                )
+
+    def runs_far(self, isa: str) -> bool:
+        """Whether atomics of `isa` may run at a line's home."""
+        stated = dict(self.ordering.get(isa, ()))
+        return any(stated.get(name) and stated[name].stated != "near" for name in _PLACES)
 
     def _check_latencies(self, isa: str, figures: Mapping[str, Figure]) -> None:
         wanted = {*ATOMICS, *ISAS[isa].fences}

@@ -16,7 +16,7 @@ from sweeps.engines.sst import find as sst_find
 from sweeps.engines.sst.engine import places
 from sweeps.engines.sst.find import LIBRARY, Sst, element, find_sst
 from sweeps.model.cell import Cell
-from sweeps.model.machine import MemorySystem, load_machine
+from sweeps.model.machine import MemorySystem, load_machine, machine_named
 from tests.commands import lockcross
 
 
@@ -218,6 +218,14 @@ def test_a_ring_is_closed() -> None:
 )
 def test_what_does_not_fit_is_refused(machine: str, more: dict[str, object], why: str) -> None:
     assert why in refusal(cell(machine, **more))
+
+
+def test_atomics_of_the_interconnect_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    both = load_machine("generic_far").model_copy(update={"sst": system("sst_bus")})
+    file.write_text(both.as_toml())
+    own = machine_named(str(file))
+    assert "SST runs all in the core" in refusal(cell(own, isa="aarch64", flavour="lse"))
 
 
 # What is asked for ------------------------------------------------------------------------------

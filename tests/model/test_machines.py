@@ -434,5 +434,10 @@ def test_only_aarch64_has_atomics_at_a_lines_home_and_says_what_they_take() -> N
     head = "[ordering.aarch64]\n"
     said = complaint(head, f"{head}{far}\n", "neoverse_v2")
     assert "memory.lat_far_atomic: missing; ordering.aarch64.returning_atomics needs it" in said
+    text = description("kunpeng920").replace(
+        "time_of_flight = { assumption = 1", "time_of_flight = { assumption = 0"
+    )
+    with pytest.raises(ValueError, match=r"need memory\.time_of_flight = 1"):
+        parse(Machine, text)
     said = complaint(head, head + far.replace("far", "remote") + "\n", "neoverse_v2")
     assert "'remote' is unknown; allowed are near, far_unless_owned, far" in said

@@ -189,10 +189,12 @@ class SstEngine(base.Engine):
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without SST."""
-        system = load_machine(cell.machine).sst
-        cores = cell.cores or cell.threads
+        machine, cores = load_machine(cell.machine), cell.cores or cell.threads
+        system = machine.sst
         if system is None:
             return f"machine: {cell.machine}: it has no table [sst], which says what SST simulates"
+        if machine.runs_far(cell.isa):
+            return f"machine: {cell.machine}: its atomics may run far, and SST runs all in the core"
         if cores > system.nodes:
             key = "threads" if cell.cores is None else "cores"
             return (
