@@ -299,10 +299,10 @@ def test_every_thread_of_a_child_stays_on_its_cpu(tmp_path: Path, servers: Serve
 
 
 def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Path) -> None:
+    long = task(1, _ENDLESS)  # built here: the driver below has no other children than its servers
     pid = os.fork()
     if pid == 0:
         servers = Servers()
-        long = task(1, _ENDLESS)
         for _ in range(2):
             servers.start(long.request, [0], tmp_path)  # type: ignore[arg-type]
         with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
