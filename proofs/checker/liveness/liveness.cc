@@ -1,6 +1,8 @@
 #include "liveness/liveness.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -138,7 +140,7 @@ class Analysis {
             row.line = code_[i].line;
             std::copy_n(live.begin(), kKept, row.registers.begin());
             for (unsigned below = depths_[i]; below-- > 0;)
-                row.frame.push_back(address_escapes_ ? kRead : live[kKept + below]);
+                row.frame.push_back(escapes(below) ? kRead : live[kKept + below]);
             made.push_back(std::move(row));
         }
         return made;
@@ -147,6 +149,13 @@ class Analysis {
   private:
     // Of each register and then of each byte of the frame, counted from the return address down.
     using State = std::vector<Needed>;
+
+    // By register, the address of the frame that it holds: how far below the return address it is,
+    // 0 if it holds none, kSome where that depends on the path.
+    using Held = std::array<int64_t, kOther>;
+    static constexpr int64_t kSome = -1;
+
+    bool escapes(size_t below) const { return below < escaped_.size() && escaped_[below]; }
 
     // The instructions that may follow one.
     std::vector<size_t> following(size_t i) const {
@@ -216,7 +225,7 @@ class Analysis {
                 continue;
             bool is_last = o + 1 == at.operands.size();
             if (at.name == "movq" && o == 0)
-                continue; // an address: takes_address()
+                continue; // an address: made()
             if (!is_last || at.operands.size() != 2 || at.operands[0].kind != Kind::kConstant ||
                 at.operands[0].displacement <= 0)
                 throw NotUnderstood();
@@ -240,77 +249,136 @@ class Analysis {
     }
 
     // Addresses of the frame. gcc passes those of local variables to the checker's calls, which do
-    // not keep them; any other use makes the whole frame live.
+    // not keep them; any other use makes all local variables live.
     void find_objects() {
         objects_.resize(code_.size());
-        joins_.assign(code_.size() + 1, false);
-        for (const Instruction &at : code_) {
-            if (auto label = function_.labels.find(at.target); label != function_.labels.end())
-                joins_[label->second] = true;
-        }
+        find_held();
         for (size_t i = 0; i < code_.size(); i++) {
             if (depths_[i] == kUnknownDepth)
                 continue;
-            const Instruction &at = code_[i];
-            for (const Operand &operand : at.operands) {
+            for (const Operand &operand : code_[i].operands) {
                 if (operand.kind == Kind::kUnknown && meanings_[i].action != Action::kCall)
                     throw NotUnderstood();
-                if (operand.kind == Kind::kMemory &&
-                    (operand.index == kRsp || (operand.reg == kRsp && operand.index != kNone)))
-                    address_escapes_ = true;
             }
-            if (meanings_[i].action == Action::kAddress && in_frame(at.operands.at(0)))
-                follow_address(i, at.operands[0].displacement);
-            else if (at.name == "movq" && is_register(at.operands.at(0), kRsp))
-                follow_address(i, 0);
+            if (lets_address_escape(i))
+                find_locals();
         }
     }
 
-    void follow_address(size_t from, int64_t displacement) {
-        const Operand &into = code_[from].operands.at(1);
-        if (is_register(into, kRdi) || is_register(into, kRsi)) {
-            for (size_t i = from + 1; i < code_.size() && !joins_[i]; i++) {
-                Action action = meanings_[i].action;
-                if (action == Action::kCall) {
-                    if (pass_address(i, into.reg, displacement))
-                        return;
-                    break;
+    // What stands between the saved registers and the deepest call, if an address of it escapes.
+    void find_locals() {
+        escaped_.assign(deepest_, false);
+        for (size_t i = 0; i < code_.size(); i++) {
+            if (depths_[i] == kUnknownDepth || meanings_[i].action == Action::kPush)
+                continue;
+            for (unsigned below = depths_[i]; below < depth_behind(i); below++)
+                escaped_[below] = true;
+        }
+    }
+
+    // Which address of the frame each register holds, forwards until nothing changes.
+    void find_held() {
+        held_.resize(code_.size());
+        if (code_.empty())
+            return;
+        held_[0].emplace();
+        for (std::vector<size_t> open = {0}; !open.empty();) {
+            size_t i = open.back();
+            open.pop_back();
+            const Held behind = held_behind(i);
+            for (size_t next : following(i)) {
+                Held joined = behind;
+                if (held_[next]) {
+                    for (size_t r = 0; r < joined.size(); r++) {
+                        if (joined[r] != (*held_[next])[r])
+                            joined[r] = kSome;
+                    }
                 }
-                bool goes = action == Action::kJump || action == Action::kBranch ||
-                            action == Action::kReturn;
-                if (goes || mentions(code_[i], into.reg))
-                    break;
+                if (held_[next] != joined) {
+                    held_[next] = joined;
+                    open.push_back(next);
+                }
             }
         }
-        address_escapes_ = true;
     }
 
-    static bool mentions(const Instruction &at, Register reg) {
-        return std::ranges::any_of(at.operands, [&](const Operand &operand) {
-            return operand.reg == reg || operand.index == reg;
-        });
+    // The address that an instruction makes or moves, 0 if it does neither.
+    int64_t made(size_t i) const {
+        const Instruction &at = code_[i];
+        if (at.operands.size() != 2 || at.operands[1].kind != Kind::kRegister)
+            return 0;
+        const Operand &from = at.operands[0];
+        if (meanings_[i].action == Action::kAddress && in_frame(from))
+            return depths_[i] - from.displacement;
+        if (at.name != "movq" || from.kind != Kind::kRegister)
+            return 0;
+        if (from.reg == kRsp)
+            return depths_[i];
+        return from.reg == kOther ? 0 : (*held_[i])[static_cast<size_t>(from.reg)];
     }
 
-    // Whether it is known what a call does with an address. A compare-and-exchange reads what it
-    // expects there, before and after it stops; an announcement of an access touches nothing.
-    bool pass_address(size_t call, Register reg, int64_t displacement) {
+    Held held_behind(size_t i) const {
+        const Instruction &at = code_[i];
+        Held held = *held_[i];
+        if (meanings_[i].action == Action::kCall)
+            held[kRdi] = held[kRsi] = 0;
+        else if (!at.operands.empty() && at.operands.back().kind == Kind::kRegister &&
+                 meanings_[i].action != Action::kPush && at.operands.back().reg != kOther)
+            held[static_cast<size_t>(at.operands.back().reg)] = made(i);
+        return held;
+    }
+
+    bool may_hold(size_t i, Register reg) const {
+        return reg != kNone && reg != kOther && (*held_[i])[static_cast<size_t>(reg)] != 0;
+    }
+
+    // Whether an instruction does with an address what is not followed.
+    bool lets_address_escape(size_t i) {
+        const Instruction &at = code_[i];
+        const Action action = meanings_[i].action;
+        if (action == Action::kCall)
+            return !passes_known_addresses(i);
+        if (made(i) != 0)
+            return at.operands[1].reg == kOther;
+        bool writes = action == Action::kMove || action == Action::kExtend ||
+                      action == Action::kAddress || action == Action::kPop;
+        for (size_t o = 0; o < at.operands.size(); o++) {
+            const Operand &operand = at.operands[o];
+            if (operand.index == kRsp || (operand.reg == kRsp && operand.index != kNone))
+                return true;
+            bool is_written = writes && o + 1 == at.operands.size() &&
+                              operand.kind == Kind::kRegister && operand.bytes >= 4;
+            if (!is_written && (may_hold(i, operand.reg) || may_hold(i, operand.index)))
+                return true;
+        }
+        return false;
+    }
+
+    // Whether it is known what a call does with the addresses that it is passed. A
+    // compare-and-exchange reads what it expects there, before and after it stops; an announcement
+    // of an access touches nothing.
+    bool passes_known_addresses(size_t call) {
         std::string_view callee = code_[call].target;
         constexpr std::string_view kOurs = "__tsan_";
-        if (!callee.starts_with(kOurs))
-            return false;
-        callee.remove_prefix(kOurs.size());
-        if (reg == kRdi) {
+        bool is_ours = callee.starts_with(kOurs);
+        if (is_ours)
+            callee.remove_prefix(kOurs.size());
+        if (may_hold(call, kRdi)) {
             for (std::string_view prefix : {"unaligned_", "volatile_"}) {
                 if (callee.starts_with(prefix))
                     callee.remove_prefix(prefix.size());
             }
-            return is_one_of(callee, "read1 read2 read4 read8 read16 write1 write2 write4 write8 "
+            return is_ours && !may_hold(call, kRsi) &&
+                   is_one_of(callee, "read1 read2 read4 read8 read16 write1 write2 write4 write8 "
                                      "write16");
         }
+        if (!may_hold(call, kRsi))
+            return true;
+        const int64_t below = (*held_[call])[kRsi];
         for (unsigned bytes : {1, 2, 4, 8}) {
             std::string stem = "atomic" + std::to_string(8 * bytes) + "_compare_exchange_";
-            if (callee == stem + "strong" || callee == stem + "weak") {
-                objects_[call] = places(call, displacement, bytes);
+            if (is_ours && below != kSome && (callee == stem + "strong" || callee == stem + "weak")) {
+                objects_[call] = places(call, int64_t{depths_[call]} - below, bytes);
                 return true;
             }
         }
@@ -401,9 +469,11 @@ class Analysis {
             return live;
         const Operand &last = at.operands.back();
         const Operand &first = at.operands.front();
-        bool clears = is_one_of(at.name, "xorl xorq subl subq") && at.operands.size() == 2 &&
-                      first.kind == Kind::kRegister && last.kind == Kind::kRegister &&
-                      first.reg == last.reg && first.reg != kOther;
+        // Of a register and itself: nothing of what it held is left.
+        bool clears = is_one_of(at.name, "xorl xorq subl subq sbbl sbbq") &&
+                      at.operands.size() == 2 && first.kind == Kind::kRegister &&
+                      last.kind == Kind::kRegister && first.reg == last.reg &&
+                      first.reg != kOther;
         bool moves = action == Action::kMove || action == Action::kExtend;
         Needed needed = kRead;
         if (moves || action == Action::kAddress || action == Action::kSetByte || clears)
@@ -473,8 +543,8 @@ class Analysis {
     std::vector<unsigned> depths_;
     unsigned deepest_ = 0;
     size_t size_ = 0; // of a state
-    bool address_escapes_ = false;
-    std::vector<bool> joins_;                        // where jumps come in
+    std::vector<std::optional<Held>> held_;          // before each instruction
+    std::vector<bool> escaped_;                      // bytes of local variables, if an address is
     std::vector<std::pair<size_t, size_t>> objects_; // by call: the places that it reads
     std::vector<State> live_;                        // before each instruction
 };
