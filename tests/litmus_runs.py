@@ -62,8 +62,8 @@ def run(program: Path, model: str, parameter: int, *options: str) -> tuple[str, 
     return printed, json.loads(brace + result)
 
 
-def verdict(program: Path, model: str, parameter: int) -> str:
+def verdict(program: Path, model: str, parameter: int, *options: str) -> str:
     """`proved`, or how it failed."""
-    result = run(program, model, parameter)[1]
+    result = run(program, model, parameter, *options)[1]
     failure = result.get("failure")
     return str(failure["kind"]) if isinstance(failure, dict) else str(result["verdict"])

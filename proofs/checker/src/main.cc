@@ -19,8 +19,8 @@ constexpr int kProved = 0, kFailed = 1, kUsage = 2, kBound = 3;
     std::fprintf(stderr,
                  "prover: %s: %s\n"
                  "usage: --model sc|tso|tso-wait|weak|weak-si [--states N] [--seconds S] "
-                 "[--buffer N] [--random N] [--seed N] [--depth-first] [--parameter N] [--junk N] "
-                 "[--text]\n",
+                 "[--buffer N] [--random N] [--seed N] [--depth-first] [--at-once N] [--parameter N] "
+                 "[--junk N] [--text]\n",
                  message, argument);
     std::exit(kUsage);
 }
@@ -71,6 +71,8 @@ CommandLine parse(int argc, char **argv) {
             line.search.random_runs = number(option, value);
         else if (is("--seed"))
             line.search.seed = number(option, value);
+        else if (is("--at-once"))
+            line.search.at_once = number(option, value);
         else if (is("--parameter"))
             prove_parameter = static_cast<unsigned>(number(option, value));
         else if (is("--junk"))

@@ -46,6 +46,13 @@ class Program {
     }
     const Node &node(NodeId id) const { return nodes_[id]; }
     size_t nodes() const { return nodes_.size(); }
+    // Every edge that is known: from which node, and to which.
+    template <typename Visit> void each_edge(Visit visit) const {
+        for (const auto &[edge, to] : edges_) {
+            if (edge.from != Node::kNone)
+                visit(edge.from, to);
+        }
+    }
 
     const Layout &layout() const { return layout_; }
     // A thread came to an access that the layout lacks: no state since is to be trusted.

@@ -49,7 +49,7 @@ class Interleaved final : public Machine {
         std::array<Buffered, kMostBuffered> stores;
     };
 
-    uint64_t current(size_t word) const override { return memory_[word]; }
+    void current(std::vector<uint64_t> &words) const override { words = memory_; }
     std::string detail(unsigned thread) const override;
 
     bool buffers() const { return model_ != Model::kSc; }

@@ -25,10 +25,9 @@ bool Machine::beyond() const {
 // Memory that was looked at before is known to be good.
 const char *Machine::look_at_memory(void (*function)()) {
     const Layout &layout = program_.layout();
-    std::vector<uint64_t> words(layout.words() + 1);
-    words.back() = reinterpret_cast<uint64_t>(function);
-    for (size_t i = 0; i < layout.words(); i++)
-        words[i] = current(i);
+    std::vector<uint64_t> words;
+    current(words);
+    words.push_back(reinterpret_cast<uint64_t>(function));
     Hash hash = hash_words(words.data(), words.size());
     if (good_.contains(hash))
         return nullptr;

@@ -58,6 +58,14 @@ class Machine {
     virtual void choices(std::vector<Choice> &choices) = 0;
     virtual void take(Choice choice) = 0;
 
+    // Some machines leave out of their states what no thread will ask for, once they have looked at
+    // what the automaton, as it is known, still does. Where a thread does something else after all
+    // they have looked wrong: what was explored since is to be trusted in nothing.
+    virtual void look_ahead() {}
+    virtual bool looked_wrong() const { return false; }
+    // Whether a look would leave more out.
+    virtual bool should_look_ahead() const { return false; }
+
     // Whether all threads have ended, and no store waits in a buffer.
     virtual bool ended() const = 0;
     // Whether some thread has come to the client's own bound.
@@ -74,7 +82,8 @@ class Machine {
     bool buffer_was_full() const { return buffer_was_full_; }
 
   protected:
-    virtual uint64_t current(size_t word) const = 0; // memory as prove_end sees it
+    // Memory as prove_end sees it, word by word.
+    virtual void current(std::vector<uint64_t> &words) const = 0;
 
     const Node &at(unsigned thread) const { return program_.node(nodes_[thread]); }
     void fail(std::string kind, std::string what, unsigned thread);

@@ -13,7 +13,7 @@ ViewOf passes(const Operation &op) { return releases(op.order) ? kCur : kRel; }
 
 void Weak::begin() {
     failed_ = false;
-    memory_.begin();
+    begin_memory();
     for (unsigned t = 0; t < threads_; t++)
         nodes_[t] = Node::kNone;
     for (unsigned t = 0; t < threads_ && !broken(); t++) {
@@ -21,7 +21,13 @@ void Weak::begin() {
         run(t);
     }
     if (!broken())
-        memory_.collect_garbage(0, program_.interrupts());
+        collect_garbage();
+}
+
+void Weak::begin_memory() {
+    memory_.begin();
+    all_ahead_ = memory_.all_ahead();
+    nothing_ahead_ = memory_.nothing_ahead();
 }
 
 void Weak::save(std::vector<uint64_t> &words) const {
@@ -47,7 +53,53 @@ bool Weak::ended() const {
 }
 
 void Weak::go_on(unsigned thread, uint64_t answer) {
-    nodes_[thread] = program_.next(nodes_[thread], answer);
+    const NodeId from = nodes_[thread];
+    nodes_[thread] = program_.next(from, answer);
+    if (!ahead_.empty() && !ahead(from).has_all_of(ahead(nodes_[thread])))
+        looked_wrong_ = true;
+}
+
+// What lies ahead
+
+// What the operation of a node asks for.
+WeakMemory::Ahead Weak::own(const Node &node) const {
+    WeakMemory::Ahead own = memory_.nothing_ahead();
+    const Operation &op = node.op;
+    if (is_memory(op)) {
+        for (unsigned u : node.at.unit_numbers())
+            memory_.add_unit(own, u);
+        own.store = op.is_atomic() && op.writes() && !releases(op.order);
+    } else if (op.kind == Kind::kFence) {
+        own.full_fence = op.order == Order::kSeqCst;
+        own.acquire_fence = acquires(op.order);
+    }
+    return own;
+}
+
+void Weak::look_ahead() {
+    begin_memory(); // the layout may be another than at the last look
+    ahead_.clear();
+    for (NodeId id = 0; id < program_.nodes(); id++)
+        ahead_.push_back(own(program_.node(id)));
+    for (bool changed = true; changed;) {
+        changed = false;
+        program_.each_edge([&](NodeId from, NodeId to) {
+            if (ahead_[from].has_all_of(ahead_[to]))
+                return;
+            ahead_[from].add(ahead_[to]);
+            changed = true;
+        });
+    }
+    looked_wrong_ = false;
+}
+
+void Weak::collect_garbage() {
+    ahead_of_threads_.clear();
+    for (unsigned t = 0; t < threads_; t++) {
+        bool ended = at(t).op.kind == Kind::kEnd;
+        ahead_of_threads_.push_back(ended ? &nothing_ahead_ : &ahead(nodes_[t]));
+    }
+    memory_.collect_garbage(ahead_of_threads_, program_.interrupts());
 }
 
 // The ways to do an access
@@ -393,10 +445,7 @@ void Weak::take(Choice choice) {
         run(thread);
     if (broken())
         return;
-    unsigned ended = 0;
-    for (unsigned t = 0; t < threads_; t++)
-        ended |= (at(t).op.kind == Kind::kEnd) << t;
-    memory_.collect_garbage(ended, program_.interrupts());
+    collect_garbage();
 }
 
 } // namespace prove

@@ -59,6 +59,9 @@ class Weak final : public Machine {
     void save(std::vector<uint64_t> &words) const override;
     void choices(std::vector<Choice> &choices) override;
     void take(Choice choice) override;
+    void look_ahead() override;
+    bool looked_wrong() const override { return looked_wrong_; }
+    bool should_look_ahead() const override { return ahead_.empty() || looked_wrong_; }
     bool ended() const override;
 
   private:
@@ -77,8 +80,15 @@ class Weak final : public Machine {
         std::array<uint8_t, kMostParts> positions;    // by part: where the store goes
     };
 
-    uint64_t current(size_t word) const override { return memory_.current(word); }
+    void current(std::vector<uint64_t> &words) const override { memory_.current(words); }
     std::string detail(unsigned) const override { return detail_; }
+
+    const WeakMemory::Ahead &ahead(NodeId id) const {
+        return id < ahead_.size() ? ahead_[id] : all_ahead_;
+    }
+    void begin_memory();
+    WeakMemory::Ahead own(const Node &node) const;
+    void collect_garbage();
 
     void go_on(unsigned thread, uint64_t answer);
     void run(unsigned thread);
@@ -101,6 +111,10 @@ class Weak final : public Machine {
     void describe(const Node &node, const Option &option);
 
     WeakMemory memory_;
+    std::vector<WeakMemory::Ahead> ahead_; // by node, of those that were known at the last look
+    WeakMemory::Ahead all_ahead_, nothing_ahead_;
+    bool looked_wrong_ = false;
+    std::vector<const WeakMemory::Ahead *> ahead_of_threads_;
     std::vector<Part> parts_;
     std::vector<Option> options_;
     std::vector<View> passed_on_; // by the stores that an update has read, by part; last its own

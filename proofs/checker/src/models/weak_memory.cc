@@ -140,18 +140,18 @@ void WeakMemory::load(const uint64_t *words) {
     }
 }
 
-uint64_t WeakMemory::current(size_t word) const {
-    uint64_t value = cells_[word];
+void WeakMemory::current(std::vector<uint64_t> &words) const {
+    words = cells_;
     const std::vector<Unit> &units = program_.layout().units();
     for (size_t u = 0; u < units.size(); u++) {
         const Place &place = places_[u];
-        if (units[u].word != word || place.is_cell())
+        if (place.is_cell())
             continue;
         const History &history = histories_[place.history];
         uint64_t last = history.stores[history.newest(place.unit)].value;
-        value = (value & ~units[u].mask()) | (last & units[u].mask());
+        uint64_t &word = words[units[u].word];
+        word = (word & ~units[u].mask()) | (last & units[u].mask());
     }
-    return value;
 }
 
 // Views
@@ -355,32 +355,89 @@ void WeakMemory::note_event(unsigned thread, unsigned event) {
     view(thread, kAcq).words[word] |= bit;
 }
 
+// What lies ahead
+
+bool WeakMemory::Ahead::is_nothing() const {
+    return slots == 0 && !acquire_fence && !full_fence && !store &&
+           std::ranges::all_of(events, [](uint64_t word) { return word == 0; });
+}
+
+bool WeakMemory::Ahead::has_all_of(const Ahead &other) const {
+    for (size_t i = 0; i < events.size(); i++) {
+        if (other.events[i] & ~events[i])
+            return false;
+    }
+    return !(other.slots & ~slots) && acquire_fence >= other.acquire_fence &&
+           full_fence >= other.full_fence && store >= other.store;
+}
+
+void WeakMemory::Ahead::add(const Ahead &other) {
+    slots |= other.slots;
+    for (size_t i = 0; i < events.size(); i++)
+        events[i] |= other.events[i];
+    acquire_fence |= other.acquire_fence;
+    full_fence |= other.full_fence;
+    store |= other.store;
+}
+
+WeakMemory::Ahead WeakMemory::nothing_ahead() const {
+    Ahead ahead;
+    ahead.events.resize(view_words_ - position_words_);
+    return ahead;
+}
+
+WeakMemory::Ahead WeakMemory::all_ahead() const {
+    Ahead ahead = nothing_ahead();
+    ahead.slots = ~uint64_t{0};
+    std::ranges::fill(ahead.events, ~uint64_t{0});
+    ahead.acquire_fence = ahead.full_fence = ahead.store = true;
+    return ahead;
+}
+
+void WeakMemory::add_unit(Ahead &ahead, size_t unit) const {
+    const Place &place = places_[unit];
+    if (!place.is_cell()) { // where a store goes depends on all units of the history
+        const History &history = histories_[place.history];
+        ahead.slots |= uint64_t{history.units.bits()} << history.first_slot;
+    }
+    if (place.event == Place::kNone)
+        return;
+    const Events events = events_of(place);
+    for (unsigned event = events.plain_store; event < events.end; event++)
+        ahead.events[event / 64] |= uint64_t{1} << event % 64;
+}
+
 // What no thread can notice
 
-void WeakMemory::collect_garbage(unsigned ended, bool interrupts) {
-    const View seen = seen_by_all(ended);
-    for (unsigned t = 0; t < threads_; t++) {
-        if (ended >> t & 1 && !interrupts)
-            retire(t);
+void WeakMemory::collect_garbage(const std::vector<const Ahead *> &ahead, bool interrupts) {
+    const View seen = seen_by_all(ahead);
+    if (!interrupts) {
+        bool fences = false;
+        for (unsigned t = 0; t < threads_; t++) {
+            forget(t, *ahead[t]);
+            fences |= ahead[t]->full_fence;
+        }
+        if (!fences)
+            fences_ = nothing();
     }
     each_view([&](View &view) { join(view, seen); });
     for (History &history : histories_)
         prune(history, seen);
 }
 
-// What every thread has seen that goes on; with all threads ended, the last stores.
-View WeakMemory::seen_by_all(unsigned ended) const {
+// What every thread has seen that will ask for it; where none will, the last stores.
+View WeakMemory::seen_by_all(const std::vector<const Ahead *> &ahead) const {
     View seen = nothing();
     std::fill_n(seen.positions(), slots_, UINT8_MAX);
     std::fill(seen.words.begin() + position_words_, seen.words.begin() + view_words_, ~uint64_t{0});
     for (unsigned t = 0; t < threads_; t++) {
-        if (ended >> t & 1)
-            continue;
         const View &cur = view(t, kCur);
-        for (unsigned i = 0; i < slots_; i++)
-            seen.positions()[i] = std::min(seen.positions()[i], cur.positions()[i]);
+        for (unsigned i = 0; i < slots_; i++) {
+            if (ahead[t]->slots >> i & 1)
+                seen.positions()[i] = std::min(seen.positions()[i], cur.positions()[i]);
+        }
         for (unsigned i = position_words_; i < view_words_; i++)
-            seen.words[i] &= cur.words[i];
+            seen.words[i] &= cur.words[i] | ~ahead[t]->events[i - position_words_];
     }
     for (const History &history : histories_) {
         for (unsigned u : history.units) {
@@ -391,7 +448,17 @@ View WeakMemory::seen_by_all(unsigned ended) const {
     return seen;
 }
 
-// Nobody asks any more what an ended thread has seen.
+// What nobody asks any more of what a thread has seen.
+void WeakMemory::forget(unsigned thread, const Ahead &ahead) {
+    if (ahead.is_nothing())
+        return retire(thread);
+    buffered_[thread] &= ahead.slots;
+    if (!ahead.acquire_fence && !ahead.full_fence)
+        view(thread, kAcq) = view(thread, kCur);
+    if (!ahead.store)
+        view(thread, kRel) = nothing();
+}
+
 void WeakMemory::retire(unsigned thread) {
     buffered_[thread] = 0;
     View all = nothing();

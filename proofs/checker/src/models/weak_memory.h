@@ -72,11 +72,28 @@ class WeakMemory {
         bool is_cell() const { return history == kNone; }
     };
     const Place &place(size_t unit) const { return places_[unit]; }
+
+    // What a thread may still ask this memory for.
+    struct Ahead {
+        uint64_t slots = 0;           // units of histories, a bit each
+        std::vector<uint64_t> events; // of places that could race, as in a view
+        bool acquire_fence = false, full_fence = false;
+        bool store = false; // that does not release
+
+        bool is_nothing() const;
+        bool has_all_of(const Ahead &other) const;
+        void add(const Ahead &other);
+    };
+    Ahead nothing_ahead() const;
+    Ahead all_ahead() const;
+    // A thread accesses a unit.
+    void add_unit(Ahead &ahead, size_t unit) const;
+
     History &history(size_t index) { return histories_[index]; }
     const History &history(size_t index) const { return histories_[index]; }
     uint64_t &cell(size_t word) { return cells_[word]; } // bytes of cells of that word
     uint64_t cell(size_t word) const { return cells_[word]; }
-    uint64_t current(size_t word) const; // the last stores
+    void current(std::vector<uint64_t> &words) const; // the last stores
 
     View &view(unsigned thread, ViewOf which) { return views_[thread * kViews + which]; }
     const View &view(unsigned thread, ViewOf which) const {
@@ -110,9 +127,9 @@ class WeakMemory {
     // Notes an access that could race and returns whether it does.
     bool races(unsigned thread, const Place &place, bool plain, bool write);
 
-    // Removes what no thread can notice; `ended` has a bit for each thread that does nothing more.
-    // `interrupts`: others may still make it execute a fence, as the kernel does when it ends.
-    void collect_garbage(unsigned ended, bool interrupts);
+    // Removes what no thread can notice, by what lies ahead of each. `interrupts`: others may make
+    // it execute a fence even when it has ended, as the kernel does.
+    void collect_garbage(const std::vector<const Ahead *> &ahead, bool interrupts);
 
   private:
     // The events of a place that could race. Those of atomic accesses it has only if it is mixed.
@@ -142,7 +159,8 @@ class WeakMemory {
     void note_event(unsigned thread, unsigned event);
 
     template <typename Do> void each_view(Do action);
-    View seen_by_all(unsigned ended) const;
+    View seen_by_all(const std::vector<const Ahead *> &ahead) const;
+    void forget(unsigned thread, const Ahead &ahead);
     void retire(unsigned thread);
     void prune(History &history, const View &seen);
     void remove(History &history, unsigned position);

@@ -3,6 +3,7 @@
 #include "client/random.h"
 #include "search/explorer.h"
 
+#include <algorithm>
 #include <ctime>
 
 namespace prove {
@@ -33,12 +34,11 @@ SearchResult Search::run() {
 // seldom begins anew.
 void Search::learn_layout() {
     constexpr unsigned kRuns = 64;
-    uint64_t random = 0;
     std::vector<Choice> path;
     for (unsigned i = 0; i < kRuns; i++) {
         if (program_.layout_changed())
             program_.settle_layout();
-        wander_once(random, path);
+        wander_once(random_, path);
     }
     for (uint64_t states = 1000; states <= 16'000;) {
         program_.settle_layout();
@@ -132,7 +132,25 @@ Search::Outcome Search::wander() {
     return Outcome::kBound;
 }
 
+// Small programs are gone through at once. Of larger ones a part is, and random runs are made, to
+// know what lies ahead of each node; then again more, until nothing is found out that was not known.
 Search::Outcome Search::explore() {
+    if (result_.restarts > 0)
+        machine_->look_ahead();
+    for (uint64_t states = options_.at_once;; states = std::max<uint64_t>(4 * states, 1000)) {
+        Outcome outcome = explore_once(states);
+        if (outcome != Outcome::kMustLookAhead)
+            return outcome;
+        std::vector<Choice> path;
+        for (uint64_t runs = states / 16; runs > 0; runs--) { // half as long
+            if (wander_once(random_, path) == Outcome::kLayoutChanged)
+                return Outcome::kLayoutChanged;
+        }
+        machine_->look_ahead();
+    }
+}
+
+Search::Outcome Search::explore_once(uint64_t states) {
     Explorer explorer(*machine_, program_, options_.depth_first);
     Explorer::Found found = explorer.begin();
     for (uint64_t i = 0; found == Explorer::Found::kNothing && !explorer.done(); i++) {
@@ -143,6 +161,11 @@ Search::Outcome Search::explore() {
             result_.bound = "seconds";
         if (!result_.bound.empty())
             break;
+        if (explorer.states() > states) {
+            if (machine_->should_look_ahead())
+                return Outcome::kMustLookAhead;
+            states *= 2;
+        }
         found = explorer.expand();
     }
     result_.states = explorer.states();
@@ -151,6 +174,8 @@ Search::Outcome Search::explore() {
     result_.beyond = explorer.beyond();
     if (found == Explorer::Found::kLayoutChanged)
         return Outcome::kLayoutChanged;
+    if (machine_->looked_wrong() && result_.bound.empty())
+        return Outcome::kMustLookAhead;
     if (found == Explorer::Found::kFailure) {
         note_failure(explorer.path());
         return Outcome::kFailed;

@@ -17,6 +17,7 @@ struct SearchOptions {
     double most_seconds = 0; // of processor time; 0: no bound
     uint64_t random_runs = 0;
     uint64_t seed = 1;
+    uint64_t at_once = 1'000'000; // states to go through before a look ahead
     bool depth_first = false;
     bool liveness = true;
 };
@@ -42,10 +43,12 @@ class Search {
     SearchResult run();
 
   private:
-    enum class Outcome { kDone, kFailed, kBound, kLayoutChanged };
+    enum class Outcome { kDone, kFailed, kBound, kLayoutChanged, kMustLookAhead };
 
     void learn_layout();
     Outcome explore();
+    // All states; or, where a look ahead leaves more out, so many at least.
+    Outcome explore_once(uint64_t states);
     Outcome wander();
     // A random run; the choices made, without those that change nothing. kDone: it ended. kBound:
     // it went on for too long, or nothing changed for long.
@@ -61,6 +64,7 @@ class Search {
     Program program_;
     std::unique_ptr<Machine> machine_;
     SearchResult result_;
+    uint64_t random_ = 0; // of the runs that only find out what the client does
 };
 
 } // namespace prove
