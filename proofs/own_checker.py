@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -78,6 +79,8 @@ class Checker(Tool):
     def found(self, job: Job, result: ProcessResult) -> Found:
         if result.exceeded:
             return Found(Verdict.BOUND, reason=result.exceeded)
+        if -result.code in (signal.SIGKILL, signal.SIGTERM):
+            return Found(Verdict.BOUND, reason="killed from outside: perhaps no memory was left")
         if (verdict := _VERDICTS.get(result.code)) is None:
             why = result.stderr.strip()[:300] or f"exit code {result.code}"
             return Found(Verdict.FAILED, reason=why)

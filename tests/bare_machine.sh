@@ -15,7 +15,7 @@ tree="$(dirname "$(dirname "$(readlink -f "$0")")")"
 document="$tree/docs/machines-tried.md"
 quick_tests="engines/test_reference_cycles engines/test_drawn_cells engines/test_instructions
     engines/test_engine locks/test_footprint locks/test_generated_code proofs/test_assembly
-    set_up/test_launcher"
+    proofs/test_liveness set_up/test_launcher"
 
 die() {
     echo "bare_machine: $*" >&2

@@ -99,46 +99,6 @@ def test_revocable_is_proved(tmp_path: Path, client: str, label: str, model: str
     assert explored(binary, model, "--states", "100000", "--junk", "1") == said
 
 
-# What a function does with the address of a local variable at 12(%rsp), of which 32 bits are set
-# before the last call, and whether the variable is live behind the first.
-_TAKEN = "leaq 12(%rsp), %rbx"
-_EXPECTS = "call __tsan_atomic32_compare_exchange_strong"
-ADDRESSES = {
-    "announced and expected": (f"{_TAKEN}; movq %rbx, %rsi; {_EXPECTS}", False),
-    "announced": (f"{_TAKEN}; movq %rbx, %rdi; call __tsan_write4; {_EXPECTS}", False),
-    "not used": (f"{_TAKEN}; {_EXPECTS}", False),
-    "given to another function": (f"{_TAKEN}; movq %rbx, %rdi; call other; {_EXPECTS}", True),
-    "given as another argument": (f"{_TAKEN}; movq %rbx, %rdx; {_EXPECTS}", True),
-    "given in place of an atomic": (f"{_TAKEN}; movq %rbx, %rdi; {_EXPECTS}", True),
-    "stored": (f"{_TAKEN}; movq %rbx, place(%rip); {_EXPECTS}", True),
-    "added to": (f"{_TAKEN}; addq $4, %rbx; movq %rbx, %rsi; {_EXPECTS}", True),
-    "read from": (f"{_TAKEN}; movl (%rbx), %eax; {_EXPECTS}", True),
-    "with an index": (f"movl 12(%rsp,%rax), %ecx; {_EXPECTS}", True),
-    "one of two": (
-        f"{_TAKEN}; je .L1; leaq 8(%rsp), %rbx; .L1:; movq %rbx, %rsi; {_EXPECTS}",
-        True,
-    ),
-    "or none": (f"movl $0, %ebx; je .L1; {_TAKEN}; .L1:; movq %rbx, %rsi; {_EXPECTS}", True),
-    "forgotten": (f"{_TAKEN}; movl $0, %ebx; movq %rbx, place(%rip); {_EXPECTS}", False),
-}
-
-
-@pytest.mark.parametrize("use", ADDRESSES)
-def test_of_an_address(tmp_path: Path, use: str) -> None:
-    code, is_live = ADDRESSES[use]
-    make_library(2)
-    text, tabled = tmp_path / "client.s", tmp_path / "tabled.s"
-    body = "pushq %rbx; subq $16, %rsp; call __tsan_read4; movl $1, 12(%rsp); call __tsan_read4"
-    lines = f"{body}; {code}; addq $16, %rsp; popq %rbx; ret".split("; ")
-    head = ("\t.text", "\t.type\tf, @function", "f:")
-    text.write_text("\n".join([*head, *lines, "\t.size\tf, .-f", ""]), encoding="utf-8")
-    _call(str(litmus_runs.BUILT / "liveness"), str(text), str(tabled))
-    first = tabled.read_text(encoding="utf-8").split("\t.byte\t")[1].split("\n")[0].split(",")
-    assert len(first) == 6 + 16 + 8  # registers, local variables, the register that is kept
-    assert first[6 + 12 : 6 + 16] == ["1" if is_live else "0"] * 4
-    assert first[6 + 16 :] == ["2"] * 8  # whatever escapes: if the caller needs it
-
-
 # A fault in what finds the dead: file, what stands there, and what is put in its place. Junk in
 # what is not dead must show it in a client of revocable or tasuki.
 FAULTS = {

@@ -3,6 +3,7 @@ purpose, and what is stored."""
 
 import json
 import shutil
+import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -284,6 +285,15 @@ def test_a_proof_that_met_a_bound_says_so(
 
 
 # What is stored ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_proof_that_is_killed_from_outside_has_not_failed(number: int) -> None:
+    """As the kernel does where no memory is left."""
+    program = Program(LockLabel("mcs"), Flavour.TSO, next(named(["exclusion:2x1"])))
+    killed = ProcessResult(-number, "", "", "", 1.0)
+    found = Checker(1, 1).found(Job(program, Checker.name, "tso"), killed)
+    assert found.verdict == Verdict.BOUND and "memory" in found.reason
 
 
 def test_the_matrix_has_no_empty_cell_and_no_failure() -> None:

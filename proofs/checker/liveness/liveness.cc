@@ -377,7 +377,8 @@ class Analysis {
         const int64_t below = (*held_[call])[kRsi];
         for (unsigned bytes : {1, 2, 4, 8}) {
             std::string stem = "atomic" + std::to_string(8 * bytes) + "_compare_exchange_";
-            if (is_ours && below != kSome && (callee == stem + "strong" || callee == stem + "weak")) {
+            if (is_ours && below != kSome &&
+                (callee == stem + "strong" || callee == stem + "weak")) {
                 objects_[call] = places(call, int64_t{depths_[call]} - below, bytes);
                 return true;
             }
@@ -472,8 +473,7 @@ class Analysis {
         // Of a register and itself: nothing of what it held is left.
         bool clears = is_one_of(at.name, "xorl xorq subl subq sbbl sbbq") &&
                       at.operands.size() == 2 && first.kind == Kind::kRegister &&
-                      last.kind == Kind::kRegister && first.reg == last.reg &&
-                      first.reg != kOther;
+                      last.kind == Kind::kRegister && first.reg == last.reg && first.reg != kOther;
         bool moves = action == Action::kMove || action == Action::kExtend;
         Needed needed = kRead;
         if (moves || action == Action::kAddress || action == Action::kSetByte || clears)
@@ -542,7 +542,7 @@ class Analysis {
     std::vector<Meaning> meanings_;
     std::vector<unsigned> depths_;
     unsigned deepest_ = 0;
-    size_t size_ = 0; // of a state
+    size_t size_ = 0;                                // of a state
     std::vector<std::optional<Held>> held_;          // before each instruction
     std::vector<bool> escaped_;                      // bytes of local variables, if an address is
     std::vector<std::pair<size_t, size_t>> objects_; // by call: the places that it reads

@@ -16,12 +16,13 @@ using namespace prove;
 constexpr int kProved = 0, kFailed = 1, kUsage = 2, kBound = 3;
 
 [[noreturn]] void usage(const char *message, const char *argument) {
-    std::fprintf(stderr,
-                 "prover: %s: %s\n"
-                 "usage: --model sc|tso|tso-wait|weak|weak-si [--states N] [--seconds S] "
-                 "[--buffer N] [--random N] [--seed N] [--depth-first] [--at-once N] [--parameter N] "
-                 "[--junk N] [--text]\n",
-                 message, argument);
+    std::fprintf(
+        stderr,
+        "prover: %s: %s\n"
+        "usage: --model sc|tso|tso-wait|weak|weak-si [--states N] [--seconds S] "
+        "[--buffer N] [--random N] [--seed N] [--depth-first] [--at-once N] [--parameter N] "
+        "[--junk N] [--text]\n",
+        message, argument);
     std::exit(kUsage);
 }
 

@@ -133,7 +133,8 @@ Search::Outcome Search::wander() {
 }
 
 // Small programs are gone through at once. Of larger ones a part is, and random runs are made, to
-// know what lies ahead of each node; then again more, until nothing is found out that was not known.
+// know what lies ahead of each node; then again more, until nothing is found out that was not
+// known.
 Search::Outcome Search::explore() {
     if (result_.restarts > 0)
         machine_->look_ahead();
@@ -142,7 +143,7 @@ Search::Outcome Search::explore() {
         if (outcome != Outcome::kMustLookAhead)
             return outcome;
         std::vector<Choice> path;
-        for (uint64_t runs = states / 16; runs > 0; runs--) { // half as long
+        for (uint64_t runs = states / 64; runs > 0; runs--) {
             if (wander_once(random_, path) == Outcome::kLayoutChanged)
                 return Outcome::kLayoutChanged;
         }

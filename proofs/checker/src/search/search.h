@@ -17,7 +17,7 @@ struct SearchOptions {
     double most_seconds = 0; // of processor time; 0: no bound
     uint64_t random_runs = 0;
     uint64_t seed = 1;
-    uint64_t at_once = 1'000'000; // states to go through before a look ahead
+    uint64_t at_once = 3'000'000; // states to go through before a look ahead
     bool depth_first = false;
     bool liveness = true;
 };

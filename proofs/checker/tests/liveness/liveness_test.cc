@@ -30,6 +30,18 @@ std::vector<Needed> part(const Row &row, unsigned from, unsigned bytes) {
     return {row.frame.begin() + from, row.frame.begin() + from + bytes};
 }
 
+// Of a function that keeps rbx, has 16 bytes of local variables and does `use` with the address of
+// the four at 12(%rsp): the row of its first call, behind which it sets these.
+Row row_before(const std::string &use) {
+    auto found = rows_of("\tpushq\t%rbx\n\tsubq\t$16, %rsp\n\tcall\tg\n\tmovl\t$1, 12(%rsp)\n" +
+                         use + "\taddq\t$16, %rsp\n\tpopq\t%rbx\n\tret\n");
+    REQUIRE(found);
+    return found->front();
+}
+
+const std::string kTake = "\tleaq\t12(%rsp), %rbx\n";
+const std::string kExchange = "\tcall\t__tsan_atomic32_compare_exchange_strong\n";
+
 } // namespace
 
 TEST_CASE("a register is live behind a call if it is read there before it is written") {
@@ -70,7 +82,8 @@ TEST_CASE("what may be written is none, what is changed is read") {
         Row row = only_row(std::string("\tcall\tg\n\t") + read + "\n\tmovl\t$0, %ebx\n\tret\n");
         CHECK(row.registers[kRbx] == kRead);
     }
-    for (const char *written : {"xorl\t%ebx, %ebx", "movzbl\t%al, %ebx", "leal\t4(%rax), %ebx"}) {
+    for (const char *written :
+         {"xorl\t%ebx, %ebx", "sbbl\t%ebx, %ebx", "movzbl\t%al, %ebx", "leal\t4(%rax), %ebx"}) {
         INFO(written);
         Row row = only_row(std::string("\tcall\tg\n\t") + written +
                            "\n\tmovl\t%ebx, %eax\n\tmovl\t$0, %ebx\n\tret\n");
@@ -127,16 +140,33 @@ TEST_CASE("an announcement of an access to the stack touches nothing") {
     CHECK(row.frame == std::vector<Needed>(24, 0));
 }
 
-TEST_CASE("a frame is live as a whole if an address of it goes elsewhere") {
-    for (const char *use :
-         {"\tleaq\t12(%rsp), %rdi\n\tcall\tg\n", "\tmovq\t%rsp, %rbx\n\tcall\tg\n",
-          "\tleaq\t12(%rsp), %rdi\n\tmovq\t%rdi, %rbx\n\tcall\t__tsan_write4\n",
-          "\tleaq\t12(%rsp), %rdi\n\tje\t.L1\n.L1:\n\tcall\t__tsan_write4\n",
-          "\tleaq\t12(%rsp), %rsi\n\tcall\t__tsan_write4\n",
-          "\tcall\tg\n\tmovl\t$0, 8(%rsp,%rax,4)\n"}) {
+TEST_CASE("an address of a local variable is followed to the checker's calls") {
+    for (const std::string &use : std::vector<std::string>{
+             kTake + "\tmovq\t%rbx, %rsi\n" + kExchange,
+             kTake + "\tmovq\t%rbx, %rdi\n\tcall\t__tsan_write4\n\tmovq\t%rbx, %rsi\n" + kExchange,
+             kTake + "\tcall\tg\n", kTake + "\tmovl\t$0, %ebx\n\tmovq\t%rbx, place(%rip)\n",
+             "\tmovq\t%rsp, %rbx\n\tmovq\t%rbx, %rdi\n\tcall\t__tsan_read4\n",
+             kTake + "\tje\t.L1\n.L1:\n\tmovq\t%rbx, %rsi\n" + kExchange}) {
         INFO(use);
-        Row row = only_row(std::string("\tsubq\t$24, %rsp\n") + use + "\taddq\t$24, %rsp\n\tret\n");
-        CHECK(row.frame == std::vector<Needed>(24, kRead));
+        CHECK(part(row_before(use), 0, 16) == std::vector<Needed>(16, 0));
+    }
+}
+
+TEST_CASE("local variables are live if an address of them goes elsewhere") {
+    for (const std::string &use : std::vector<std::string>{
+             kTake + "\tmovq\t%rbx, %rdi\n\tcall\tg\n", kTake + "\tmovq\t%rbx, %rdx\n" + kExchange,
+             kTake + "\tmovq\t%rbx, %rdi\n" + kExchange,
+             kTake + "\tmovq\t%rbx, %rsi\n\tcall\t__tsan_write4\n",
+             kTake + "\tmovq\t%rbx, place(%rip)\n", kTake + "\tmovq\t%rbx, (%rsp)\n",
+             kTake + "\taddq\t$4, %rbx\n", kTake + "\tmovl\t(%rbx), %eax\n",
+             kTake + "\tmovb\t$1, %bl\n", kTake + "\tleaq\t4(%rbx), %rdi\n",
+             kTake + "\tje\t.L1\n\tleaq\t8(%rsp), %rbx\n.L1:\n\tmovq\t%rbx, %rsi\n" + kExchange,
+             "\tmovl\t$0, %ebx\n\tje\t.L1\n" + kTake + ".L1:\n\tmovq\t%rbx, %rsi\n" + kExchange,
+             "\tmovl\t$0, 8(%rsp,%rax,4)\n"}) {
+        INFO(use);
+        Row row = row_before(use);
+        CHECK(part(row, 0, 16) == std::vector<Needed>(16, kRead));
+        CHECK(part(row, 16, 8) == std::vector<Needed>(8, at_return(kRbx))); // as ever
     }
 }
 

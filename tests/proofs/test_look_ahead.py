@@ -1,0 +1,48 @@
+"""What the checker leaves out of a state under the weak models, since nobody will ask for it
+(proofs/checker/src/models/weak.h), changes no verdict, however much it knew when it looked ahead."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from proofs.own_checker import compiled, make_library
+from proofs.programs import Flavour
+from tests import litmus_runs
+from tests.proofs.test_liveness import explored, program
+
+CLIENT = "exclusion:2x2"
+
+
+def built(label: str, folder: Path) -> Path:
+    """A client of a lock."""
+    make_library(2)
+    return compiled(program(label, CLIENT, Flavour.WEAK), folder)
+
+
+@pytest.mark.parametrize("label", ["tasuki", "j9_flat"])
+def test_of_a_lock(tmp_path: Path, label: str) -> None:
+    binary = built(label, tmp_path)
+    whole, early, late = (
+        explored(binary, "weak", "--at-once", states) for states in ("1000000", "100", "20000")
+    )
+    assert early["states"] == late["states"] < whole["states"]
+    for said in (whole, early, late):
+        assert (said["verdict"], said["executions"]) == ("proved", whole["executions"])
+
+
+def test_what_was_not_ahead_is_noticed(tmp_path: Path) -> None:
+    """Without that, what was left out depends on what was known."""
+    litmus_runs.library()
+    sources, checker = tmp_path / "checker", tmp_path / "built"
+    shutil.copytree(litmus_runs.SOURCES, sources)
+    shutil.copytree(litmus_runs.BUILT / "objects", checker / "objects")
+    path = sources / "src" / "models" / "weak.cc"
+    text = path.read_text(encoding="utf-8")
+    assert text.count("looked_wrong_ = true;") == 1
+    path.write_text(text.replace("looked_wrong_ = true;", ";"), encoding="utf-8")
+    library = litmus_runs.make(sources, checker, "CXXFLAGS=-O1 -Wno-error")
+    right = built("j9_flat", tmp_path)
+    wrong = litmus_runs.link(tmp_path / "client.o", tmp_path, library)
+    said = [explored(binary, "weak", "--at-once", "20000") for binary in (right, wrong)]
+    assert said[0]["states"] != said[1]["states"]
