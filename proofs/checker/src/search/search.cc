@@ -136,12 +136,13 @@ Search::Outcome Search::wander() {
 // know what lies ahead of each node; then again more, until nothing is found out that was not
 // known.
 Search::Outcome Search::explore() {
-    if (result_.restarts > 0)
+    if (has_looked_ahead_) // by another layout
         machine_->look_ahead();
     for (uint64_t states = options_.at_once;; states = std::max<uint64_t>(4 * states, 1000)) {
         Outcome outcome = explore_once(states);
         if (outcome != Outcome::kMustLookAhead)
             return outcome;
+        has_looked_ahead_ = true;
         std::vector<Choice> path;
         for (uint64_t runs = states / 64; runs > 0; runs--) {
             if (wander_once(random_, path) == Outcome::kLayoutChanged)

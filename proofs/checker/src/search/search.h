@@ -64,6 +64,7 @@ class Search {
     Program program_;
     std::unique_ptr<Machine> machine_;
     SearchResult result_;
+    bool has_looked_ahead_ = false;
     uint64_t random_ = 0; // of the runs that only find out what the client does
 };
 
