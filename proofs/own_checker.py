@@ -163,7 +163,7 @@ def compiled(
 def is_analysed() -> bool:
     """Whether the liveness analysis is held to this compiler."""
     version = re.search(r"\bgcc\b.* (\d+)\.[\d.]+$", compiler_version(compiler()))
-    return bool(version) and int(version[1]) in ANALYSED
+    return version is not None and int(version[1]) in ANALYSED
 
 
 def object_file(command: Sequence[str], folder: Path, run: Callable[[Sequence[str]], None]) -> Path:

@@ -1,5 +1,5 @@
 """What the checker leaves out of a state under the weak models, since nobody will ask for it
-(proofs/checker/src/models/weak.h), changes no verdict, however much it knew when it looked ahead."""
+(proofs/checker/src/models/weak.h), changes no verdict, however much it knew when it looked."""
 
 import shutil
 from pathlib import Path
