@@ -1,6 +1,7 @@
 """Builds litmus tests for the checker, and runs them."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +27,20 @@ def library() -> Path:
     """The checker's own library; tests that run beside this one wait."""
     with building():
         return make(SOURCES, BUILT)
+
+
+def broken(folder: Path, name: str, old: str, new: str) -> Path:
+    """The library of a copy of the checker with a fault in the file of this name; its program
+    `liveness` stands beside it."""
+    library()
+    sources, built = folder / "checker", folder / "built"
+    shutil.copytree(SOURCES, sources)
+    shutil.copytree(BUILT / "objects", built / "objects")
+    (path,) = (path for path in sources.rglob(name) if "tests" not in path.parts)
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{old!r} no longer stands in {name} once"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return make(sources, built, "CXXFLAGS=-O1 -Wno-error")
 
 
 def build(source: str, folder: Path, checker: Path) -> Path:

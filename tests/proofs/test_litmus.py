@@ -225,16 +225,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_checker_is_noticed(fault: str, client: Path, tmp_path: Path) -> None:
     name, old, new, model = FAULTS[fault]
-    litmus_runs.library()
-    sources = tmp_path / "checker"
-    shutil.copytree(litmus_runs.SOURCES, sources)
-    shutil.copytree(litmus_runs.BUILT / "objects", tmp_path / "built" / "objects")
-    (path,) = sources.rglob(name)
-    text = path.read_text(encoding="utf-8")
-    assert text.count(old) == 1, f"{old!r} no longer stands in {name} once"
-    path.write_text(text.replace(old, new), encoding="utf-8")
-    checker = litmus_runs.make(sources, tmp_path / "built", "CXXFLAGS=-O1 -Wno-error")
-    broken = litmus_runs.link(client, tmp_path, checker)
+    broken = litmus_runs.link(client, tmp_path, litmus_runs.broken(tmp_path, name, old, new))
     assert any(differing(broken, model)) or any(differing(broken, model, *LOOKS_AHEAD))
 
 

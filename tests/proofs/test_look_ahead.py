@@ -1,7 +1,6 @@
 """What the checker leaves out of a state under the weak models, since nobody will ask for it
 (proofs/checker/src/models/weak.h), changes no verdict, however much it knew when it looked."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -33,16 +32,8 @@ def test_of_a_lock(tmp_path: Path, label: str) -> None:
 
 def test_what_was_not_ahead_is_noticed(tmp_path: Path) -> None:
     """Without that, what was left out depends on what was known."""
-    litmus_runs.library()
-    sources, checker = tmp_path / "checker", tmp_path / "built"
-    shutil.copytree(litmus_runs.SOURCES, sources)
-    shutil.copytree(litmus_runs.BUILT / "objects", checker / "objects")
-    path = sources / "src" / "models" / "weak.cc"
-    text = path.read_text(encoding="utf-8")
-    assert text.count("looked_wrong_ = true;") == 1
-    path.write_text(text.replace("looked_wrong_ = true;", ";"), encoding="utf-8")
-    library = litmus_runs.make(sources, checker, "CXXFLAGS=-O1 -Wno-error")
     right = built("j9_flat", tmp_path)
+    library = litmus_runs.broken(tmp_path, "weak.cc", "looked_wrong_ = true;", ";")
     wrong = litmus_runs.link(tmp_path / "client.o", tmp_path, library)
     said = [explored(binary, "weak", "--at-once", "20000") for binary in (right, wrong)]
     assert said[0]["states"] != said[1]["states"]

@@ -33,7 +33,10 @@
 //                         cats" (TOPLAS 43(2), 2021) has it for AArch64. A load finds, of the units
 //                         that accesses join, the stores up to one point of their order, save for
 //                         its own stores that may still be in its buffer
-//   finitely many states  stores that nobody can read any more are removed
+//   finitely many states  stores that nobody can read any more are removed: those older than what
+//                         every thread has seen that may still access the place. Which threads may
+//                         is read off the client's automaton (look_ahead()); of a node that was not
+//                         known then, all is taken to lie ahead
 //
 // A step: a load, an update or a full fence. At once, with the step before: plain accesses, private
 // memory, other fences, and stores: a store that comes before another thread's load leaves it every
