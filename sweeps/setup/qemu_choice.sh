@@ -62,7 +62,7 @@ missing_for_qemu() {
 qemu_package_may_do() {
     [[ ! -e $qemu_of_package ]] || return
     have apt-cache || return 0
-    local description
+    local description depends=$'\nDepends: [^\n]*libc'
     description="$(apt-cache show qemu-user 2>/dev/null)" || return 0
-    grep -q '^Depends: .*libc' <<<"$description"
+    [[ $description =~ $depends ]]
 }
