@@ -210,7 +210,7 @@ def test_what_an_installation_shows_to_be_missing_is_installed_too(tree: Path) -
     give(tree, "", f'case "$*" in *load-only*) ;; *) {install};; esac')
     (tree / "build").mkdir()
     missing = "missing() { for one in first second; do "
-    missing += '[[ -e $root/$one ]] || { echo $one; return; }; done; }'
+    missing += "[[ -e $root/$one ]] || { echo $one; return; }; done; }"
     done = shell(tree, f"{missing}; install_packages missing")
     assert done.returncode == 0, done.stderr
     asked = [line.split()[-1] for line in (tree / "asked").read_text().splitlines()]
