@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The README's commands on a bare Debian: a fresh root with python3 and git and nothing else.
+# The README's commands on a bare Debian or Ubuntu: a fresh root with python3 and git and nothing else.
 #
-#   tests/bare_machine.sh SUITE [FOLDER]           the main job and all tests, e.g. of bookworm, trixie
+#   tests/bare_machine.sh SUITE [FOLDER]           the main job and all tests, e.g. of bookworm, resolute
 #   tests/bare_machine.sh --quick SUITE [FOLDER]   only the tests that depend on compiler and system
 #   tests/bare_machine.sh --can                    whether it can be done here; if not, why
 #
 # As root, with debootstrap. Makes the root in FOLDER (default: a new one below /var/tmp), with
-# packages from this machine's own mirror and pip set up as here, and clones the committed state of
+# packages from this machine's own mirror (for a suite that it lacks, from Ubuntu's archive) and pip set
+# up as here, and clones the committed state of
 # this tree into it. Without --quick it ends by writing the suite's row of docs/machines-tried.md. The
 # root is removed when all has passed; set KEEP=1 to keep it.
 set -eEuo pipefail # -E: functions inherit the trap for errors
@@ -58,10 +59,21 @@ mkdir -p "$folder"
 certificates=
 
 mirror() { # that this machine takes its distribution's packages from
-    local suite
+    local suite # of this machine
     # shellcheck source=/dev/null
     suite="$(source /etc/os-release && echo "$VERSION_CODENAME")"
     apt-get update --print-uris | sed -n "s|^'\(.*\)/dists/$suite/InRelease'.*|\1|p" | head -n 1
+}
+
+make_root() {
+    local own archive=http://archive.ubuntu.com/ubuntu
+    own="$(mirror)"
+    if curl -sfI -o /dev/null "$own/dists/$suite/Release"; then
+        debootstrap --variant=minbase "$suite" "$folder" "$own"
+    else # `gutsy`: how every Ubuntu is made; its newer suites and its keys may not be known here
+        debootstrap --variant=minbase --components=main,universe --no-check-gpg \
+            "$suite" "$folder" "$archive" gutsy
+    fi
 }
 
 inside() { # command, in the root, with a clean environment
@@ -125,10 +137,17 @@ row() { # packages before, packages after, seconds of the main job and of the te
         <<<"$doctor")"
     engine="$(sed -n 's/^ok *engine qemu: engine plugin: .*+//p' <<<"$doctor")"
     passed="$(tail -n 1 test.log | sed 's/ in .*//' | tr -d =)"
-    printf '| %s ' "$suite ($(<"$folder/etc/debian_version"))" "$(date -I)" \
+    printf '| %s ' "$suite ($(release))" "$(date -I)" \
         "$(inside git -C /root/lockcross rev-parse --short=12 HEAD)" "$engine" "$1 + $(($2 - $1))" \
         "$(version gcc --version)" "$(version python3 --version)" "$qemu" "$3" "$4" "$passed"
     echo '|'
+}
+
+# Which release a root is of: Debian's point release, Ubuntu's number.
+release() {
+    # shellcheck source=/dev/null
+    (source "$folder/etc/os-release" && [[ $ID == debian ]] && cat "$folder/etc/debian_version" ||
+        echo "$NAME $VERSION_ID")
 }
 
 # Puts a row in the place of the suite's, or behind the last one.
@@ -136,14 +155,14 @@ write_row() {
     ROW="$1" SUITE="$suite" awk '
         index($0, "| " ENVIRON["SUITE"] " (") == 1 { if (!done) print ENVIRON["ROW"]; done = 1; next }
         in_table && !/^\|/ && !done { print ENVIRON["ROW"]; done = 1 }
-        { print; in_table = /^\|/ && (in_table || /^\| Debian /) }' "$document" >"$document.new"
+        { print; in_table = /^\|/ && (in_table || /^\| system /) }' "$document" >"$document.new"
     mv "$document.new" "$document"
 }
 
 # Steps of a function that is called in a condition go on after a failure: so each is a command here.
 trap 'tail -n 20 "$folder.log" >&2; unmount; die "the root could not be made: $folder.log"' ERR
 [[ -e $folder/etc/debian_version ]] ||
-    debootstrap --variant=minbase "$suite" "$folder" "$(mirror)" >"$folder.log" 2>&1
+    make_root >"$folder.log" 2>&1
 mount_host >>"$folder.log" 2>&1
 fill_root >>"$folder.log" 2>&1
 trap - ERR
@@ -153,7 +172,7 @@ failed=
 if [[ -n $quick ]]; then
     # shellcheck disable=SC2086
     timed test.log $lockcross test $(printf 'tests/%s.py ' $quick_tests)
-    echo "$suite ($(<"$folder/etc/debian_version")), ${seconds} s with set-up:"
+    echo "$suite ($(release)), ${seconds} s with set-up:"
     tail -n 1 test.log
 else
     before=$(packages)

@@ -62,23 +62,25 @@ update_lists() {
 }
 
 install_packages() { # function that prints the missing ones
-    local packages missing
-    mapfile -t packages <<<"$("$1")" # only with the lists is it known which QEMU the distribution has
-    if [[ -e $(unfinished) ]]; then
-        quietly "the packages could not be configured; try: dpkg --configure -a" \
-            "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive dpkg --configure -a
-    fi
-    quietly "the packages could not be loaded; try: apt-get install ${packages[*]}" \
-        apt_get install -y --no-install-recommends --download-only "${packages[@]}"
-    printf '%s\n' "${packages[@]}" >"$(unfinished)"
-    quietly "the packages could not be installed; try: apt-get install ${packages[*]}" \
-        undisturbed apt_get install -y --no-install-recommends "${packages[@]}"
-    rm -f "$(unfinished)"
-    # A qemu-user that proves to have no plugins asks for more.
-    missing="$("$1")"
-    [[ -z $missing ]] ||
-        die 1 "still missing after the installation: ${missing//$'\n'/ }" \
-            "(Python 3.11 or later with its venv module is needed)"
+    local packages before=
+    # Only with the lists is it known which QEMU the distribution has; and only when it is installed
+    # whether that loads plugins: without, more is missing.
+    while mapfile -t packages <<<"$("$1")" && [[ -n ${packages[*]} ]]; do
+        [[ ${packages[*]} != "$before" ]] ||
+            die 1 "still missing after the installation: ${packages[*]}" \
+                "(Python 3.11 or later with its venv module is needed)"
+        before="${packages[*]}"
+        if [[ -e $(unfinished) ]]; then
+            quietly "the packages could not be configured; try: dpkg --configure -a" \
+                "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive dpkg --configure -a
+        fi
+        quietly "the packages could not be loaded; try: apt-get install ${packages[*]}" \
+            apt_get install -y --no-install-recommends --download-only "${packages[@]}"
+        printf '%s\n' "${packages[@]}" >"$(unfinished)"
+        quietly "the packages could not be installed; try: apt-get install ${packages[*]}" \
+            undisturbed apt_get install -y --no-install-recommends "${packages[@]}"
+        rm -f "$(unfinished)"
+    done
 }
 
 # Runs a command that no interrupt ends: dpkg would leave the system's packages unconfigured.

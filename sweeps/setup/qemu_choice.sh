@@ -1,6 +1,6 @@
 # Which QEMU the embedded engine runs under. It needs one whose user mode loads plugins, for all
-# three instruction sets. Debian 12's qemu-user does; Debian 13's, and every later one, is linked
-# statically and cannot.
+# three instruction sets. Debian 12's qemu-user does; Debian 13's, every later one and Ubuntu's are
+# linked statically and cannot.
 
 qemu_of_package=/usr/bin/qemu-x86_64
 qemu_programs="qemu-x86_64 qemu-ppc64le qemu-aarch64"
@@ -62,7 +62,7 @@ missing_for_qemu() {
 qemu_package_may_do() {
     [[ ! -e $qemu_of_package ]] || return
     have apt-cache || return 0
-    local description
+    local description depends=$'\nDepends: [^\n]*libc'
     description="$(apt-cache show qemu-user 2>/dev/null)" || return 0
-    [[ $description == *$'\nDepends: '*libc* ]]
+    [[ $description =~ $depends ]]
 }

@@ -19,7 +19,7 @@ ENGINE = ("qemu-timing/src", "qemu-timing/Makefile")
 def rows() -> dict[str, dict[str, str]]:
     """The rows of bare_machine.sh, by suite."""
     text = DOCUMENT.read_text(encoding="utf-8")
-    table = text[text.index("| Debian |") :].partition("\n\n")[0].splitlines()
+    table = text[text.index("| system |") :].partition("\n\n")[0].splitlines()
     names, _, *cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in table]
     found = {row[0].split()[0]: dict(zip(names, row, strict=True)) for row in cells}
     return {suite: found.get(suite, dict.fromkeys(names, "never tried")) for suite in SUITES}

@@ -205,6 +205,20 @@ def test_packages_left_half_installed_are_missing(tree: Path) -> None:
     assert not (tree / "build" / "unfinished").exists()
 
 
+def test_what_an_installation_shows_to_be_missing_is_installed_too(tree: Path) -> None:
+    install = f'for last; do :; done; touch "{tree}/$last"'
+    give(tree, "", f'case "$*" in *load-only*) ;; *) {install};; esac')
+    (tree / "build").mkdir()
+    missing = "missing() { for one in first second; do "
+    missing += "[[ -e $root/$one ]] || { echo $one; return; }; done; }"
+    done = shell(tree, f"{missing}; install_packages missing")
+    assert done.returncode == 0, done.stderr
+    asked = [line.split()[-1] for line in (tree / "asked").read_text().splitlines()]
+    assert asked == ["first", "first", "second", "second"]  # loaded, and then installed
+    done = shell(tree, "never() { echo third; }; install_packages never")
+    assert done.returncode == 1 and "still missing after the installation: third" in done.stderr
+
+
 def test_a_step_that_takes_long_is_spoken_of(tree: Path) -> None:
     give(tree, "sleep 1", f'touch "{tree}/installed"')
     done = shell(tree, "tick_s=0; " + BOTH)
