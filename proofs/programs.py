@@ -251,7 +251,7 @@ def _own_entries(registry: str, label: LockLabel) -> str:
 
 
 def _preprocess(*arguments: str) -> str:
-    done = tools.run([compiler(), *INCLUDES, *arguments], cwd=ROOT)
+    done = tools.run([compiler(), "-std=gnu17", *INCLUDES, *arguments], cwd=ROOT)
     if done.returncode != 0:
         raise LockcrossError(f"a client does not compile: {done.stderr.strip()}", exit_code=1)
     return done.stdout

@@ -3,16 +3,23 @@
 import reprlib
 
 _MOST = 60  # characters of a value that are shown
-_REPR = reprlib.Repr()
+_MOST_BITS = 14_000  # of a number that is written: Python writes none of more than 4,300 digits
+
+
+class _Repr(reprlib.Repr):
+    def repr_int(self, x: int, level: int) -> str:
+        if x.bit_length() > _MOST_BITS:
+            return "a number with too many digits"
+        return super().repr_int(x, level)
+
+
+_REPR = _Repr()
 _REPR.maxstring = _REPR.maxlong = _REPR.maxother = _MOST
 
 
 def shown(value: object) -> str:
     """A value as Python writes it, the middle left out when it is long."""
-    try:
-        return _REPR.repr(value)
-    except ValueError:  # Python writes no number of more than 4300 digits
-        return "a number with too many digits"
+    return _REPR.repr(value)
 
 
 def shortened(text: str, most: int) -> str:

@@ -79,7 +79,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     made.write("lockimpl/locks.def", registry + ENTRY + POOLED_ENTRY)
     for row in (ROW, POOLED_ROW):
         made.insert("lockimpl/README.md", "| `thin` |", row)
-    done = made.python("tests.footprint_values", "cas_copy", "pooled")
+    done = made.python("tests.footprint_values", "cas_copy", "pooled", "thin")
     assert done.returncode == 0, done.stderr
     return made
 

@@ -154,9 +154,10 @@ def test_handover_switches_for_nearly_every_section_and_renouncement_hardly(
     assert handover["switches"] > 0.8 * handover["pairs"]
     assert handover["gap_deviation"] <= 2
     assert renouncement["pairs"] > 2 * handover["pairs"]
-    # How many threads have nearly all of them is the compiler's too.
-    assert renouncement["most"] > 100 * renouncement["least"]
+    # By how much more is a matter of when slices end, so of the compiler too: 9 to 2,000.
+    assert renouncement["most"] > 5 * renouncement["least"]
     assert handover["most"] < 3 * handover["least"]
+    assert renouncement["wait_max"] > 20 * handover["wait_max"]
     assert renouncement["wait_variation"] > 10 * handover["wait_variation"]
 
 

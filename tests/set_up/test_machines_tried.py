@@ -8,7 +8,7 @@ import pytest
 from results.paths import ROOT
 from sweeps.engines.qemu.engine import plugin_version
 
-SUITES = ("bookworm", "trixie")
+SUITES = ("bookworm", "trixie", "resolute")
 DOCUMENT = ROOT / "docs" / "machines-tried.md"
 pytestmark = pytest.mark.skipif(
     "LOCKCROSS_TRYING" in os.environ, reason="tests/bare_machine.sh is about to write the row"
