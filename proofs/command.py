@@ -26,7 +26,7 @@ from sweeps.cli import options
 from sweeps.cli.options import Jobs, Store, names_of
 from sweeps.cli.progress import Bar, first_word
 
-_STATES = 30_000_000  # of a proof: a few GiB
+_STATES = 30_000_000  # of a proof: up to 8 GiB
 _SECONDS = 20
 
 
@@ -241,6 +241,12 @@ def prove(
     seconds: Annotated[
         int, typer.Option(min=1, max=100_000, help="CPU time of a proof.")
     ] = _SECONDS,
+    states: Annotated[
+        int,
+        typer.Option(
+            min=1000, max=4_000_000_000, help="States of a proof; a million take up to 0.25 GiB."
+        ),
+    ] = _STATES,
     assembly: Annotated[
         bool, typer.Option("--assembly", help="The primitives' instructions instead, by herd7.")
     ] = False,
@@ -267,6 +273,7 @@ def prove(
             "--deep": (deep, "--assembly"),
             "--mutants": (mutants, "--assembly"),
             "--seconds": (seconds != _SECONDS, "--assembly --mutants"),
+            "--states": (states != _STATES, "--assembly --mutants"),
         },
     )
     if isas and not assembly:
@@ -276,11 +283,13 @@ def prove(
     elif mutants:
         fine = judge_mutants(locks or (), deep, store, at_once, form)
     else:
-        tools: tuple[Tool, ...] = (Checker(at_once, _STATES), Genmc(), Dartagnan())
+        tools: tuple[Tool, ...] = (Checker(at_once, states), Genmc(), Dartagnan())
         chosen = next((candidate for candidate in tools if candidate.name == tool), None)
         if chosen is None:
             known = ", ".join(candidate.name for candidate in tools)
             raise LockcrossError(f"tool {tool!r} is unknown; known are {known}")
+        if states != _STATES and tool != stored.OWN_CHECKER:
+            raise LockcrossError(f"--states: {tool} counts none; leave it out")
         wanted = known_locks(locks), list(named(clients))
         planned, outcomes = proving.plan(*wanted, chosen, deep, models or ())
         chosen.version()  # says what is missing, before anything is built
