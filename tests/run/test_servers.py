@@ -308,7 +308,11 @@ def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Pa
         with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
             list(processes.run([long]))
         os._exit(0)
-    wait_until(lambda: any(children(server) for server in children(pid)))
+
+    def has_begun(server: int) -> bool:  # before that it is the program that starts it
+        return "qemu" in os.readlink(f"/proc/{server}/exe") and bool(children(server))
+
+    wait_until(lambda: any(has_begun(server) for server in children(pid)))
     servers_left = children(pid)
     left = servers_left | {child for server in servers_left for child in children(server)}
     assert len(left) >= 2 and all(alive(one) for one in left)
