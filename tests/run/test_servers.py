@@ -310,7 +310,8 @@ def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Pa
         os._exit(0)
 
     def has_begun(server: int) -> bool:  # before that it is the program that starts it
-        return "qemu" in os.readlink(f"/proc/{server}/exe") and bool(children(server))
+        exe = Path(f"/proc/{server}/exe").readlink()
+        return "qemu" in exe.name and bool(children(server))
 
     wait_until(lambda: any(has_begun(server) for server in children(pid)))
     servers_left = children(pid)
