@@ -215,9 +215,45 @@ FAULTS = {
     "plain accesses are not noted": ("weak_memory.cc", "view.words[word] &= ~bit;", "", "weak"),
     "threads that wait for ever are not found": (
         "explorer.cc",
-        "if (trap == UINT32_MAX)",
-        "if (true)",
+        "trap != UINT32_MAX)",
+        "false)",
         "tso",
+    ),
+    "a state covers those that have seen less": (
+        "weak_memory.cc",
+        "if (seen[i] > other_seen[i] + longer[i])",
+        "if (false)",
+        "weak",
+    ),
+    "a state covers those that know less": (
+        "weak_memory.cc",
+        "if (view[i] & ~other[i])",
+        "if (false)",
+        "weak",
+    ),
+    "a state covers those with other old stores": (
+        "weak_memory.cc",
+        "a[0] == b[0] && ",
+        "",
+        "weak",
+    ),
+    "a state covers those whose stores pass on less": (
+        "weak_memory.cc",
+        "return is_behind(a + 2, b + 2);",
+        "return true;",
+        "weak",
+    ),
+    "a state covers what covers it": (
+        "uncovered.cc",
+        "machine_.is_cover(words_.at(kept), state)",
+        "machine_.is_cover(state, words_.at(kept))",
+        "weak",
+    ),
+    "no end is looked for where states cover one another": (
+        "explorer.cc",
+        "if (machine_.has_order()) {\n        go_through_places(of_places, nearest, ends, beyond);",
+        "if (false) {",
+        "weak",
     ),
 }
 

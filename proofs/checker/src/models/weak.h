@@ -63,6 +63,15 @@ class Weak final : public Machine {
     void choices(std::vector<Choice> &choices) override;
     void take(Choice choice) override;
     void look_ahead() override;
+    bool has_order() const override { return true; }
+    Hash place(const std::vector<uint64_t> &words) const override {
+        return memory_.place(words.data(), threads_);
+    }
+    bool is_cover(const std::vector<uint64_t> &more,
+                  const std::vector<uint64_t> &less) const override {
+        return memory_.covers(more.data() + threads_, less.data() + threads_);
+    }
+    void see_all() override { memory_.see_all(); }
     bool looked_wrong() const override { return looked_wrong_; }
     bool should_look_ahead() const override { return ahead_.empty() || looked_wrong_; }
     bool ended() const override;

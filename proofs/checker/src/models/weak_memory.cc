@@ -140,6 +140,86 @@ void WeakMemory::load(const uint64_t *words) {
     }
 }
 
+size_t WeakMemory::words_before_histories() const {
+    return cells_.size() + threads_ + (threads_ * kViews + 1) * view_words_;
+}
+
+Hash WeakMemory::place(const uint64_t *words, unsigned nodes) const {
+    std::vector<uint64_t> said(words, words + nodes + cells_.size() + threads_);
+    words += nodes + words_before_histories();
+    for (const History &history : histories_) {
+        const size_t count = *words++;
+        // Of a divided history any store may be the last to a unit.
+        for (size_t i = history.is_divided() ? 0 : count - 1; i < count; i++) {
+            const uint64_t *store = words + i * words_of_store();
+            said.insert(said.end(), store, store + (history.is_divided() ? 2 : 1));
+        }
+        words += count * words_of_store();
+    }
+    return hash_words(said.data(), said.size());
+}
+
+// The histories of `less` have to be the last parts of those of `more`. In front of the first store
+// of `less` nobody can put one, so nobody asks there what is adjacent.
+bool WeakMemory::covers(const uint64_t *more, const uint64_t *less) const {
+    constexpr uint64_t kAdjacent = 0xff00;
+    std::array<uint8_t, kMostSlots> longer; // by so many stores, by slot
+    auto is_behind = [&](const uint64_t *view, const uint64_t *other) {
+        const auto *seen = reinterpret_cast<const uint8_t *>(view);
+        const auto *other_seen = reinterpret_cast<const uint8_t *>(other);
+        for (unsigned i = 0; i < slots_; i++) {
+            if (seen[i] > other_seen[i] + longer[i])
+                return false;
+        }
+        for (unsigned i = position_words_; i < view_words_; i++) {
+            if (view[i] & ~other[i])
+                return false;
+        }
+        return true;
+    };
+    // Visits the stores that both have, those of the first part of a history first.
+    auto all_stores = [&](auto fits) {
+        const uint64_t *a = more + words_before_histories(), *b = less + words_before_histories();
+        for (const History &history : histories_) {
+            const size_t of_a = *a++, of_b = *b++;
+            if (of_a < of_b)
+                return false;
+            for (unsigned u : history.units)
+                longer[history.slot(u)] = static_cast<uint8_t>(of_a - of_b);
+            a += (of_a - of_b) * words_of_store();
+            for (size_t i = 0; i < of_b; i++, a += words_of_store(), b += words_of_store()) {
+                if (!fits(a, b, i == 0))
+                    return false;
+            }
+        }
+        return true;
+    };
+    if (!all_stores([&](const uint64_t *a, const uint64_t *b, bool is_first) {
+            return a[0] == b[0] && !((a[1] ^ b[1]) & (is_first ? ~kAdjacent : ~uint64_t{0}));
+        }))
+        return false;
+    const size_t views = cells_.size() + threads_;
+    for (size_t i = views; i < words_before_histories(); i += view_words_) {
+        if (!is_behind(more + i, less + i))
+            return false;
+    }
+    return all_stores(
+        [&](const uint64_t *a, const uint64_t *b, bool) { return is_behind(a + 2, b + 2); });
+}
+
+void WeakMemory::see_all() {
+    View all = nothing();
+    for (const History &history : histories_) {
+        for (unsigned u : history.units)
+            all.positions()[history.slot(u)] = static_cast<uint8_t>(history.newest(u));
+    }
+    std::fill(all.words.begin() + position_words_, all.words.begin() + view_words_, ~uint64_t{0});
+    each_view([&](View &view) { view = all; });
+    buffered_.fill(0);
+    for (History &history : histories_)
+        prune(history, all);
+}
+
 void WeakMemory::current(std::vector<uint64_t> &words) const {
     words = cells_;
     const std::vector<Unit> &units = program_.layout().units();

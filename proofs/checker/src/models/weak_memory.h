@@ -61,6 +61,15 @@ class WeakMemory {
     void save(std::vector<uint64_t> &words) const;
     void load(const uint64_t *words);
 
+    // Of a saved state, behind its nodes: all but the views and the stores that are not the last.
+    // States of one place may cover one another.
+    Hash place(const uint64_t *words, unsigned nodes) const;
+    // Of two saved states of one place: whether every thread may still read in `more` whatever it
+    // may read in `less`, and knows no more of what has happened before.
+    bool covers(const uint64_t *more, const uint64_t *less) const;
+    // Every thread has seen everything.
+    void see_all();
+
     // A unit of the layout in this memory.
     struct Place {
         static constexpr uint16_t kNone = 0xffff;
@@ -163,6 +172,8 @@ class WeakMemory {
     void forget(unsigned thread, const Ahead &ahead);
     void retire(unsigned thread);
     void prune(History &history, const View &seen);
+    size_t words_before_histories() const;
+    size_t words_of_store() const { return 2 + view_words_; }
     void remove(History &history, unsigned position);
 
     const Program &program_;

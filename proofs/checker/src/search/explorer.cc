@@ -6,14 +6,13 @@ namespace prove {
 
 Explorer::Found Explorer::begin() {
     machine_.begin();
-    Found found = machine_.broken() ? broken(0, {}) : arrive(0, {});
-    edges_.clear();
-    return found;
+    return machine_.broken() ? broken(0, {}) : begin_here();
 }
 
 Explorer::Found Explorer::begin_here() {
     Found found = arrive(0, {});
-    edges_.clear();
+    graph_.clear();
+    transitions_ = 0;
     return found;
 }
 
@@ -29,9 +28,16 @@ Explorer::Found Explorer::broken(StateId from, Choice by) {
 
 // The machine has come to a state.
 Explorer::Found Explorer::arrive(StateId from, Choice by) {
+    transitions_++;
     machine_.save(words_);
+    const bool has_order = machine_.has_order();
+    if (has_order && uncovered_.has_cover_of(words_))
+        return Found::kNothing;
     auto [id, is_new] = states_.add(hash_words(words_.data(), words_.size()), from, by);
-    edges_.push_back(id);
+    if (has_order)
+        uncovered_.keep(id, words_);
+    else
+        graph_.add(id);
     if (!is_new)
         return Found::kNothing;
     if (machine_.beyond()) {
@@ -39,7 +45,7 @@ Explorer::Found Explorer::arrive(StateId from, Choice by) {
         return Found::kNothing;
     }
     if (!machine_.ended()) {
-        open_.emplace_back(id, words_);
+        open_.emplace_back(id, has_order ? std::vector<uint64_t>() : words_);
         return Found::kNothing;
     }
     ends_.push_back(id);
@@ -56,7 +62,14 @@ Explorer::Found Explorer::expand() {
         open_.pop_back();
     else
         open_.pop_front();
-    expanded_.emplace_back(id, static_cast<uint32_t>(edges_.size()));
+    if (machine_.has_order()) {
+        const Uncovered::Words *kept = uncovered_.find(id);
+        if (!kept)
+            return Found::kNothing;
+        state = *kept; // which may go while it is expanded
+    } else {
+        graph_.begin(id);
+    }
     machine_.load(state.data(), state.size());
     machine_.choices(choices_);
     for (Choice choice : choices_) {
@@ -70,65 +83,72 @@ Explorer::Found Explorer::expand() {
 }
 
 Explorer::Ends Explorer::all_can_end() {
-    std::vector<StateId> last = ends_;
-    last.insert(last.end(), beyond_.begin(), beyond_.end());
-    if (find_trap(can_reach(last)))
+    Graph of_places;
+    std::vector<StateId> nearest, ends = ends_, beyond = beyond_;
+    const Graph &graph = machine_.has_order() ? of_places : graph_;
+    size_t states = states_.size();
+    if (machine_.has_order()) {
+        go_through_places(of_places, nearest, ends, beyond);
+        states = nearest.size();
+    }
+    std::vector<StateId> last = ends;
+    last.insert(last.end(), beyond.begin(), beyond.end());
+    if (StateId trap = graph.find_trap(graph.can_reach(last, states)); trap != UINT32_MAX) {
+        path_ = states_.path(machine_.has_order() ? nearest[trap] : trap);
         return Ends::kNo;
-    if (beyond_.empty())
+    }
+    if (beyond.empty())
         return Ends::kYes;
-    const std::vector<bool> can_end = can_reach(ends_);
+    const std::vector<bool> can_end = graph.can_reach(ends, states);
     bool all = can_end.front() && // the first state may be at the bound already
-               std::all_of(expanded_.begin(), expanded_.end(),
-                           [&](const auto &state) { return can_end[state.first]; });
+               graph.are_all(can_end);
     return all ? Ends::kYes : Ends::kUnknown;
 }
 
-// The states that follow the one that was expanded so early.
-std::span<const StateId> Explorer::following(size_t expanded) const {
-    size_t first = expanded_[expanded].second;
-    size_t last = expanded + 1 < expanded_.size() ? expanded_[expanded + 1].second : edges_.size();
-    return std::span(edges_).subspan(first, last - first);
-}
-
-// By state: whether one of the goals can be reached from it.
-std::vector<bool> Explorer::can_reach(const std::vector<StateId> &goals) const {
-    std::vector<bool> can(states_.size());
-    for (StateId goal : goals)
-        can[goal] = true;
-    for (bool changed = true; changed;) { // most edges lead to later states: a few rounds do
-        changed = false;
-        for (size_t i = expanded_.size(); i-- > 0;) {
-            StateId id = expanded_[i].first;
-            auto next = following(i);
-            if (can[id] ||
-                std::none_of(next.begin(), next.end(), [&](StateId one) { return can[one]; }))
-                continue;
-            can[id] = true;
-            changed = true;
+// Whatever can happen from the state where all threads see everything can happen from each that
+// covers it. So where no end can be reached from the one, the others reach none but by a load that
+// finds an old store, and that nobody may count on.
+void Explorer::go_through_places(Graph &graph, std::vector<StateId> &nearest,
+                                 std::vector<StateId> &ends, std::vector<StateId> &beyond) {
+    States known;
+    std::vector<std::vector<uint64_t>> words;
+    ends.clear();
+    beyond.clear();
+    auto come_to = [&](StateId from) {
+        machine_.see_all();
+        machine_.save(words_);
+        auto [id, is_new] = known.add(hash_words(words_.data(), words_.size()), 0, {});
+        if (is_new) {
+            words.push_back(words_);
+            nearest.push_back(from);
         }
-    }
-    return can;
-}
-
-// The nearest state that is not safe and that no step leaves; else the nearest that is not safe.
-bool Explorer::find_trap(const std::vector<bool> &safe) {
-    StateId trap = UINT32_MAX;
-    bool is_still = false;
-    for (size_t i = 0; i < expanded_.size(); i++) {
-        StateId id = expanded_[i].first;
-        if (safe[id])
+        nearest[id] = std::min(nearest[id], from);
+        return id;
+    };
+    uncovered_.each([&](StateId id, const Uncovered::Words &state) {
+        machine_.load(state.data(), state.size());
+        come_to(id);
+    });
+    for (StateId id = 0; id < words.size(); id++) {
+        const std::vector<uint64_t> state = words[id]; // more are added meanwhile
+        machine_.load(state.data(), state.size());
+        if (machine_.beyond()) {
+            beyond.push_back(id);
             continue;
-        auto next = following(i);
-        bool still = std::all_of(next.begin(), next.end(), [&](StateId one) { return one == id; });
-        if (still > is_still || (still == is_still && id < trap)) {
-            trap = id;
-            is_still = still;
+        }
+        if (machine_.ended()) {
+            ends.push_back(id);
+            continue;
+        }
+        graph.begin(id);
+        machine_.choices(choices_);
+        for (Choice choice : choices_) {
+            machine_.load(state.data(), state.size());
+            machine_.take(choice);
+            if (!machine_.broken())
+                graph.add(come_to(nearest[id]));
         }
     }
-    if (trap == UINT32_MAX)
-        return false;
-    path_ = states_.path(trap);
-    return true;
 }
 
 } // namespace prove
