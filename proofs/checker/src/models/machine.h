@@ -66,8 +66,8 @@ class Machine {
     // Whether a look would leave more out.
     virtual bool should_look_ahead() const { return false; }
 
-    // The states of some machines cover one another: what can happen from the covered one can happen
-    // from the other, too, every failure among it. `place` is the same for two that may.
+    // The states of some machines cover one another: what can happen from the covered one can
+    // happen from the other, too, every failure among it. `place` is the same for two that may.
     virtual bool has_order() const { return false; }
     virtual Hash place(const std::vector<uint64_t> &) const { return {}; }
     virtual bool is_cover(const std::vector<uint64_t> &, const std::vector<uint64_t> &) const {

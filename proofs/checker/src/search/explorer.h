@@ -55,8 +55,8 @@ class Explorer {
     const bool newest_first_;
     States states_;
     std::deque<std::pair<StateId, std::vector<uint64_t>>> open_; // its words, unless it is kept
-    Uncovered uncovered_; // where states cover one another
-    std::vector<StateId> ends_;   // all threads have ended
+    Uncovered uncovered_;                                        // where states cover one another
+    std::vector<StateId> ends_;                                  // all threads have ended
     std::vector<StateId> beyond_; // a thread is beyond the client's own bound
     Graph graph_;                 // where they do not cover one another
     uint64_t transitions_ = 0;
