@@ -23,7 +23,7 @@ def built(label: str, folder: Path) -> Path:
 def test_of_a_lock(tmp_path: Path, label: str) -> None:
     binary = built(label, tmp_path)
     whole, early, late = (
-        explored(binary, "weak", "--at-once", states) for states in ("1000000", "100", "20000")
+        explored(binary, "weak", "--at-once", states) for states in ("1000000", "100", "4000")
     )
     assert early["states"] == late["states"] < whole["states"]
     for said in (whole, early, late):
@@ -32,8 +32,8 @@ def test_of_a_lock(tmp_path: Path, label: str) -> None:
 
 def test_what_was_not_ahead_is_noticed(tmp_path: Path) -> None:
     """Without that, what was left out depends on what was known."""
-    right = built("j9_flat", tmp_path)
+    right = built("tasuki", tmp_path)
     library = litmus_runs.broken(tmp_path, "weak.cc", "looked_wrong_ = true;", ";")
     wrong = litmus_runs.link(tmp_path / "client.o", tmp_path, library)
-    said = [explored(binary, "weak", "--at-once", "20000") for binary in (right, wrong)]
+    said = [explored(binary, "weak", "--at-once", "8000") for binary in (right, wrong)]
     assert said[0]["states"] != said[1]["states"]
