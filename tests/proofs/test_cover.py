@@ -32,9 +32,7 @@ def none_covered(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("go_mutex", "exclusion:3x1", "weak"),
     ],
 )
-def test_of_a_lock(
-    label: str, client: str, model: str, none_covered: Path, tmp_path: Path
-) -> None:
+def test_of_a_lock(label: str, client: str, model: str, none_covered: Path, tmp_path: Path) -> None:
     binary = compiled(program(label, client, Flavour.WEAK), tmp_path)
     said = explored(binary, model)
     whole = explored(litmus_runs.link(tmp_path / "client.o", tmp_path, none_covered), model)
