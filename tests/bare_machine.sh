@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The README's commands on a bare Debian or Ubuntu: a fresh root with python3 and git and nothing else.
+# The README's commands on a bare Debian or Ubuntu: a fresh root with python3 and git, nothing else.
 #
 #   tests/bare_machine.sh SUITE [FOLDER]           the main job and all tests, e.g. of bookworm, resolute
 #   tests/bare_machine.sh --quick SUITE [FOLDER]   only the tests that depend on compiler and system
 #   tests/bare_machine.sh --can                    whether it can be done here; if not, why
 #
 # As root, with debootstrap. Makes the root in FOLDER (default: a new one below /var/tmp), with
-# packages from this machine's own mirror (for a suite that it lacks, from Ubuntu's archive) and pip set
-# up as here, and clones the committed state of
-# this tree into it. Without --quick it ends by writing the suite's row of docs/machines-tried.md. The
-# root is removed when all has passed; set KEEP=1 to keep it.
+# packages from this machine's own mirror (for a suite that it lacks, from Ubuntu's archive) and pip
+# set up as here, and clones the committed state of this tree into it. Without --quick it ends by
+# writing the suite's row of docs/machines-tried.md. The root is removed when all has passed; set
+# KEEP=1 to keep it.
 set -eEuo pipefail # -E: functions inherit the trap for errors
 
 tree="$(dirname "$(dirname "$(readlink -f "$0")")")"
