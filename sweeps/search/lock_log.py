@@ -259,7 +259,8 @@ def _events(
         if (np.diff(events["cycle"].to_numpy()) < 0).any():
             raise ValueError
     else:
-        events = _with_acquisitions(events, (records["word"] >> np.uint64(_BEGUN) & _ONE) != 0)
+        begun = (records["word"] >> np.uint64(_BEGUN) & _ONE) != 0
+        events = _with_acquisitions(*_with_wakings(events, begun))
     every = pd.concat(stacks) if stacks else pd.DataFrame({"site": [], "stack": []})
     return without_idle_operations(events), every
 
@@ -294,6 +295,20 @@ def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: 
     own = np.concatenate(([buffer], np.where(named == 0, buffer, named + _BUFFERS)))
     found: Integers = np.repeat(own, lengths)
     return found
+
+
+def _with_wakings(events: pd.DataFrame, begun: Flags) -> tuple[pd.DataFrame, Flags]:
+    """A wait that ended by an exception tells nothing: it ends where its thread does the next
+    thing, which is mostly to leave the section."""
+    order = np.lexsort((events["cycle"].to_numpy(), events["thread"].to_numpy()))
+    kind, thread = events["kind"].to_numpy()[order], events["thread"].to_numpy()[order]
+    untold = (kind[:-1] == Kind.WAIT) & (kind[1:] != Kind.WAITED) & (thread[:-1] == thread[1:])
+    places = np.flatnonzero(untold)
+    ends = events.iloc[order[places]].assign(
+        kind=np.int8(Kind.WAITED), cycle=events["cycle"].to_numpy()[order[places + 1]] - 1, site=0
+    )
+    ends = ends.astype(events.dtypes)
+    return pd.concat([events, ends], ignore_index=True), np.append(begun, np.zeros(len(ends), bool))
 
 
 def _with_acquisitions(events: pd.DataFrame, begun: Flags) -> pd.DataFrame:

@@ -6,7 +6,6 @@ import java.lang.invoke.MethodType;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * The buffer of each platform thread, by the thread's id. No thread-local variables: the JDK erases
@@ -18,6 +17,8 @@ final class Threads {
 
     /** Thread.currentCarrierThread(), or null in a JDK without virtual threads. */
     private static final MethodHandle CARRIER;
+
+    private static final VarHandle CHANGING;
 
     static {
         VarHandle tid = null;
@@ -33,12 +34,18 @@ final class Threads {
         }
         TID = tid;
         CARRIER = carrier;
+        try {
+            CHANGING = MethodHandles.lookup().findStaticVarHandle(
+                    Threads.class, "changing", int.class);
+        } catch (ReflectiveOperationException error) {
+            throw new ExceptionInInitializerError(error);
+        }
     }
 
     private static volatile Buffer[] byTid = new Buffer[256]; // open addressing
     private static int used;
     private static int made;
-    private static final AtomicBoolean changing = new AtomicBoolean();
+    private static volatile int changing; // given back by a store: a call may fail
 
     private Threads() {}
 
@@ -98,13 +105,13 @@ final class Threads {
                 rebuild();
             }
             Buffer buffer = new Buffer(++made, tid, thread);
+            Writer.made(buffer); // before it is found: none is in use that is not written
             insert(byTid, buffer);
             byTid = byTid; // what was stored is visible to other threads
             used++;
-            Writer.made(buffer);
             return buffer;
         } finally {
-            changing.set(false);
+            changing = 0;
         }
     }
 
@@ -134,7 +141,7 @@ final class Threads {
     }
 
     private static void lock() {
-        while (!changing.compareAndSet(false, true)) {
+        while (!CHANGING.compareAndSet(0, 1)) {
             Thread.onSpinWait();
         }
     }
