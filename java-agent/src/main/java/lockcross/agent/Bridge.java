@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import lockcross.record.Recorder;
+import lockcross.record.ThreadFacts;
 import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
@@ -17,6 +18,9 @@ import org.objectweb.asm.Type;
 final class Bridge implements Opcodes {
     static final String NAME = "java/lang/LockcrossRecorder";
     static final String TORN = "TORN";
+
+    private static final String THREADS = "java/lang/LockcrossThreads";
+    private static final int VIRTUAL_THREADS = 21; // the first JDK that has them
 
     private Bridge() {}
 
@@ -39,9 +43,46 @@ final class Bridge implements Opcodes {
             }
         }
         writer.visitEnd();
+        made(writer);
+        if (Runtime.version().feature() >= VIRTUAL_THREADS) {
+            ThreadFacts.know((ThreadFacts) threadFacts().getDeclaredConstructor().newInstance());
+        }
+    }
+
+    /** Defines a class and initializes it: none is initialized inside a program's monitor. */
+    private static Class<?> made(ClassWriter writer) throws ReflectiveOperationException {
         Class<?> made = MethodHandles.privateLookupIn(Object.class, MethodHandles.lookup())
                 .defineClass(writer.toByteArray());
-        Class.forName(made.getName(), true, null); // no class is initialized inside a program's monitor
+        return Class.forName(made.getName(), true, null);
+    }
+
+    /** A class that calls what no method handle need stand for: those are made when they are used. */
+    private static Class<?> threadFacts() throws ReflectiveOperationException {
+        String above = Type.getInternalName(ThreadFacts.class);
+        String thread = Type.getInternalName(Thread.class);
+        ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
+        writer.visit(V11, ACC_PUBLIC | ACC_FINAL | ACC_SYNTHETIC, THREADS, null, above, null);
+        code(writer, "<init>", "()V", above, INVOKESPECIAL, "<init>", "()V", 0);
+        String carrier = "()Ljava/lang/Thread;";
+        code(writer, "carrier", carrier, thread, INVOKESTATIC, "currentCarrierThread", carrier, -1);
+        code(writer, "id", "(Ljava/lang/Thread;)J", thread, INVOKEVIRTUAL, "threadId", "()J", 1);
+        writer.visitEnd();
+        return made(writer);
+    }
+
+    /** A method that calls another, of the object in a local variable, or of none (-1). */
+    private static void code(
+            ClassWriter writer, String name, String descriptor, String owner, int opcode,
+            String called, String calledDescriptor, int local) {
+        MethodVisitor code = writer.visitMethod(ACC_PUBLIC, name, descriptor, null, null);
+        code.visitCode();
+        if (local >= 0) {
+            code.visitVarInsn(ALOAD, local);
+        }
+        code.visitMethodInsn(opcode, owner, called, calledDescriptor, false);
+        code.visitInsn(Type.getReturnType(descriptor).getOpcode(IRETURN));
+        code.visitMaxs(0, 0);
+        code.visitEnd();
     }
 
     private static void pass(ClassWriter writer, Method to, String recorder) {

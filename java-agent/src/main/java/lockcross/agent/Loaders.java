@@ -24,7 +24,13 @@ final class Loaders {
         for (Object gone; (gone = GONE.poll()) != null; ) {
             KNOWN.remove(gone);
         }
-        return KNOWN.computeIfAbsent(new Key(loader), key -> new Loaders());
+        Key key = new Key(loader);
+        Loaders known = KNOWN.get(key);
+        if (known == null) {
+            known = new Loaders();
+            KNOWN.put(key, known);
+        }
+        return known;
     }
 
     /** Notes that the synchronized methods of a class take their monitors by themselves. */

@@ -150,8 +150,12 @@ final class MethodRewriter implements Opcodes {
     }
 
     private boolean isHandler(LabelNode label) {
-        return method.tryCatchBlocks.stream()
-                .anyMatch(block -> block.handler == label && block.type == null);
+        for (TryCatchBlockNode block : method.tryCatchBlocks) {
+            if (block.handler == label && block.type == null) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether a frame is that of a handler, not one behind where other paths come in. */
@@ -357,6 +361,9 @@ final class MethodRewriter implements Opcodes {
             made.bsmArgs[Notification.REFERENCE] = new Handle(
                     H_INVOKESTATIC, Bridge.NAME, kind.whole,
                     "(Ljava/lang/Object;" + method.getDesc().substring(1), false);
+            if (Type.getArgumentTypes(made.desc).length > 0) { // the object is in the reference
+                made.desc = "(Ljava/lang/Object;)" + Type.getReturnType(made.desc);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 package lockcross.agent;
 
 import java.lang.instrument.ClassFileTransformer;
+import java.security.PrivilegedAction;
 import java.security.ProtectionDomain;
 import lockcross.record.Recorder;
 import lockcross.record.Writer;
@@ -26,24 +27,31 @@ final class Rewriter implements ClassFileTransformer {
             return null;
         }
         // What the agent itself locks is not the program's, nor are its rights.
-        return Recorder.unrecorded(() -> {
-            try {
-                return rewritten(loader, name, known != null, bytes);
-            } catch (Throwable error) { // a class file of a newer version, or no memory
-                tell(name, error.toString());
-                return null;
+        return Recorder.unrecorded(new PrivilegedAction<byte[]>() {
+            @Override
+            public byte[] run() {
+                try {
+                    return rewritten(loader, name, known != null, bytes);
+                } catch (Throwable error) { // a class file of a newer version, or no memory
+                    tell(name, error.toString());
+                    return null;
+                }
             }
         });
     }
 
-    /** Rewrites a class for nothing, so that all that this takes is loaded. */
+    /**
+     * Rewrites a class for nothing, so that all that this takes is loaded: it could be the class that
+     * is asked for otherwise.
+     */
     void warmUp() throws java.io.IOException {
         String name = "java/io/PrintStream";
         try (java.io.InputStream bytes = ClassLoader.getSystemResourceAsStream(name + ".class")) {
             if (bytes != null) {
                 byte[] content = bytes.readAllBytes();
-                for (boolean loaded : new boolean[] {false, true}) {
-                    rewritten(ClassLoader.getSystemClassLoader(), name, loaded, content);
+                ClassLoader loader = ClassLoader.getSystemClassLoader();
+                for (Class<?> known : new Class<?>[] {null, Rewriter.class}) {
+                    transform(loader, name, known, null, content);
                 }
             }
         }
@@ -52,7 +60,7 @@ final class Rewriter implements ClassFileTransformer {
     /** Not to be rewritten: what recording itself goes through. */
     static boolean isOurs(String name) {
         return name.startsWith("lockcross/agent/") || name.startsWith("lockcross/record/")
-                || name.equals(Bridge.NAME) || name.equals("java/lang/Object");
+                || name.startsWith("java/lang/Lockcross") || name.equals("java/lang/Object");
     }
 
     private byte[] rewritten(ClassLoader loader, String name, boolean loaded, byte[] bytes) {

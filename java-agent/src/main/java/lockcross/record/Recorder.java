@@ -3,7 +3,6 @@ package lockcross.record;
 import java.lang.reflect.Method;
 import java.security.AccessController;
 import java.security.PrivilegedAction;
-import java.util.function.Supplier;
 
 /**
  * What rewritten classes call, by way of a class in java.lang. None of it takes a monitor or keeps
@@ -221,11 +220,11 @@ public final class Recorder {
      * agent's rights.
      */
     @SuppressWarnings("removal") // there are security managers up to JDK 23
-    public static <T> T unrecorded(Supplier<T> work) {
+    public static <T> T unrecorded(PrivilegedAction<T> work) {
         Buffer buffer = Threads.anyBuffer();
         buffer.busy++;
         try {
-            return AccessController.doPrivileged((PrivilegedAction<T>) work::get);
+            return AccessController.doPrivileged(work);
         } finally {
             buffer.busy--;
         }

@@ -279,7 +279,9 @@ public final class Writer implements Runnable {
     }
 
     private void end() {
-        buffers.forEach(this::add);
+        for (Buffer buffer : buffers) {
+            add(buffer);
+        }
         double different = objects.count();
         double collisions = different * Math.max(different - 1, 0) / 2 / (1L << 31);
         long cpu = cpuAtEnd - cpuAtStart;
