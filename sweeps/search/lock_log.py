@@ -298,11 +298,13 @@ def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: 
 
 
 def _with_wakings(events: pd.DataFrame, begun: Flags) -> tuple[pd.DataFrame, Flags]:
-    """A wait that ended by an exception tells nothing: it ends where its thread does the next
-    thing, which is mostly to leave the section."""
-    order = np.lexsort((events["cycle"].to_numpy(), events["thread"].to_numpy()))
-    kind, thread = events["kind"].to_numpy()[order], events["thread"].to_numpy()[order]
-    untold = (kind[:-1] == Kind.WAIT) & (kind[1:] != Kind.WAITED) & (thread[:-1] == thread[1:])
+    """A wait that ended by an exception tells nothing: it ends where its thread does the next thing
+    with that object, which is mostly to leave the section."""
+    columns = [events[name].to_numpy() for name in ("cycle", "thread", "object")]
+    order = np.lexsort(columns)
+    kind = events["kind"].to_numpy()[order]
+    same = ~(_differ(columns[1][order]) | _differ(columns[2][order]))
+    untold = (kind[:-1] == Kind.WAIT) & (kind[1:] != Kind.WAITED) & same
     places = np.flatnonzero(untold)
     ends = events.iloc[order[places]].assign(
         kind=np.int8(Kind.WAITED), cycle=events["cycle"].to_numpy()[order[places + 1]] - 1, site=0
