@@ -158,6 +158,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         think,
         locks_per_second,
     )
+    named = names_of(machines or ["generic"], "--machines")
     if log is not None:
         from sweeps.search.locality import pattern
         from sweeps.search.lock_log import read_events
@@ -166,7 +167,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         program = program_of(events)
         if program is not None and program.untold:
             if use.think is None and use.locks_per_second is None:
-                print_untold(form, names_of(machines or ["generic"], "--machines"), program)
+                print_untold(form, named, program)
                 return
             print(f"what the locks cost the program: {program.untold}", file=sys.stderr)
             program = None
@@ -176,7 +177,6 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         "fence_latency": fence_latency,
         "cancel_latency": cancel_latency,
     }
-    named = names_of(machines or ["generic"], "--machines")
     processors = list(dict.fromkeys(map(_machine, named)))
     compared = names_of([locks], "--locks"), names_of([fences], "--fences")
 
@@ -200,6 +200,9 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
         if use.program is not None:
             use = _without_own_lock(use, processors[0], store, runner)
+            if use.program is not None and use.program.untold:
+                print_untold(form, processors, use.program)
+                return
             questions = asked(use)
         answers = [
             Advisor(question, store, runner).answer(check, ranking) for question in questions

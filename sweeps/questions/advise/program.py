@@ -12,6 +12,7 @@ collector with them.
 3. T / n is the program's work for each acquisition, with the lock that its runtime has. That lock
    is taken off by what it costs in the runs of the same use on the machine nearest to this host:
    work = T / n - own.
+   Where nothing is left, its JVM joins locks or leaves them out, and nothing can be told.
 4. A lock that costs c there has the share c / (work + c) of the time, which is less than 1.
 5. The work between two sections is that of step 3 without the JVM's start, in which nobody locks:
    (T - start) / n - own. A recorded T has none: recording begins behind it.
@@ -24,9 +25,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sweeps.search.lock_log import EventLog, Totals
 
-# Of a log that does not say what recording cost: nanoseconds a pair, as measured where the compiler
-# had not come to it yet.
-_UNMEASURED = (0.0, 500.0, 1000.0)
+# Of a log that does not say what recording cost: nanoseconds a pair, at most what was measured where
+# the compiler had not come to it yet. Nothing is taken off.
+_UNMEASURED = (0.0, 0.0, 1000.0)
 _TWICE = 2.0  # what is left may be so many times as much as it may be else
 _MOSTLY = 0.5  # of the recorded time: there recording is most of it
 _WHOLE_START = 0.9  # of the time, at most: a program that does nothing else is not asked about
@@ -85,7 +86,15 @@ def program_of(log: "EventLog") -> Program | None:
 
 def without_own_lock(program: Program, cycles: float, clock_mhz: float) -> Program:
     """The same, its runtime's lock known by what a pair costs on a processor of a clock."""
-    return replace(program, own=cycles / clock_mhz / 1e6)
+    own = cycles / clock_mhz / 1e6
+    untold = ""
+    if own >= 1 / program.per_second:
+        untold = (
+            f"cannot tell: the program takes {1e9 / program.per_second:.1f} ns for each "
+            f"acquisition, and its lock alone would take {1e9 * own:.1f}: its runtime joins locks "
+            "or leaves them out, or has another one"
+        )
+    return replace(program, own=own, untold=untold)
 
 
 def _shares_of_recording(totals: "Totals") -> tuple[float, float, float]:
@@ -103,14 +112,15 @@ def _shares_of_recording(totals: "Totals") -> tuple[float, float, float]:
 
 
 def _untold(totals: "Totals", recording: tuple[float, float], cut: bool) -> str:
-    least, most = (f"{100 * share:.0f}" for share in recording)
+    least, most = (round(100 * share) for share in recording)
     if cut:
         why = "the log ends before the program, whose time is known as a whole alone"
     elif totals.recording is None:
-        why = f"recording took up to {most} % of the time, by how much is not in this log"
+        why = f"recording took up to {most} % of the time, how much is not in this log"
+    elif least == most:
+        why = "recording took nearly all of the time"
     else:
-        between = most if least == most else f"{least} to {most}"
-        why = f"recording took {between} % of the time"
+        why = f"recording took {least} to {most} % of the time"
     if totals.cpu_plain:
         return (
             f"cannot tell: {why}, and what --compare measured is of more than the log, which ended "
