@@ -600,11 +600,11 @@ class Advisor:
 
         def share(lock: LockCost) -> Share:
             # The program's own work is measured, so the error is of the lock's cycles alone.
-            ends = (None, None) if error is None else (error.low, error.high)
             whole = part(lock.cost)
-            low, high = (one if one is None else part(one * lock.cost) for one in ends)
-            cycles = (one if one is None else one * clock for one in (low, high))
-            return Share(whole * clock, *cycles, whole, low, high)
+            if error is None:
+                return Share(whole * clock, None, None, whole, None, None)
+            low, high = (part(end * lock.cost) for end in (error.low, error.high))
+            return Share(whole * clock, low * clock, high * clock, whole, low, high)
 
         return OfProgram(
             free * program.per_second,

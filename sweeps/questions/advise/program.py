@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sweeps.search.lock_log import EventLog, Totals
 
-# Of a log that does not say what recording cost: nanoseconds a pair, at most what was measured where
-# the compiler had not come to it yet. Nothing is taken off.
+# Of a log that does not say what recording cost: nanoseconds a pair, at most what was measured
+# where the compiler had not come to it yet. Nothing is taken off.
 _UNMEASURED = (0.0, 0.0, 1000.0)
 _TWICE = 2.0  # what is left may be so many times as much as it may be else
 _MOSTLY = 0.5  # of the recorded time: there recording is most of it

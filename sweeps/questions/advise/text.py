@@ -77,15 +77,12 @@ def print_untold(form: Form, machines: Sequence[str], program: Program) -> None:
     if form == Form.TABLE:
         console(fold=False).print(program.untold.capitalize())
         return
-    rows = [{"machine": name, "lock": None, "verdict": program.untold} for name in machines]
     if form == Form.CSV:
+        rows = [{"machine": name, "lock": None, "verdict": program.untold} for name in machines]
         print_parts(Form.CSV, Rows(rows))
         return
-    told = [
-        {"setting": {"machine": row["machine"]}, "cheapest": None, "tie": []}
-        | {"verdict": row["verdict"], "recording": program.recording}
-        for row in rows
-    ]
+    of_log = {"verdict": program.untold, "cheapest": None, "recording": program.recording}
+    told = [{"setting": {"machine": name}, **of_log} for name in machines]
     print(json.dumps(told if len(told) > 1 else told[0], indent=1))
 
 
