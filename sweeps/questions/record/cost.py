@@ -28,9 +28,9 @@ _PAIRS = 20_000  # of a round
 _JAVA = b"bm"  # a block, and a method of the JDK
 _PTHREAD = b"b"
 _MOST = 64 * 10**6  # bytes of the loop's log
-_SECONDS = 0.7  # of rounds with recording
-_PATIENCE = 5.0  # seconds for the start, and for a round
-_FEWEST = 4  # rounds of a kind
+_FEWEST = 10  # rounds with recording
+_SECONDS = 0.7  # of them, if they are as many
+_PATIENCE = 10.0  # seconds that a loop takes at most, on a machine that does much else
 _WRITER = 0.002  # seconds within which it takes what a round has left
 _CLOCK_OF_PROCESS = 2  # the low bits of a clock's number: all that its threads have run
 
@@ -68,7 +68,7 @@ def _of_pthread(folder: Path, log: Path) -> tuple[Program, Program]:
 
 def _line(kinds: bytes, plain: Program, recorded: Program) -> dict[str, float]:
     """Raises OSError or ValueError where a loop does not run to its end."""
-    _, with_recording = _rounds(recorded, kinds, None)
+    _, with_recording = _rounds(recorded, kinds, _FEWEST, _SECONDS)
     start, without = _rounds(plain, kinds, len(with_recording))
     more = [max(a - b, 0.0) for a, b in zip(with_recording, without, strict=True)]
     parts = statistics.quantiles(more, n=20)
@@ -80,9 +80,11 @@ def _line(kinds: bytes, plain: Program, recorded: Program) -> dict[str, float]:
     }
 
 
-def _rounds(program: Program, kinds: bytes, wanted: int | None) -> tuple[float, list[float]]:
-    """Seconds of CPU time until the loop began, and nanoseconds a pair of each round: so many as
-    are wanted, or as there is time for."""
+def _rounds(
+    program: Program, kinds: bytes, fewest: int, seconds: float = 0
+) -> tuple[float, list[float]]:
+    """Seconds of CPU time until the loop began, and nanoseconds a pair of each round: as many as
+    there is time for, and so many at least."""
     with subprocess.Popen(
         [*program.command, str(_PAIRS)],
         env={**os.environ, **program.environment},
@@ -92,27 +94,27 @@ def _rounds(program: Program, kinds: bytes, wanted: int | None) -> tuple[float, 
         bufsize=0,
     ) as process:
         try:
-            _round(process, kinds[0])
             begun = time.monotonic()
+            _round(process, kinds[0], begun)
+            until = time.monotonic() + seconds
             last = start = _cpu(process)
             rounds: list[float] = []
-            while len(rounds) < wanted if wanted else time.monotonic() - begun < _SECONDS:
+            while len(rounds) < fewest or time.monotonic() < until:
                 for kind in kinds:
-                    _round(process, kind)
+                    _round(process, kind, begun)
                     now = _cpu(process)
                     rounds.append((now - last) / _PAIRS)
                     last = now
         finally:
             process.kill()
-    if len(rounds) < _FEWEST * len(kinds):
-        raise ValueError
     return start / 1e9, rounds
 
 
-def _round(process: "subprocess.Popen[bytes]", kind: int) -> None:
+def _round(process: "subprocess.Popen[bytes]", kind: int, begun: float) -> None:
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(bytes((kind,)))
-    if not select.select([process.stdout], [], [], _PATIENCE)[0] or not process.stdout.read(1):
+    left = max(begun + _PATIENCE - time.monotonic(), 0)
+    if not select.select([process.stdout], [], [], left)[0] or not process.stdout.read(1):
         raise ValueError
     time.sleep(_WRITER)
 
