@@ -74,8 +74,10 @@ class Totals:
     """What a recording says of the whole program. `seconds` and `cpu_seconds` of what was recorded
     (None where nobody knows); `acquisitions`, nested ones too; `left_out`: those of objects outside
     the sample; `lost`: records; `end`: exit, limit, disk or memory, and "cut" where the log says
-    nothing; `cpu_recorded`, `cpu_plain`: of the whole process, the same
-    without recording, where both were run."""
+    nothing; `counted`: acquisitions behind that end (None where nobody counted); `cpu_recorded`,
+    `cpu_plain`: of the whole process, the same without recording, where both were run.
+    `recording`: nanoseconds of CPU time that recording a pair of acquire and release took on that
+    host, the least, the middle and the most; `start_cpu`: seconds of it that a JVM's start took."""
 
     seconds: float | None = None
     cpu_seconds: float | None = None
@@ -85,6 +87,9 @@ class Totals:
     end: str = "exit"
     cpu_plain: float | None = None
     cpu_recorded: float | None = None
+    counted: int | None = None
+    recording: tuple[float, float, float] | None = None
+    start_cpu: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -151,6 +156,16 @@ def read_events(path: Path) -> EventLog:
         raise LockcrossError(f"{path}: the log is damaged; record it again") from None
 
 
+def first_line(path: Path) -> dict[str, Any]:
+    """What a log says first: who wrote it. Raises OSError or ValueError for what is none."""
+    with path.open("rb") as file:
+        start = file.read(HEADER.size + BLOCK.size)
+        if len(start) < HEADER.size + BLOCK.size or not start.startswith(MAGIC):
+            raise ValueError
+        line: dict[str, Any] = json.loads(file.readline())
+    return line
+
+
 def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, int]]:
     """The blocks of a log that are whole: tag, buffer, and where they begin and end."""
     place = HEADER.size
@@ -183,7 +198,7 @@ class _Facts:
                 )
             elif "stack" in one:
                 self._frames[one["stack"]] = tuple(one["frames"])
-            elif "end" in one or "cpu_plain" in one:
+            elif not one.keys().isdisjoint(("end", "cpu_plain", "recording_ns")):
                 self._totals |= one
             elif "log" in one:
                 self._about = one
@@ -215,6 +230,9 @@ class _Facts:
             said.get("end", "cut"),
             said.get("cpu_plain"),
             said.get("cpu_recorded"),
+            said.get("counted"),
+            _recording(said),
+            said.get("start_cpu", 0.0),
         )
         return EventLog(
             name,
@@ -229,6 +247,13 @@ class _Facts:
             self._frames,
             about,
         )
+
+
+def _recording(said: Mapping[str, Any]) -> tuple[float, float, float] | None:
+    if "recording_ns" not in said:
+        return None
+    least, middle, most = (float(said[f"recording_{one}"]) for one in ("least", "ns", "most"))
+    return least, middle, most
 
 
 def _events(

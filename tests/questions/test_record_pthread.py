@@ -101,7 +101,9 @@ def test_every_lock_is_counted(program: Path, tmp_path: Path) -> None:
     assert kinds.get(Kind.WAIT, 0) == kinds.get(Kind.WAITED, 0) <= 2
     assert found.events["object"].nunique() == 2
     assert found.events["thread"].nunique() == 4
-    assert found.totals and found.totals.end == "exit"
+    assert found.totals and found.totals.end == "exit" and found.totals.recording
+    least, middle, most = found.totals.recording
+    assert 0 < least <= middle <= most < 100_000
     assert all(one.file == "app" for one in found.sites.values())
     again = lockcross("record", "--pthread", "--output", str(log), "--", str(program))
     assert again.returncode == 2 and "--force" in again.stderr

@@ -84,9 +84,13 @@ def record(
             "or it starts none, or clears JAVA_TOOL_OPTIONS",
             exit_code=1,
         )
-    if plain is not None:
-        from sweeps.search.lock_log import add_line
+    from sweeps.questions.record.cost import cost_line  # once the program has ended: it is large
+    from sweeps.search.lock_log import add_line
 
+    # A program that a signal has ended is one that its user wants to be done with.
+    if code < _SIGNALLED and (cost := cost_line(log, pthread)) is not None:
+        add_line(log, cost)
+    if plain is not None:
         add_line(log, {"cpu_plain": plain, "cpu_recorded": seconds})
         _say(
             f"{seconds:.1f} s of CPU time with recording, {plain:.1f} s without: "

@@ -85,6 +85,8 @@ public final class Agent {
             text.append(",\"").append(name).append("\":\"");
             text.append(Json.escaped(System.getProperty(name, ""))).append('"');
         }
+        text.append(",\"java_home\":\"");
+        text.append(Json.escaped(System.getProperty("java.home", ""))).append('"');
         text.append(",\"began\":").append(System.currentTimeMillis()).append('}');
         return text.toString();
     }
