@@ -156,7 +156,7 @@ def test_a_log_ends_at_its_limit_and_the_program_goes_on(classes: Path) -> None:
 def test_a_full_disk_is_told_and_the_program_goes_on(classes: Path) -> None:
     """A limit on the size of files does the same."""
     log = classes.parent / "full.locks"
-    script = f'ulimit -f 20000; exec java "-javaagent:{AGENT}=output={log}" -cp "$1" Endless 3000 0'
+    script = f'ulimit -f 5000; exec java "-javaagent:{AGENT}=output={log}" -cp "$1" Endless 3000 0'
     done = subprocess.run(
         ["bash", "-c", script, "bash", str(classes)], capture_output=True, text=True, check=False
     )
