@@ -251,8 +251,8 @@ class Advisor:
         self._calibrate()
         if not self._keys["on_map"]:  # the costs of the main job's map are whole
             (floor,) = self._points([self._floor()])
-            (null,) = self._evaluate([with_lock(self._base, NO_LOCK)])
-            self._frame = float(null.cost - floor.cost)
+            (unlocked,) = self._evaluate([with_lock(self._base, NO_LOCK)])
+            self._frame = float(unlocked.cost - floor.cost)
         store_machines(self._store, [self._base.machine])
         store_isas(self._store)
         tie = load_study(STUDY).tie_percent / 100
@@ -609,10 +609,10 @@ class Advisor:
             weights = [float(part.weight) for part in parts]
             return float(sum(map(mul, weights, each)) / sum(weights))
 
-        floor, null = cycles([self._floor()]), cost(NO_LOCK)
-        if floor is None or null is None:
+        floor, unlocked = cycles([self._floor()]), cost(NO_LOCK)
+        if floor is None or unlocked is None:
             return {}
-        frame = 0.0 if self._keys["on_map"] else null - floor[0]
+        frame = 0.0 if self._keys["on_map"] else unlocked - floor[0]
         costs = {label: cost(label) for label in self._question.labels}
         return {label: whole - frame for label, whole in costs.items() if whole is not None}
 
