@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
+from results.missing import why_no_name
 from sweeps.model.axes import AXES
 from sweeps.model.axes import Axis as CellAxis
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
@@ -199,8 +200,10 @@ def load_plan(name: str) -> LoadedPlan:
     """
 
     def read(text: str) -> LoadedPlan:
-        plan = parse_plan(text)
-        return LoadedPlan(SWEEPS.path(name).stem, plan.title, expand(plan))
+        plan, own = parse_plan(text), SWEEPS.path(name).stem
+        if why := why_no_name(own):
+            raise ValueError(f"the file's name: {why}")
+        return LoadedPlan(own, plan.title, expand(plan))
 
     return SWEEPS.read(read, name)
 
