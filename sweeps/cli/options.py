@@ -13,6 +13,7 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE, WORK
 from results.store.former import current
+from results.store.missing import FIRST_VARIANT
 from sweeps.model.axes import AXES, Axis, Name
 
 if TYPE_CHECKING:
@@ -126,6 +127,11 @@ def _with_current_names(value: Any) -> Any:
     if isinstance(value, str):
         return ",".join(current(word) for word in value.split(","))
     return value and [_with_current_names(word) for word in value]
+
+
+def _variant(value: str | None) -> str | None:
+    """A variant as cells have it, by the name that tables have."""
+    return "" if value == FIRST_VARIANT else value
 
 
 def of_plan(default: str = "") -> Any:
@@ -252,7 +258,9 @@ def _axis_option(axis: Axis, default: Any, may_lack: bool, filters: bool) -> ins
     values, kind, text = axis.values, cast(Any, int), axis.values.help
     if filters and (said := text.partition("; default")[0]) != text:
         text = f"{said}."
-    if isinstance(values, Name):
+    if axis.name == "variant":
+        kind, declared = str, typer.Option(help=text, callback=_variant)
+    elif isinstance(values, Name):
         kind, declared = str, option(text, _NAMES.get(values.known))
     else:
         declared = typer.Option(min=values.low, max=values.high, help=text)

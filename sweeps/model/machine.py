@@ -15,7 +15,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 from pydantic import AfterValidator, Field, create_model, field_validator, model_validator
 
 from results.errors import LockcrossError
-from results.missing import why_no_name
+from results.store.missing import why_no_name
 from sweeps.model import registry
 from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.isa import ISAS, host_isa

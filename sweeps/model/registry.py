@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.missing import why_no_name
+from results.store.missing import why_no_name
 from results.paths import ROOT
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from results.missing import why_no_name
+from results.store.missing import FIRST_VARIANT, why_no_name
 from sweeps.model.axes import AXES
 from sweeps.model.axes import Axis as CellAxis
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
@@ -111,7 +111,7 @@ class Sweep(_Axes):
             raise ValueError("lock: what is given stands for no lock")
         own = [variant for lock in locks for variant in load_locks()[lock].variants]
         for variant in self.given("variant"):
-            if variant not in ("", _ALL, *own):
+            if variant not in ("", FIRST_VARIANT, _ALL, *own):
                 known_to = f"{', '.join(locks)}: " + (", ".join(own) or "none")
                 raise ValueError(f"variant: {shown(variant)} is unknown; variants of {known_to}")
         for key in ("flavour", "variant"):
@@ -173,7 +173,7 @@ class Sweep(_Axes):
         if name == "variant":
             every = load_locks()[chosen["lock"]].variants or ("",)
             wanted = every if given == [_ALL] else given
-            return ["" if variant == every[0] else variant for variant in wanted]
+            return ["" if variant in (every[0], FIRST_VARIANT) else variant for variant in wanted]
         return given or [None]
 
 

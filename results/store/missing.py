@@ -4,6 +4,8 @@ pandas, R, polars, DuckDB and Julia's CSV, in any case. No name that a table can
 WORDS = frozenset(
     ("|#n/a|#n/a n/a|#na|-1.#ind|-1.#qnan|-nan|1.#ind|1.#qnan|<na>|n/a|na|nan|none|null").split("|")
 )
+# What tables have in place of the empty name of a lock's first, or only, variant.
+FIRST_VARIANT = "first"
 
 
 def why_no_name(word: str) -> str:
