@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,11 +30,13 @@ _READ = {("runs", "variant"): f"CASE {{0}} WHEN '' THEN '{FIRST_VARIANT}' ELSE {
 
 Kinds = dict[str, type]  # what a column has where it has something
 Row = Sequence[Any]
+Key, Made = TypeVar("Key"), TypeVar("Made")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows, one at least. `numbers`: what stands behind each, columns of them; NaN where there is none."""
+    """Some rows, one at least. `numbers`: columns of what stands behind each; NaN where there is
+    nothing."""
 
     left: Sequence[Row]
     numbers: np.ndarray | None = None
@@ -46,9 +48,9 @@ class Batch:
         """Row by row."""
         if self.numbers is None:
             return self.left
-        # NaN is the one number that is not itself.
-        behind = np.where(np.isnan(self.numbers), None, self.numbers).T.tolist()
-        return ((*row, *more) for row, more in zip(self.left, behind, strict=True))
+        behind = self.numbers.T.astype(object)
+        behind[np.isnan(self.numbers.T)] = None
+        return ((*row, *more) for row, more in zip(self.left, behind.tolist(), strict=True))
 
     def columns(self) -> Iterator[Sequence[Any]]:
         """Column by column."""
@@ -78,9 +80,9 @@ def _columns(connection: sqlite3.Connection, name: str) -> dict[str, tuple[type,
     """The columns of a table or view: of what type each is, and how SQL reads it."""
     columns = {}
     for _, column, declared, *_ in connection.execute(f"PRAGMA table_info({name})"):
-        declared = declared or _OF_VIEWS.get(column, "TEXT")
-        sql = "CAST({0} AS REAL)" if declared == "NUMERIC" else _READ.get((name, column), "{0}")
-        columns[column] = (_TYPES[declared], sql.format(f"{name}.{column}"))
+        kind = declared or _OF_VIEWS.get(column, "TEXT")
+        sql = "CAST({0} AS REAL)" if kind == "NUMERIC" else _READ.get((name, column), "{0}")
+        columns[column] = (_TYPES[kind], sql.format(f"{name}.{column}"))
     return columns
 
 
@@ -162,7 +164,7 @@ class _Parameters:
         return [kind(given[name]) if name in given else None for name, kind in self.kinds.items()]
 
 
-def _kept(known: dict[Any, Any], key: Any, made: Callable[[Any], Any]) -> Any:
+def _kept(known: dict[Key, Made], key: Key, made: Callable[[Key], Made]) -> Made:
     """A value that is made once for many rows; only so many are kept."""
     if key not in known:
         if len(known) == _SIZE:

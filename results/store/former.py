@@ -11,6 +11,7 @@ SCHEMA = 9  # the last whose databases have the former name
 
 # A lock label of that lock: alone, behind "not", or before its variant and its fence kind.
 _LABEL = re.compile(rf"(not )?{FORMER}(?=[:/]|$)")
+_KEYS = ("lock", "locks", "table_locks", "aside", "limits")  # of documents: what takes labels
 _COLUMN = r"\b(?:lock|lock_a|lock_b|below)\b[\"\]`]?\s*(?:\s(?:COLLATE\s+\w+)\s*)?"
 _COMPARED = re.compile(
     rf"({_COLUMN}(?:==?|!=|<>|IS\s+NOT\s+DISTINCT\s+FROM|IS\s+DISTINCT\s+FROM|IS\s+NOT|IS|"
@@ -28,9 +29,9 @@ _COMMAND = (
     "' stores=zero')"
 )
 _CAUSE = f"replace({{0}}, 'lock {FORMER} ', 'lock {NAME} ')"
-_KEYS = "replace({0}, '\"stores\": \"none\"', '\"stores\": \"zero\"')"
+_PARAMETERS = 'replace({0}, \'"stores": "none"\', \'"stores": "zero"\')'
 _CHANGED: Mapping[str, Mapping[str, str]] = {
-    "runs": {"lock": _WORD, "command": _COMMAND, "cause": _CAUSE, "parameters": _KEYS},
+    "runs": {"lock": _WORD, "command": _COMMAND, "cause": _CAUSE, "parameters": _PARAMETERS},
     "crossovers": {"lock_a": _WORD, "lock_b": _WORD, "below": _WORD},
     "crossover_runs": {"lock": _WORD},
     "facts": {"value": _JSON},
@@ -42,13 +43,26 @@ def current(word: str) -> str:
     return _LABEL.sub(rf"\g<1>{NAME}", word, count=1) if _LABEL.match(word) else word
 
 
-def current_everywhere(value: Any) -> Any:
-    """A document with the lock's name of today wherever a text is a label of it."""
-    if isinstance(value, str):
-        return current(value)
+def current_in_document(document: Any) -> Any:
+    """What TOML has, with the lock's name of today under each key that takes labels."""
+    if isinstance(document, list):
+        return [current_in_document(inner) for inner in document]
+    if not isinstance(document, dict):
+        return document
+    renamed = {
+        key: _current_in(value) if key in _KEYS else current_in_document(value)
+        for key, value in document.items()
+    }
+    # The values of `each` stand in the names of cells, too; a cell has its lock renamed itself.
+    return renamed | {key: given for key, given in document.items() if key == "each"}
+
+
+def _current_in(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_current_in(label) for label in value]
     if isinstance(value, dict):
-        return {key: current_everywhere(inner) for key, inner in value.items()}
-    return [current_everywhere(inner) for inner in value] if isinstance(value, list) else value
+        return {current(label): inner for label, inner in value.items()}
+    return current(value) if isinstance(value, str) else value
 
 
 def current_sql(sql: str) -> str:
@@ -83,4 +97,6 @@ def shadow(connection: sqlite3.Connection) -> None:
             f"CAST({columns[name].format(name)} AS TEXT) AS {name}" if name in columns else name
             for name in names
         )
-        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT {', '.join(shown)} FROM main.{table}")
+        connection.execute(
+            f"CREATE TEMP VIEW {table} AS SELECT {', '.join(shown)} FROM main.{table}"
+        )

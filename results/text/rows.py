@@ -144,7 +144,9 @@ def _write(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Form)
 def _of_one_kind(rows: list[list[object]]) -> Iterator[Sequence[object]]:
     """Rows whose columns of numbers have a point in each or in none: readers of CSV go by the first
     rows."""
-    points = [any(isinstance(value, float) for value in column) for column in zip(*rows, strict=True)]
+    points = [
+        any(isinstance(value, float) for value in column) for column in zip(*rows, strict=True)
+    ]
     for row in rows:
         yield [
             float(value) if point and isinstance(value, int) else value

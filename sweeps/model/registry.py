@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.store.missing import why_no_name
 from results.paths import ROOT
+from results.store.missing import why_no_name
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _OPERATORS = {"&&": " and ", "||": " or "}

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from results.store.former import current_everywhere
+from results.store.former import current_in_document
 from sweeps.support.text import shortened, shown
 
 
@@ -51,7 +51,7 @@ def parse(model: type[Model], text: str) -> Model:
     """Reads a document, in which a lock may have its former name. Raises ValueError that names the
     key, the value and what is wrong."""
     try:
-        return model.model_validate(current_everywhere(tomllib.loads(text)))
+        return model.model_validate(current_in_document(tomllib.loads(text)))
     except ValidationError as error:
         raise ValueError(explain(error, model)) from None
     except RecursionError:
