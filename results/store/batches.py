@@ -30,7 +30,8 @@ _READ = {("runs", "variant"): f"CASE {{0}} WHEN '' THEN '{FIRST_VARIANT}' ELSE {
 
 Kinds = dict[str, type]  # what a column has where it has something
 Row = Sequence[Any]
-Key, Made = TypeVar("Key"), TypeVar("Made")
+Key = TypeVar("Key")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
