@@ -16,6 +16,7 @@ from rich import box
 from rich.table import Table
 
 from results.store.csv_lines import csv_writer
+from results.store.missing import FIRST_VARIANT
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -125,8 +126,11 @@ def print_rows(answer: "Answer", form: Form) -> None:
 
 
 def _write(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Form) -> None:
-    """Rows as CSV, or JSON, which has no infinity."""
+    """Rows as CSV, or JSON, which has no infinity. Every variant has a name there."""
     plain = [list(map(_plain, row)) for row in rows]
+    for place in (place for place, name in enumerate(columns) if name == "variant"):
+        for row in plain:
+            row[place] = FIRST_VARIANT if row[place] == "" else row[place]
     if form == Form.CSV:
         csv_writer(sys.stdout).writerows([columns, *_of_one_kind(plain)])
         return

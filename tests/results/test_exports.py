@@ -209,6 +209,10 @@ COMMANDS = [
     ["query", "validation"],
     ["query", "SELECT low, high, value, verdict FROM crossovers"],
     ["query", "SELECT lock, count(*) AS runs, avg(cycles_per_pair) AS cost FROM runs GROUP BY 1"],
+    ["query", "SELECT id, CASE WHEN id > 200 THEN id + 0.5 ELSE 1 END AS half FROM runs"],
+    ["query", "SELECT id, variant, output FROM runs ORDER BY id DESC"],
+    ["query", "costs", "--plan", "validate"],
+    ["compare", "--plan", "validate", "--along", "threads"],
     ["query", "--list"],
     ["query", "--units"],
     ["runs", "--limit", "100000"],
@@ -230,7 +234,7 @@ COMMANDS = [
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_rows_of_commands_are_read_back(database: Path, tmp_path: Path, words: list[str]) -> None:
     path = tmp_path / "a.csv"
-    if words[0] in ("query", "runs", "footprint"):
+    if words[0] in ("query", "runs", "footprint", "compare"):
         words = [*words, "--db", str(database)]
     done = lockcross(*words, "--format", "csv")
     assert done.returncode == 0, done.stderr
@@ -247,6 +251,19 @@ def test_rows_of_commands_are_read_back(database: Path, tmp_path: Path, words: l
             assert [value in (None, "") for value in theirs] == [value == "" for value in mine]
             texts = zip(mine, theirs, strict=True)
             assert all(a == b for a, b in texts if isinstance(b, str) and b)
+
+
+def test_what_a_log_shows_is_read_back(tmp_path: Path) -> None:
+    log, path = tmp_path / "a.log", tmp_path / "a.csv"
+    small = ["--lock", "nop", "--workload", "sync", "iterations=50", "--events", str(log)]
+    assert lockcross("run", *small).returncode == 0
+    done = lockcross("locality", str(log), "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    path.write_text(done.stdout, encoding="utf-8")
+    columns, *rows = csv.reader(io.StringIO(done.stdout))
+    for reader in READERS.values():
+        read = reader(path)
+        assert (read[0], len(read[1])) == (columns, len(rows))
 
 
 def test_the_words_are_those_of_the_readers() -> None:

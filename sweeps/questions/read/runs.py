@@ -11,7 +11,6 @@ import typer
 from results.paths import DATABASE
 from results.store.database import code_of
 from results.store.former import current_sql
-from results.store.missing import FIRST_VARIANT
 from results.store.queries import Answer, QueryError, condition, guarded
 from results.store.store import reading
 from results.text.rows import Form, Format, print_compact, print_rows
@@ -67,16 +66,9 @@ def runs(
         rows = [(*row[:-2], row[-2] and round(row[-2], 2), row[-1]) for row in answer.rows]
         print_compact(Answer(answer.columns, rows), console(fold=False), _ALWAYS)
     else:
-        print_rows(_with_variants(answer), form)
+        print_rows(answer, form)
     if not answer.rows:
         print("no run in the database matches", file=sys.stderr)
-
-
-def _with_variants(answer: Answer) -> Answer:
-    """Where each row names its variant: programs read an empty name as none."""
-    place = answer.columns.index("variant")
-    rows = [(*row[:place], row[place] or FIRST_VARIANT, *row[place + 1 :]) for row in answer.rows]
-    return Answer(answer.columns, rows)
 
 
 def list_runs(
