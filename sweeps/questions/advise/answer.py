@@ -632,10 +632,10 @@ class Advisor:
             weights = [float(part.weight) for part in parts]
             return float(sum(map(mul, weights, each)) / sum(weights))
 
-        floor, null = cycles([self._floor()]), cost(NO_LOCK)
-        if floor is None or null is None:
+        floor, unlocked = cycles([self._floor()]), cost(NO_LOCK)
+        if floor is None or unlocked is None:
             return {}
-        frame = 0.0 if self._keys["on_map"] else null - floor[0]
+        frame = 0.0 if self._keys["on_map"] else unlocked - floor[0]
         costs = {label: cost(label) for label in self._question.labels}
         return {label: whole - frame for label, whole in costs.items() if whole is not None}
 
