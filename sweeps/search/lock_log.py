@@ -151,6 +151,18 @@ def read_events(path: Path) -> EventLog:
         raise LockcrossError(f"{path}: the log is damaged; record it again") from None
 
 
+def last_line(path: Path) -> dict[str, Any] | None:
+    """What a log says at its end; None where it has none."""
+    if path.stat().st_size < HEADER.size:
+        return None
+    content = np.memmap(path, np.uint8, "r")
+    for tag, _, first, last in _blocks(content):
+        if tag == DONE:
+            line: dict[str, Any] = json.loads(content[first:last].tobytes())
+            return line
+    return None
+
+
 def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, int]]:
     """The blocks of a log that are whole: tag, buffer, and where they begin and end."""
     place = HEADER.size

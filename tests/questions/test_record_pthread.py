@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from results.paths import ROOT
-from sweeps.questions.record.preload import linked_statically, preloaded
+from sweeps.questions.record.preload import preloaded
 from sweeps.search.lock_log import Kind, read_events
 from tests.commands import lockcross
 
