@@ -34,7 +34,8 @@
 #define EXPORTED __attribute__((visibility("default")))
 #define OWN_TLS __attribute__((tls_model("initial-exec")))
 
-enum { WRITER_STACK = 1 << 16, FIRST_KEYS = 32, PATIENCE = 100 /* waits of 100 ms */ };
+enum { WRITER_STACK = 1 << 16, FIRST_KEYS = 32 };
+enum { WAIT_ONCE = 100000 /* us */, PATIENCE = 100 /* such waits */ };
 
 static state_t none; /* before the constructor, and where nothing is recorded */
 state_t *state = &none;
@@ -276,7 +277,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     start_process(stacks);
     sys(rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof before);
     for (int tries = 0; tries < PATIENCE && atomic_load(&state->ready) == 0; tries++)
-        futex_wait(&state->ready, 0, 100);
+        futex_wait(&state->ready, 0, WAIT_ONCE);
     if (atomic_load(&state->ready) == 1)
         atomic_store(&state->mode, RECORDING);
 }
@@ -354,7 +355,7 @@ static __attribute__((noinline)) bool wait_for_room(buffer_t *own, uint32_t inde
         tries = tail == last ? tries + 1 : 0, last = tail;
         atomic_store(&own->waits, 1);
         wake_writer();
-        futex_wait(&own->tail, tail, 100);
+        futex_wait(&own->tail, tail, WAIT_ONCE);
         if (tries > PATIENCE || (tries && sys(kill, state->writer, 0) == -ESRCH))
             atomic_store(&state->mode, OFF);
     }
@@ -502,7 +503,7 @@ static void settle(void) {
          (int32_t)((answered = atomic_load(&state->answered)) - asked) < 0 && tries < PATIENCE / 10;
          tries++) {
         wake_writer();
-        futex_wait(&state->answered, answered, 100);
+        futex_wait(&state->answered, answered, WAIT_ONCE);
     }
 }
 

@@ -11,6 +11,17 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+/* What older headers lack: the numbers are those of all machines. */
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1U << 1)
+#endif
+
 #define HIDDEN __attribute__((visibility("hidden")))
 
 #if defined(__x86_64__)
@@ -80,8 +91,8 @@ static inline void futex_wake(_Atomic uint32_t *word) {
     sys(futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff);
 }
 
-/* Until the word is another, for so many milliseconds at most. */
-static inline void futex_wait(_Atomic uint32_t *word, uint32_t value, unsigned milliseconds) {
-    struct timespec most = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+/* Until the word is another, for so many microseconds at most: less than a second. */
+static inline void futex_wait(_Atomic uint32_t *word, uint32_t value, unsigned microseconds) {
+    struct timespec most = {0, (long)microseconds * 1000};
     sys(futex, word, FUTEX_WAIT_PRIVATE, value, &most);
 }

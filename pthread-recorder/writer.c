@@ -11,7 +11,8 @@
  *
  * To `record` it tells, a line each in the file `state->report`: `seen` a process with the recorder
  * in it, `log` a process and its log, `exec` what a process has become, `failed` why there is no
- * log, `deep` a process that has opened a library with RTLD_DEEPBIND. In that file it holds a lock
+ * log, `deep` a process that has opened a library with RTLD_DEEPBIND, `left` one that locked nothing
+ * and did not end by exit. In that file it holds a lock
  * on the byte of its process until it has ended.
  */
 #include "places.h"
@@ -29,8 +30,9 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-enum { MARK_EVERY = 100 /* ms */, STUCK = 1000 /* ms */, PATH = 4096, LINE = 2048 };
-#define MILLISECOND 1000000u
+enum { FIRST_PAUSE = 100, MARK_EVERY = 100000, STUCK = 1000000 }; /* us */
+enum { PATH = 4096, LINE = 2048 };
+#define MICROSECOND 1000u
 
 static int file = -1, report = -1, maps = -1, memory = -1, watched = -1;
 static uint64_t size, marked, acquired, lost;
@@ -270,7 +272,7 @@ static void drain(buffer_t *buffer, uint64_t time, bool last) {
             if (buffer->stuck != to || !buffer->stuck_since)
                 buffer->stuck = to, buffer->stuck_since = time;
             bool waits = atomic_load(&buffer->waits) && head - tail > RECORDS;
-            bool old = head - tail > 1 && time - buffer->stuck_since > STUCK * MILLISECOND;
+            bool old = head - tail > 1 && time - buffer->stuck_since > STUCK * (uint64_t)MICROSECOND;
             if (!last && !waits && !old)
                 break;
             to = tail + 1;
@@ -404,16 +406,18 @@ int writer(void *unused) {
     atomic_store(&state->ready, fit ? 1 : 2);
     futex_wake(&state->ready);
     uint64_t cpu = 0;
-    unsigned pause = 1; /* ms; at first short, since it may soon become another program */
+    unsigned pause = FIRST_PAUSE; /* short, since it may soon become another program */
     while (fit) {
         uint32_t seen = atomic_load(&state->wake), asked = atomic_load(&state->asked);
-        bool over = gone() || became_another();
+        bool became = became_another(), over = became || gone();
         uint64_t time = now(), taken = cpu_time();
         cpu = taken > cpu ? taken : cpu;
         drain_all(time, over);
         if (over) {
             if (atomic_load(&state->deep))
                 tell("deep", program);
+            if (file < 0 && !atomic_load(&state->exiting) && !became)
+                tell("left", program);
             if (atomic_load(&state->mode) == OFF) /* a thread has waited too long for room */
                 end = "disk";
             say_end(time - state->start, cpu > state->cpu ? cpu : state->cpu);
@@ -424,7 +428,7 @@ int writer(void *unused) {
             atomic_store(&state->answered, asked);
             futex_wake(&state->answered);
         }
-        if (time - marked >= MARK_EVERY * MILLISECOND &&
+        if (time - marked >= MARK_EVERY * MICROSECOND &&
             atomic_load(&state->mode) == RECORDING) {
             uint64_t mark = time - state->start;
             marked = time;
@@ -433,13 +437,13 @@ int writer(void *unused) {
         atomic_store(&state->asleep, 1);
         if (atomic_load(&state->exiting) && watched >= 0) {
             struct pollfd one = {watched, POLLIN, 0};
-            struct timespec most = {0, 10 * MILLISECOND};
+            struct timespec most = {0, MARK_EVERY * MICROSECOND};
             sys(ppoll, &one, 1, &most, 0, 8);
         } else {
             futex_wait(&state->wake, seen, pause);
         }
         atomic_store(&state->asleep, 0);
-        pause = pause * 2 < MARK_EVERY ? pause * 2 : MARK_EVERY;
+        pause = pause + pause / 4 < MARK_EVERY ? pause + pause / 4 : MARK_EVERY;
     }
     sys(exit_group, 0);
     return 0;
