@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 typedef struct {
-    char module[256]; /* the file's name, without its folder; empty: unknown */
-    char symbol[256]; /* empty: none */
-    uint64_t offset;  /* in the symbol, or in the module as its own headers count */
+    char module[256];    /* the file's name, without its folder; empty: unknown */
+    char symbol[256];    /* empty: none */
+    uint64_t offset;     /* in the symbol, or in the module as its own headers count */
     uint64_t base, file; /* tell modules apart */
 } place_t;
 

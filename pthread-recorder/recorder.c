@@ -88,10 +88,7 @@ FUNCTIONS(DECLARED)
 static struct {
     int (*lock)(pthread_mutex_t *), (*trylock)(pthread_mutex_t *), (*unlock)(pthread_mutex_t *);
     FUNCTIONS(MEMBER)
-} real = {.lock = first_lock,
-          .trylock = first_trylock,
-          .unlock = first_unlock,
-          FUNCTIONS(INITIAL)};
+} real = {.lock = first_lock, .trylock = first_trylock, .unlock = first_unlock, FUNCTIONS(INITIAL)};
 FUNCTIONS(FIRST)
 
 static int first_lock(pthread_mutex_t *mutex) {
@@ -197,9 +194,9 @@ static void start_process(char *stacks) {
         if (start_writer(stacks + WRITER_STACK) != 0)
             atomic_store(&state->ready, 2);
     } else {
-        int child = __clone(start_writer, stacks + 2 * WRITER_STACK,
-                            CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_UNTRACED,
-                            stacks + WRITER_STACK);
+        int child =
+            __clone(start_writer, stacks + 2 * WRITER_STACK,
+                    CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_UNTRACED, stacks + WRITER_STACK);
         int status = 1;
         if (child < 0)
             atomic_store(&state->ready, 2);
@@ -280,6 +277,8 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
         futex_wait(&state->ready, 0, WAIT_ONCE);
     if (atomic_load(&state->ready) == 1)
         atomic_store(&state->mode, RECORDING);
+    else
+        tell_of_no_writer();
 }
 
 /* Where exit comes to its end, the writer need not look ten times a second whether the process has
@@ -327,8 +326,8 @@ static uint32_t site(void *address) {
     for (uint32_t tries = 0; tries < SITES; tries++, place = (place + 1) % SITES) {
         uintptr_t there = atomic_load_explicit(&sites[place], memory_order_relaxed);
         if (there == value ||
-            (there == 0 && (atomic_compare_exchange_strong(&sites[place], &there, value) ||
-                            there == value)))
+            (there == 0 &&
+             (atomic_compare_exchange_strong(&sites[place], &there, value) || there == value)))
             return place + 1;
     }
     return 0;
@@ -375,9 +374,9 @@ static __attribute__((noinline)) void add(unsigned kind, uint64_t time, const vo
     }
     if (mode == COUNTING) {
         if ((kind & 15) == ACQUIRED)
-            atomic_store_explicit(
-                &own->counted, atomic_load_explicit(&own->counted, memory_order_relaxed) + 1,
-                memory_order_relaxed);
+            atomic_store_explicit(&own->counted,
+                                  atomic_load_explicit(&own->counted, memory_order_relaxed) + 1,
+                                  memory_order_relaxed);
         return;
     }
     uint32_t number = site(address), index = claim(own);

@@ -51,13 +51,14 @@ typedef struct {
     _Atomic(buffer_t *) buffers;
     int writer, process;
     uint64_t start, most, cpu; /* cpu: that the program had taken when it exited */
-    const char *log, *report; /* in the program's first environment, copied */
+    const char *log, *report;  /* in the program's first environment, copied */
     char paths[8192];
 } state_t;
 
 extern state_t *state HIDDEN;
-extern _Atomic(uintptr_t) sites[SITES] HIDDEN; /* addresses by their hash; the number is the place + 1 */
-enum { GONE = 1 };                             /* a site whose module is no longer there */
+extern _Atomic(uintptr_t)
+    sites[SITES] HIDDEN; /* addresses by their hash; the number is the place + 1 */
+enum { GONE = 1 };       /* a site whose module is no longer there */
 
 static inline uint64_t stamp(uint32_t index) {
     return ((uint64_t)(index >> RECORD_BITS) + 1) & ((1u << STAMP_BITS) - 1);
@@ -65,6 +66,7 @@ static inline uint64_t stamp(uint32_t index) {
 
 uint64_t now(void) HIDDEN;
 int writer(void *unused) HIDDEN;
+void tell_of_no_writer(void) HIDDEN;
 
 static inline void wake_writer(void) {
     atomic_fetch_add(&state->wake, 1);

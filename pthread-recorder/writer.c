@@ -11,9 +11,9 @@
  *
  * To `record` it tells, a line each in the file `state->report`: `seen` a process with the recorder
  * in it, `log` a process and its log, `exec` what a process has become, `failed` why there is no
- * log, `deep` a process that has opened a library with RTLD_DEEPBIND, `left` one that locked nothing
- * and did not end by exit. In that file it holds a lock
- * on the byte of its process until it has ended.
+ * log, `deep` a process that has opened a library with RTLD_DEEPBIND, `left` one that locked
+ * nothing and did not end by exit. In that file it holds a lock on the byte of its process until it
+ * has ended.
  */
 #include "places.h"
 #include "shared.h"
@@ -92,14 +92,27 @@ static void tell(const char *what, const char *name) {
     sys(write, report, line.text, line.length);
 }
 
+static void open_report(void) {
+    if (state->report)
+        report = (int)sys(openat, AT_FDCWD, state->report, O_RDWR | O_APPEND | O_CLOEXEC);
+}
+
+/* In the program itself, which goes on without. */
+void tell_of_no_writer(void) {
+    open_report();
+    tell("failed", "the system starts no process for the recorder (ulimit -u, a sandbox)");
+    if (report >= 0)
+        sys(close, report);
+}
+
 static void tell_failure(const char *what, long error) {
     words_t line = {0};
     say(&line, what);
-    say(&line, error == -EACCES || error == -EPERM          ? ": it may not write there"
-               : error == -ENOENT || error == -ENOTDIR      ? ": there is no such folder"
-               : error == -EROFS                            ? ": that file system is read-only"
-               : error == -ENOSPC || error == -EDQUOT       ? ": the disk is full"
-                                                            : ": error ");
+    say(&line, error == -EACCES || error == -EPERM     ? ": it may not write there"
+               : error == -ENOENT || error == -ENOTDIR ? ": there is no such folder"
+               : error == -EROFS                       ? ": that file system is read-only"
+               : error == -ENOSPC || error == -EDQUOT  ? ": the disk is full"
+                                                       : ": error ");
     if (line.text[line.length - 1] == ' ')
         say_number(&line, (uint64_t)-error, 10);
     letter(&line, 0);
@@ -249,8 +262,7 @@ static void write_records(buffer_t *buffer, uint32_t from, uint32_t to) {
         if (record->site && !known[record->site - 1].named)
             name_site(record->site, kind == WAIT || kind == WAITED);
     }
-    if (block("EVTS", buffer->id, &buffer->records[from % RECORDS],
-              (to - from) * sizeof(record_t)))
+    if (block("EVTS", buffer->id, &buffer->records[from % RECORDS], (to - from) * sizeof(record_t)))
         acquired += taken;
     else
         lost += to - from;
@@ -272,7 +284,8 @@ static void drain(buffer_t *buffer, uint64_t time, bool last) {
             if (buffer->stuck != to || !buffer->stuck_since)
                 buffer->stuck = to, buffer->stuck_since = time;
             bool waits = atomic_load(&buffer->waits) && head - tail > RECORDS;
-            bool old = head - tail > 1 && time - buffer->stuck_since > STUCK * (uint64_t)MICROSECOND;
+            bool old =
+                head - tail > 1 && time - buffer->stuck_since > STUCK * (uint64_t)MICROSECOND;
             if (!last && !waits && !old)
                 break;
             to = tail + 1;
@@ -385,8 +398,7 @@ static void prepare(void) {
             limit.rlim_cur = limit.rlim_max;
             sys(prlimit64, 0, raised[one], &limit, 0);
         }
-    if (state->report)
-        report = (int)sys(openat, AT_FDCWD, state->report, O_RDWR | O_APPEND | O_CLOEXEC);
+    open_report();
     struct flock own = {F_RDLCK, SEEK_SET, state->process, 1, 0};
     if (report >= 0)
         sys(fcntl, report, F_OFD_SETLK, &own);
@@ -428,8 +440,7 @@ int writer(void *unused) {
             atomic_store(&state->answered, asked);
             futex_wake(&state->answered);
         }
-        if (time - marked >= MARK_EVERY * MICROSECOND &&
-            atomic_load(&state->mode) == RECORDING) {
+        if (time - marked >= MARK_EVERY * MICROSECOND && atomic_load(&state->mode) == RECORDING) {
             uint64_t mark = time - state->start;
             marked = time;
             block("MARK", 0, &mark, sizeof mark);

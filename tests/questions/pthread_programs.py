@@ -254,7 +254,10 @@ class Program:
     def _wait(self, least: int) -> str:
         wait = self._random.choice([-100, 200])
         how = self._random.choice(
-            ["pthread_cond_timedwait(&c, &m, &t)", "pthread_cond_clockwait(&c, &m, CLOCK_REALTIME, &t)"]
+            [
+                "pthread_cond_timedwait(&c, &m, &t)",
+                "pthread_cond_clockwait(&c, &m, CLOCK_REALTIME, &t)",
+            ]
         )
         how = how.replace("&c", "&changed").replace("&m", "&mutexes[CONDITION]")
         return (
@@ -283,7 +286,8 @@ class Program:
         starts = "".join(
             f"pthread_create(&t[{i}], 0, {self._random.choice(names)}, 0);" for i in range(count)
         )
-        return f"pthread_t t[{count}]; {starts} for (int i = 0; i < {count}; i++) pthread_join(t[i], 0);"
+        joins = f"for (int i = 0; i < {count}; i++) pthread_join(t[i], 0);"
+        return f"pthread_t t[{count}]; {starts} {joins}"
 
     def _signal(self, least: int) -> str:
         return f"for (int i = 0; i < {self._random.randint(1, 20)}; i++) raise(SIGUSR1);"
@@ -312,7 +316,8 @@ class Program:
 
     def _fork_held(self, least: int) -> str:
         return (
-            "lock(0); pid_t p = fork(); if (p == 0) { child = 1; unlock(0); many(0, 9); _exit(0); } "
+            "lock(0); pid_t p = fork(); "
+            "if (p == 0) { child = 1; unlock(0); many(0, 9); _exit(0); } "
             'unlock(0); int status = 0; waitpid(p, &status, 0); say("held", status);'
         )
 
@@ -330,7 +335,7 @@ class Program:
         return (
             f"pthread_t t; pthread_create(&t, 0, dies_with, (void *){one}); pthread_join(t, 0); "
             f"int r = pthread_mutex_lock(&mutexes[{one}]); "
-            f"if (r == 0 || r == EOWNERDEAD) took({one}); say(\"robust\", r); "
+            f'if (r == 0 || r == EOWNERDEAD) took({one}); say("robust", r); '
             f"if (r == EOWNERDEAD) pthread_mutex_consistent(&mutexes[{one}]); unlock({one});"
         )
 
@@ -340,14 +345,15 @@ class Program:
         )
         return (
             f'{how} int f = open("kept.txt", O_CREAT | O_TRUNC | O_RDWR, 0644); say("file", f); '
-            f"for (int i = 0; i < 5; i++) {{ many({self._one(0)}, 5000); dprintf(f, \"%d\\n\", i); }} "
+            f"for (int i = 0; i < 5; i++) {{ many({self._one(0)}, 5000); "
+            'dprintf(f, "%d\\n", i); } '
             'say("size", lseek(f, 0, SEEK_END)); close(f);'
         )
 
     def _error_file(self, least: int) -> str:
         return (
             'int kept = dup(2); close(2); int f = open("errors.txt", O_CREAT | O_TRUNC | O_RDWR, '
-            f"0644); many({self._one(0)}, 9000); say(\"errors\", lseek(f, 0, SEEK_END)); "
+            f'0644); many({self._one(0)}, 9000); say("errors", lseek(f, 0, SEEK_END)); '
             "dup2(kept, 2); close(kept);"
         )
 

@@ -145,7 +145,7 @@ def test_a_lock_within_a_library_that_is_being_loaded(tmp_path: Path) -> None:
     # Found by the program's own search path, so by who calls dlopen.
     app = compiled(
         tmp_path,
-        "#include <dlfcn.h>\nint main(void) { return dlopen(\"own.so\", RTLD_NOW) ? 3 : 4; }",
+        '#include <dlfcn.h>\nint main(void) { return dlopen("own.so", RTLD_NOW) ? 3 : 4; }',
         "-Wl,-rpath,$ORIGIN",
     )
     log = tmp_path / "app.locks"

@@ -32,7 +32,9 @@ def built(folder: Path, numbers: range) -> Path:
     return app
 
 
-def ran(command: tuple[str, ...], folder: Path, environment: dict[str, str]) -> tuple[int, str, str]:
+def ran(
+    command: tuple[str, ...], folder: Path, environment: dict[str, str]
+) -> tuple[int, str, str]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     done = subprocess.run(

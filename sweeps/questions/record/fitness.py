@@ -67,7 +67,11 @@ def _parsed(content: bytes) -> Elf:
             kind, begin, address, _, length = struct.unpack_from(f"{order}IIIII", content, at)
         parts.append((kind, begin, address, length))
     interpreter = next(
-        (content[begin : begin + length] for kind, begin, _, length in parts if kind == _INTERPRETER),
+        (
+            content[begin : begin + length]
+            for kind, begin, _, length in parts
+            if kind == _INTERPRETER
+        ),
         b"",
     )
     entries = []

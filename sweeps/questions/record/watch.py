@@ -1,4 +1,4 @@
-"""What the recorder of mutexes tells of the processes it is in, and what is said of it at the end."""
+"""What the recorder of mutexes tells of the processes it is in, and what is said of it."""
 
 import fcntl
 import os
@@ -112,7 +112,7 @@ def _of_log(log: Path, process: int) -> Iterator[str]:
 
 def _unwatched(told: list[Told], library: Path) -> Iterator[str]:
     """What has run and was not seen."""
-    for one in told:
+    for one in dict.fromkeys(told):
         if one.what == "deep":
             yield (
                 f"{one.words} opened a library with RTLD_DEEPBIND: what that locks goes past the "
@@ -124,9 +124,10 @@ def _unwatched(told: list[Told], library: Path) -> Iterator[str]:
 
 
 def _seen_as(told: list[Told], became: Told) -> bool:
+    """Whether it has told of itself, be it that it cannot be recorded."""
+    mine = [one for one in told if one.process == became.process]
     return any(
-        one.what == "seen" and one.process == became.process and one.words == became.words
-        for one in told
+        one.what == "failed" or (one.what == "seen" and one.words == became.words) for one in mine
     )
 
 
