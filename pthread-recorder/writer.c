@@ -270,11 +270,12 @@ static void write_records(buffer_t *buffer, uint32_t from, uint32_t to) {
 
 /* Writes what is whole. A record that was claimed and is not whole is being made, or a handler has
  * jumped out of it: then it is passed over, as soon as its thread waits for room, after a second,
- * or when nothing more can come (`last`). */
+ * or when nothing more can come (`last`). What is told meanwhile waits for the next time: else this
+ * would follow a busy thread in small steps. */
 static void drain(buffer_t *buffer, uint64_t time, bool last) {
+    uint32_t head = __atomic_load_n(&buffer->head, __ATOMIC_ACQUIRE);
     for (;;) {
-        uint32_t tail = atomic_load(&buffer->tail);
-        uint32_t head = __atomic_load_n(&buffer->head, __ATOMIC_ACQUIRE), to = tail;
+        uint32_t tail = atomic_load(&buffer->tail), to = tail;
         uint32_t lap_ends = (tail | (RECORDS - 1)) + 1;
         while (to != head && to != lap_ends && to - tail < RECORDS && whole(buffer, to))
             to++;

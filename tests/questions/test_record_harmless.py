@@ -20,7 +20,16 @@ PAIR = "pthread_mutex_lock(&m); pthread_mutex_unlock(&m);"
 
 def compiled(folder: Path, source: str, *flags: str, name: str = "app") -> Path:
     (folder / f"{name}.c").write_text(f"#define _GNU_SOURCE\n{source}")
-    command = ["cc", "-O1", "-w", "-o", folder / name, folder / f"{name}.c", "-pthread", *flags]
+    command: list[str | Path] = [
+        "cc",
+        "-O1",
+        "-w",
+        "-o",
+        folder / name,
+        folder / f"{name}.c",
+        "-pthread",
+        *flags,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"cannot be compiled here: {done.stderr[-200:]}")
@@ -325,11 +334,9 @@ def test_a_library_loaded_where_another_lay_has_its_own_places(tmp_path: Path) -
     log = tmp_path / "app.locks"
     assert record(log, app).returncode == 0
     found = read_events(log)
-    counts = found.events.loc[found.events["kind"] == Kind.ACQUIRED, "site"].value_counts()
-    by_module = {"one.so": 0, "two.so": 0}
-    for site, count in counts.items():
-        by_module[found.sites[int(site)].file] += count
-    assert by_module == {"one.so": 200, "two.so": 100}
+    taken = found.events.loc[found.events["kind"] == Kind.ACQUIRED, "site"]
+    modules = taken.map(lambda site: found.sites[site].file)
+    assert modules.value_counts().to_dict() == {"one.so": 200, "two.so": 100}
 
 
 @pytest.mark.parametrize("name", ["a b's: $HOME.locks", "ü,;.locks"])

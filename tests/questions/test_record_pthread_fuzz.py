@@ -27,8 +27,16 @@ def built(folder: Path, numbers: range) -> Path:
     flags = ["-O1", "-w", "-pthread"]
     app = folder / "app"
     subprocess.run(["cc", *flags, "-o", app, folder / "app.c"], check=True)
-    library = ["-shared", "-fPIC", "-o", folder / "app.so", folder / "library.c"]
-    subprocess.run(["cc", *flags, *library], check=True)
+    command: list[str | Path] = [
+        "cc",
+        *flags,
+        "-shared",
+        "-fPIC",
+        "-o",
+        folder / "app.so",
+        folder / "library.c",
+    ]
+    subprocess.run(command, check=True)
     return app
 
 
@@ -87,6 +95,6 @@ def test_programs_are_the_same_and_every_acquisition_is_counted(first: int, tmp_
         if log.exists():
             events = read_events(log)
             acquired = events.events.loc[events.events["kind"] == Kind.ACQUIRED, "object"]
-            found = {int(one): int(times) for one, times in acquired.value_counts().items()}
+            found = acquired.value_counts().to_dict()
             assert events.totals and events.totals.end == "exit"
         assert found == expected, f"program {number} of seed {SEED}"
