@@ -23,7 +23,7 @@ from sweeps.questions.record.preload import preloaded
 from sweeps.search.lock_log import first_line
 from sweeps.support.tools import run
 
-_SOURCE = ROOT / "pthread-recorder" / "pairs.c"
+_SOURCE = ROOT / "pthread-recorder" / "cost" / "pairs.c"
 _PAIRS = 20_000  # of a round
 _JAVA = b"bm"  # a block, and a method of the JDK
 _PTHREAD = b"b"
