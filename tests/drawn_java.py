@@ -23,7 +23,7 @@ class Drawn:
 
 def drawn(name: str, seed: int, programs: int) -> Drawn:
     """One class with so many programs; the last ends in a way of its own."""
-    writer = _Writer(name, random.Random(seed))  # noqa: S311 no secret
+    writer = _Writer(name, random.Random(seed))
     bodies = [writer.program(number) for number in range(programs)]
     end = _ENDS[seed % len(_ENDS)]
     source = _CLASS.format(
@@ -230,9 +230,7 @@ class _Writer:
 
     def _recursion(self, _: int) -> str:
         deeper = "return depth == 0 ? 1 : 1 + SELF(depth - 1);"
-        name = self._new_method(
-            "static int SELF(int depth)", self._section(self._lock(), deeper)
-        )
+        name = self._new_method("static int SELF(int depth)", self._section(self._lock(), deeper))
         return f"work += {name}({self.chance.choice((0, 2, 100))});"
 
     def _waits(self, _: int) -> str:

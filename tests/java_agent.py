@@ -1,4 +1,4 @@
-"""The agent as the launcher builds it, whether it can be built here, and programs to be recorded."""
+"""The agent as the launcher builds it, whether it can be, and programs to be recorded."""
 
 import shutil
 import subprocess

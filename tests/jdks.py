@@ -27,8 +27,8 @@ def version_of(java: str) -> int:
 
 @cache
 def jvms() -> dict[int, str]:
-    """By feature release: the usual JVM, others that the system has, and of the releases in PACKAGED
-    those that can be had."""
+    """By feature release: the usual JVM, others that the system has, and of the releases in
+    PACKAGED those that can be had."""
     found = {version_of("java"): "java"}
     for one in sorted(Path("/usr/lib/jvm").glob("*/bin/java")):
         found.setdefault(version_of(str(one)), str(one))

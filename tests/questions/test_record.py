@@ -15,7 +15,7 @@ from sweeps.search.locality import Sections, pattern
 from sweeps.search.lock_log import EventLog, Kind, read_events
 from sweeps.search.sites import sites
 from tests.commands import lockcross, program
-from tests.java_agent import agent, classes, counts, needs_java  # noqa: F401 fixtures
+from tests.java_agent import counts, needs_java
 from tests.jdks import jvms
 
 TIMES = 20_000

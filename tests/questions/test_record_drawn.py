@@ -1,5 +1,5 @@
-"""record leaves a program as it is: drawn programs print, say and end the same, recorded or not, and
-every acquisition, wait and notification of theirs is in the log, by its line."""
+"""record leaves a program as it is: drawn programs print, say and end the same, recorded or not.
+Every acquisition, wait and notification of theirs is in the log, by its line."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 from sweeps.questions.record.jvm import AGENT
 from sweeps.search.lock_log import EventLog, Kind, read_events
 from tests.drawn_java import Drawn, drawn
-from tests.java_agent import agent, needs_java  # noqa: F401 a fixture
+from tests.java_agent import needs_java
 from tests.jdks import jvms
 
 PROGRAMS = int(os.environ.get("LOCKCROSS_DRAWN_PROGRAMS", "60"))  # 1,000 find what 60 do not
@@ -23,7 +23,7 @@ _COUNTED = (Kind.ACQUIRED, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
 
 
 @pytest.fixture(scope="module")
-def programs(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Drawn]]:  # noqa: F811
+def programs(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Drawn]]:
     """Drawn programs, compiled."""
     folder = tmp_path_factory.mktemp("drawn")
     every = [drawn(f"Drawn{n}", n, TOGETHER) for n in range(max(PROGRAMS // TOGETHER, 1))]
@@ -57,7 +57,11 @@ def _faults(folder: Path, one: Drawn, java: str) -> list[str]:
     if not one.whole:
         return []
     counted = _by_line(read_events(log), one.name)
-    said = dict(map(int, line.split()) for line in plain[1].splitlines() if line[:1].isdigit() and " " in line)
+    said = dict(
+        map(int, line.split())
+        for line in plain[1].splitlines()
+        if line[:1].isdigit() and " " in line
+    )
     expected = {line: said[number] for number, line in one.lines.items() if said[number]}
     return [
         f"{where}, line {line}: {expected.get(line)} but {counted.get(line)}"

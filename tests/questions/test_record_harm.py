@@ -1,5 +1,5 @@
-"""record leaves Java programs as they are, whatever else is at work in their JVM: other agents, class
-loaders that hand nothing up, a full stack, a security manager."""
+"""record leaves Java programs as they are, whatever else is at work in their JVM: other agents,
+class loaders that hand nothing up, a full stack, a security manager."""
 
 import subprocess
 import zipfile
@@ -10,7 +10,7 @@ import pytest
 
 from sweeps.search.lock_log import EventLog, Kind, read_events
 from tests.commands import lockcross, program
-from tests.java_agent import SOURCES, agent, classes, counts, needs_java  # noqa: F401 fixtures
+from tests.java_agent import SOURCES, counts, needs_java
 from tests.jdks import jvms
 
 pytestmark = needs_java
@@ -32,7 +32,7 @@ class Ran:
         return read_events(self.log)
 
 
-def run(agent: Path, log: Path, java: str, *words: str) -> Ran:  # noqa: F811
+def run(agent: Path, log: Path, java: str, *words: str) -> Ran:
     """A program with the agent: it must do what it does without, which is tried first."""
     plain = _run([java, *words])
     recorded = _run([java, f"-javaagent:{agent}=output={log}", *words])
@@ -48,7 +48,7 @@ def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
 
 @every_jvm
 def test_another_agent_has_classes_transformed_again(
-    java: str, agent: Path, classes: Path, tmp_path: Path  # noqa: F811
+    java: str, agent: Path, classes: Path, tmp_path: Path
 ) -> None:
     jar = tmp_path / "other.jar"
     with zipfile.ZipFile(jar, "w") as file:
@@ -68,7 +68,7 @@ def test_another_agent_has_classes_transformed_again(
 
 @every_jvm
 def test_a_class_loader_that_hands_nothing_up(
-    java: str, agent: Path, classes: Path, tmp_path: Path  # noqa: F811
+    java: str, agent: Path, classes: Path, tmp_path: Path
 ) -> None:
     ran = run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Isolated")
     assert ran.output == "20\n"
@@ -78,7 +78,7 @@ def test_a_class_loader_that_hands_nothing_up(
 
 @every_jvm
 def test_a_class_loader_with_a_list_is_named(
-    java: str, agent: Path, classes: Path, tmp_path: Path  # noqa: F811
+    java: str, agent: Path, classes: Path, tmp_path: Path
 ) -> None:
     ran = run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Isolated", "listed")
     assert ran.output == "20\n"
@@ -86,7 +86,7 @@ def test_a_class_loader_with_a_list_is_named(
 
 
 @every_jvm
-def test_a_full_stack(java: str, agent: Path, classes: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_full_stack(java: str, agent: Path, classes: Path, tmp_path: Path) -> None:
     ran = run(agent, tmp_path / "x.locks", java, "-Xss512k", "-cp", str(classes), "Overflow")
     assert ran.output == "60 false\n"
     assert "disk" not in ran.errors and "out of stack" in ran.errors
@@ -103,7 +103,7 @@ def test_a_full_stack(java: str, agent: Path, classes: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "java", [java for release, java in jvms().items() if release <= LAST_WITH_MANAGER]
 )
-def test_a_security_manager(java: str, agent: Path, classes: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_security_manager(java: str, agent: Path, classes: Path, tmp_path: Path) -> None:
     manager = "-Djava.security.manager"
     ran = run(agent, tmp_path / "x.locks", java, manager, "-cp", str(classes), "Known", "10")
     assert "not seen: " in ran.errors
@@ -123,17 +123,19 @@ def _may_allow(java: str) -> bool:
 
 @every_jvm
 def test_a_program_sees_its_own_frames_and_messages(
-    java: str, agent: Path, classes: Path, tmp_path: Path  # noqa: F811
+    java: str, agent: Path, classes: Path, tmp_path: Path
 ) -> None:
     run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Visible")
 
 
 @every_jvm
 def test_waits_by_references_and_reflection(
-    java: str, agent: Path, classes: Path, tmp_path: Path  # noqa: F811
+    java: str, agent: Path, classes: Path, tmp_path: Path
 ) -> None:
     log = run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Indirect").events
-    one = log.events[log.events["site"].isin([n for n, at in log.sites.items() if at.method == "await"])]
+    one = log.events[
+        log.events["site"].isin([n for n, at in log.sites.items() if at.method == "await"])
+    ]
     events = log.events[log.events["object"] == one["object"].iloc[0]]
     kinds = events["kind"].value_counts()
     assert kinds[Kind.WAIT] == kinds[Kind.WAITED] == 3
@@ -141,15 +143,15 @@ def test_waits_by_references_and_reflection(
 
 
 def test_where_nothing_can_be_recorded_the_program_goes_on(
-    agent: Path, classes: Path, tmp_path: Path  # noqa: F811
+    agent: Path, classes: Path, tmp_path: Path
 ) -> None:
     log = tmp_path / "none" / "x.locks"
     ran = run(agent, log, "java", "-cp", str(classes), "Isolated")
     assert ran.code == 0 and "nothing can be recorded" in ran.errors
 
 
-def test_quotes_in_a_path(classes: Path, tmp_path: Path) -> None:  # noqa: F811
-    folder = tmp_path / "it's \"his\""
+def test_quotes_in_a_path(classes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / 'it\'s "his"'
     folder.mkdir()
     program(tmp_path, "start", f"exec java -cp '{classes}' Isolated")
     log = folder / "it's.locks"
@@ -158,7 +160,9 @@ def test_quotes_in_a_path(classes: Path, tmp_path: Path) -> None:  # noqa: F811
     assert counts(read_events(log))["Inside", "run"] == 10
 
 
-def test_behind_the_limit_acquisitions_are_counted(agent: Path, classes: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_behind_the_limit_acquisitions_are_counted(
+    agent: Path, classes: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "x.locks"
     options = f"-javaagent:{agent}=most=2000000;output={log}"
     done = _run(["java", options, "-cp", str(classes), "Endless", "1500", "0"])
@@ -171,7 +175,7 @@ def test_behind_the_limit_acquisitions_are_counted(agent: Path, classes: Path, t
 
 
 @pytest.fixture(scope="module")
-def libraries(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:  # noqa: F811
+def libraries(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The programs that use libraries, and these. Skips where the libraries cannot be had."""
     folder = tmp_path_factory.mktemp("libraries")
     project = SOURCES / "with-libraries"
@@ -190,9 +194,7 @@ def libraries(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Pat
 
 @every_jvm
 @pytest.mark.long
-def test_a_mocking_library(
-    java: str, agent: Path, libraries: list[Path], tmp_path: Path  # noqa: F811
-) -> None:
+def test_a_mocking_library(java: str, agent: Path, libraries: list[Path], tmp_path: Path) -> None:
     path = ":".join(map(str, libraries))
     ran = run(agent, tmp_path / "x.locks", java, "-cp", path, "Mocked")
     assert ran.output == "42 51\n"
@@ -201,9 +203,7 @@ def test_a_mocking_library(
 
 @every_jvm
 @pytest.mark.long
-def test_an_osgi_framework(
-    java: str, agent: Path, libraries: list[Path], tmp_path: Path  # noqa: F811
-) -> None:
+def test_an_osgi_framework(java: str, agent: Path, libraries: list[Path], tmp_path: Path) -> None:
     bundle = tmp_path / "bundle.jar"
     with zipfile.ZipFile(bundle, "w") as file:
         file.writestr(
