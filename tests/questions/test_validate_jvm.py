@@ -29,8 +29,6 @@ from tests.commands import lockcross, program
 from tests.java_agent import needs_java
 from tests.java_programs.__main__ import DOCUMENT, HEAD, REFERENCE_FILE, held_to_a_jvm
 
-__all__ = ["agent"]
-
 BIASED, STACK = "biased locking", "stack locking"
 
 

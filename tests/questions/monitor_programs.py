@@ -1,5 +1,5 @@
-"""Small random Java programs of which every acquisition is known: they count what they do and print it
-at their end, by the line that does it."""
+"""Small random Java programs of which every acquisition is known: they count what they do, by the
+line that does it, and print that at their end."""
 
 import random
 import re

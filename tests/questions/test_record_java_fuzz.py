@@ -11,11 +11,11 @@ import pytest
 
 from sweeps.questions.record.jvm import AGENT
 from sweeps.search.lock_log import EventLog, Kind, read_events
-from tests.drawn_java import Drawn, drawn
 from tests.java_agent import needs_java
 from tests.jdks import jvms
+from tests.questions.monitor_programs import Drawn, drawn
 
-PROGRAMS = int(os.environ.get("LOCKCROSS_DRAWN_PROGRAMS", "60"))  # 1,000 find what 60 do not
+PROGRAMS = int(os.environ.get("LOCKCROSS_FUZZ", "60"))  # 1,000 find what 60 do not
 TOGETHER = 10  # programs in one JVM
 _SECONDS = 100
 _OURS = "lockcross: "
