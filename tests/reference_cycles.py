@@ -54,7 +54,7 @@ def programs(case: str) -> list[Program]:
         for lock in load_locks().values()
         for flavour in TARGETS
         for fence in (lock.fence_kinds if flavour == "lock" else ("full",))
-        if not (lock.name == "null" and workload == "threads")
+        if not (lock.name == "nop" and workload == "threads")
         and not (lock.threads and int(arguments["threads"]) > lock.threads)
     ]
 

@@ -6,7 +6,7 @@ from tests.synthetic import record
 
 COSTS = {  # set -> lock -> (gem5, embedded engine), cycles per pair
     "timing_uncontended": {
-        "null": (10.0, 10.0), "thin": (50.0, 51.0), "tasuki": (100.0, 98.0),
+        "nop": (10.0, 10.0), "thin": (50.0, 51.0), "tasuki": (100.0, 98.0),
         "reservation": (40.0, 40.0),
     },
     "o3_contended": {"thin": (30.0, 60.0), "tasuki": (80.0, 64.0), "reservation": (33.0, 55.0)},
@@ -77,7 +77,7 @@ class Gem5Data:
         for value in LATENCIES:
             run = self.run(
                 engine,
-                "null",
+                "nop",
                 1.0,
                 isa=isa,
                 flavour=flavour,

@@ -30,7 +30,7 @@
  *
  * The default, inline_mp, is "Inline" with the acquire and release orders of each ISA; on x86-64,
  * which needs none, it is the same code. Without orders, inline and fn_call are for one processor
- * where the ISA is weakly ordered. "NOP" is the lock null.
+ * where the ISA is weakly ordered. "NOP" is the lock nop.
  *
  * Choices: sync comes before the unlocking store, where the architecture needs it; the paper says
  * after. On other ISAs than POWER the full fence takes its place, and the acquiring CAS that of

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from results.paths import QUERIES
-from results.store.database import explained
+from results.store.database import explained, migrate
 from results.store.queries import TABLES, named_queries, query_text
 
 HOST = "127.0.0.1"  # this machine alone; there is no option for another
@@ -46,9 +46,10 @@ def copy_to(connection: sqlite3.Connection, path: Path, folder: Path) -> Path:
     """A copy in a folder, as the database stands; addresses have its name."""
     copied = folder / f"{re.sub(r'[^A-Za-z0-9_-]', '_', path.stem)}.db"
     with explained(copied):
-        target = sqlite3.connect(copied)
+        target = sqlite3.connect(copied, isolation_level=None)
         try:
             connection.backup(target)
+            migrate(target)
             target.execute("PRAGMA journal_mode = DELETE")
         finally:
             target.close()

@@ -56,7 +56,7 @@ def damage(connection: sqlite3.Connection) -> str:
 def _everything(connection: sqlite3.Connection) -> Iterator[str]:
     def wrong(table: str, column: str, condition: str) -> Iterator[Any]:
         """A value of a column for which something is true."""
-        sql = f"SELECT {column} FROM {table} WHERE {condition} LIMIT 1"
+        sql = f"SELECT {column} FROM main.{table} WHERE {condition} LIMIT 1"
         yield from (value for (value,) in connection.execute(sql))
 
     (checked,) = connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -66,11 +66,15 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
     yield from (f"the table {name} is missing" for name in TABLES + VIEWS if name not in there)
     for table in TABLES:
         # Values of another type than declared, and infinite ones; SQLite takes any.
-        for _, column, type_, *_ in connection.execute(f"PRAGMA table_info({table})").fetchall():
+        for _, column, type_, *_ in connection.execute(
+            f"PRAGMA main.table_info({table})"
+        ).fetchall():
             other = f"typeof({column}) NOT IN ({_TYPES[type_]}) OR {column} IN (9e999, -9e999)"
             for value in wrong(table, column, f"{column} IS NOT NULL AND ({other})"):
                 yield f"{table}.{column} is {value!r}"
-        for _ in connection.execute(f"SELECT * FROM {table}"):  # fails for text that is no UTF-8
+        for _ in connection.execute(
+            f"SELECT * FROM main.{table}"
+        ):  # fails for text that is no UTF-8
             pass
     for table, column in _OBJECTS:
         for _ in wrong(table, column, f"json_type({column}) != 'object'"):

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from results.errors import LockcrossError
+from results.store import former
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-VERSION = 9  # of the schema
+VERSION = former.SCHEMA + 1  # of the schema
 APPLICATION_ID = 0x4C584442  # as the schema sets it
 BUSY_SECONDS = 30
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
@@ -122,14 +123,14 @@ def _foreign(connection: sqlite3.Connection, names: Iterable[str]) -> str:
     return f"it has a trigger, {trigger[0]}" if trigger else ""
 
 
-def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether a file has the schema; not, if it is empty.
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """Of the schema that a file has; 0 if it is empty.
 
     Raises StoreError for another program's database, one of another version, or one in which
     something is in the place of what Lockcross made.
     """
     if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
-        return False
+        return 0
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
         raise StoreError(
             f"{path}: is a SQLite database, but not one of Lockcross; name another file with --db"
@@ -139,14 +140,27 @@ def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
     if version is None:
         raise damaged(path, "its table migrations is empty")
-    if version != VERSION:
+    if version not in (former.SCHEMA, VERSION):
         raise StoreError(
             f"{path}: was written by another version of Lockcross (its schema is {version}, this "
             f"program's {VERSION}); move it away and run again, or name another file with --db"
         )
     if wrong := _foreign(connection, _schema()):
         raise damaged(path, wrong)
-    return True
+    return int(version)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Brings a database of Lockcross to this version, whole or not at all."""
+    (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
+    if version == former.SCHEMA:
+        connection.execute("BEGIN IMMEDIATE")
+        former.rename(connection)
+        connection.execute(
+            "INSERT INTO migrations VALUES (?, ?, datetime('now'))",
+            (VERSION, f"lock {former.FORMER} is {former.NAME}"),
+        )
+        connection.execute("COMMIT")
 
 
 def real_file(path: Path) -> Path:
@@ -192,13 +206,16 @@ def lock_for_writing(path: Path) -> TextIO:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Opens for writing, for a caller with the lock, and makes the tables of an empty file."""
+    """Opens for writing, for a caller with the lock: makes the tables of an empty file, and brings
+    one of the version before to this one."""
     with explained(path), ExitStack() as on_error:
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         on_error.callback(connection.close)
         # NORMAL: a killed process loses nothing; only a power cut may lose the last results.
         connection.executescript("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")
-        if not _is_made(connection, path):
+        if _version(connection, path):
+            migrate(connection)
+        else:
             connection.executescript(
                 f"BEGIN IMMEDIATE;\n{SCHEMA.read_text(encoding='utf-8')}\n"
                 f"INSERT INTO migrations VALUES ({VERSION}, 'schema', datetime('now'));\n"
@@ -220,13 +237,16 @@ def log_of(path: Path) -> Path:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """Opens for reading only: no statement can write. Raises StoreError when there is no file, or
-    an empty one."""
+    """Opens for reading only: no statement can write. A file of the version before is left so, and
+    read as one of this. Raises StoreError when there is no file, or an empty one."""
     with explained(path), ExitStack() as on_error:
         if path.exists():
             connection = _connect_reader(path)
             on_error.callback(connection.close)
-            if _is_made(connection, path):
+            if version := _version(connection, path):
+                if version == former.SCHEMA:
+                    former.shadow(connection)
+                connection.execute("PRAGMA query_only = ON")
                 on_error.pop_all()
                 return connection
         raise StoreError(
@@ -245,6 +265,5 @@ def _connect_reader(path: Path) -> sqlite3.Connection:
             still = file.read(20)[18:] == b"\2\2"
     uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-    connection.execute("PRAGMA query_only = ON")
     see_signals(connection)
     return connection

@@ -1,11 +1,10 @@
 """Rows on standard output: as a table for people, as CSV or as JSON for programs."""
 
-import csv
 import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -15,6 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich import box
 from rich.table import Table
+
+from results.store.csv_lines import csv_writer
+from results.store.missing import FIRST_VARIANT
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -124,10 +126,13 @@ def print_rows(answer: "Answer", form: Form) -> None:
 
 
 def _write(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Form) -> None:
-    """Rows as CSV, or JSON, which has no infinity."""
+    """Rows as CSV, or JSON, which has no infinity. Every variant has a name there."""
     plain = [list(map(_plain, row)) for row in rows]
+    for place in (place for place, name in enumerate(columns) if name == "variant"):
+        for row in plain:
+            row[place] = FIRST_VARIANT if row[place] == "" else row[place]
     if form == Form.CSV:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([columns, *plain])
+        csv_writer(sys.stdout).writerows([columns, *_of_one_kind(plain)])
         return
     names = distinct(columns)
     records = [
@@ -138,6 +143,19 @@ def _write(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Form)
         for row in plain
     ]
     print(json.dumps(records, indent=1, allow_nan=False))
+
+
+def _of_one_kind(rows: list[list[object]]) -> Iterator[Sequence[object]]:
+    """Rows whose columns of numbers have a point in each or in none: readers of CSV go by the first
+    rows."""
+    points = [
+        any(isinstance(value, float) for value in column) for column in zip(*rows, strict=True)
+    ]
+    for row in rows:
+        yield [
+            float(value) if point and isinstance(value, int) else value
+            for value, point in zip(row, points, strict=True)
+        ]
 
 
 def distinct(columns: Sequence[str]) -> list[str]:

@@ -12,6 +12,8 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE, WORK
+from results.store.former import current
+from results.store.missing import FIRST_VARIANT
 from sweeps.model.axes import AXES, Axis, Name
 
 if TYPE_CHECKING:
@@ -106,12 +108,30 @@ def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
 def option(words: str, names: Callable[[str], list[str]] | None, *flags: str) -> Any:
     """An option that takes one of some names, which a shell completes where they are known.
     `words`: its help."""
-    return typer.Option(*flags, help=words, autocompletion=names)
+    return typer.Option(*flags, help=words, autocompletion=names, callback=_of_today(names))
 
 
 def argument(words: str, names: Callable[[str], list[str]], metavar: str | None = None) -> Any:
     """An argument that takes one of some names. `words`: its help."""
-    return typer.Argument(help=words, autocompletion=names, metavar=metavar)
+    return typer.Argument(
+        help=words, autocompletion=names, metavar=metavar, callback=_of_today(names)
+    )
+
+
+def _of_today(names: Callable[[str], list[str]] | None) -> Callable[[Any], Any] | None:
+    """What gives locks their names of today in a value; None where the names are of others."""
+    return _with_current_names if names in (locks, several_locks) else None
+
+
+def _with_current_names(value: Any) -> Any:
+    if isinstance(value, str):
+        return ",".join(current(word) for word in value.split(","))
+    return value and [_with_current_names(word) for word in value]
+
+
+def _variant(value: str | None) -> str | None:
+    """A variant as cells have it, by the name that tables have."""
+    return "" if value == FIRST_VARIANT else value
 
 
 def of_plan(default: str = "") -> Any:
@@ -238,7 +258,9 @@ def _axis_option(axis: Axis, default: Any, may_lack: bool, filters: bool) -> ins
     values, kind, text = axis.values, cast(Any, int), axis.values.help
     if filters and (said := text.partition("; default")[0]) != text:
         text = f"{said}."
-    if isinstance(values, Name):
+    if axis.name == "variant":
+        kind, declared = str, typer.Option(help=text, callback=_variant)
+    elif isinstance(values, Name):
         kind, declared = str, option(text, _NAMES.get(values.known))
     else:
         declared = typer.Option(min=values.low, max=values.high, help=text)

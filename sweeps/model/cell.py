@@ -37,7 +37,7 @@ class Cell(Axes):
         return cell_of(self, engine="", lock="", variant="", fence="")
 
 
-NO_LOCK = "null"  # of a cell whose lock is still to be named
+NO_LOCK = "nop"  # of a cell whose lock is still to be named
 
 
 def usual(

@@ -174,7 +174,7 @@ def parse_locks(text: str) -> dict[str, Lock]:
             match row.name, row.arguments:
                 case "LOCK", [_, title, source, traits, fences, threads, words, sentence]:
                     locks[owner] = Lock(
-                        owner,
+                        registry.word(row.arguments[0]),
                         registry.string(title),
                         registry.string(source),
                         _traits(traits),

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 from pydantic import AfterValidator, Field, create_model, field_validator, model_validator
 
 from results.errors import LockcrossError
+from results.store.missing import why_no_name
 from sweeps.model import registry
 from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.isa import ISAS, host_isa
@@ -330,6 +331,8 @@ class Machine(Figures):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
+        if why := why_no_name(self.name):
+            raise ValueError(f"name: {why}")
         if unknown := [isa for isa in self.isas if isa not in ISAS]:
             raise ValueError(f"isas: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
         ordered = self.isas if self.out_of_order is not None else []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from results.errors import LockcrossError
 from results.paths import ROOT
+from results.store.missing import why_no_name
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _OPERATORS = {"&&": " and ", "||": " or "}
@@ -69,8 +70,15 @@ def words(node: ast.expr) -> list[str]:
 
 def word(node: ast.expr) -> str:
     """A name. Raises ValueError."""
-    (name,) = words(node)
-    return name
+    (written,) = words(node)
+    return name(written)
+
+
+def name(written: str) -> str:
+    """A name as it is written. Raises ValueError for one that is lost where a table is read."""
+    if why := why_no_name(written):
+        raise ValueError(why)
+    return written
 
 
 def string(node: ast.expr) -> str:

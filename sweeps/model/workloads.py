@@ -351,7 +351,9 @@ def _key(
 ) -> Key:
     if kind == "CHOICE":
         words = (re.fullmatch(r"WORD\((\w+)\)", ast.unparse(word)) for word in more)
-        return Choice(registry.word(default), tuple(word[1] for word in words if word))
+        return Choice(
+            registry.word(default), tuple(registry.name(word[1]) for word in words if word)
+        )
     if kind == "SHARE":
         parts = constants[_PARTS]
         whole, high = (evaluate(number, constants) / parts for number in (default, *more))

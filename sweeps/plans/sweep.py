@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
+from results.store.missing import FIRST_VARIANT, why_no_name
 from sweeps.model.axes import AXES
 from sweeps.model.axes import Axis as CellAxis
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
@@ -110,7 +111,7 @@ class Sweep(_Axes):
             raise ValueError("lock: what is given stands for no lock")
         own = [variant for lock in locks for variant in load_locks()[lock].variants]
         for variant in self.given("variant"):
-            if variant not in ("", _ALL, *own):
+            if variant not in ("", FIRST_VARIANT, _ALL, *own):
                 known_to = f"{', '.join(locks)}: " + (", ".join(own) or "none")
                 raise ValueError(f"variant: {shown(variant)} is unknown; variants of {known_to}")
         for key in ("flavour", "variant"):
@@ -172,7 +173,7 @@ class Sweep(_Axes):
         if name == "variant":
             every = load_locks()[chosen["lock"]].variants or ("",)
             wanted = every if given == [_ALL] else given
-            return ["" if variant == every[0] else variant for variant in wanted]
+            return ["" if variant in (every[0], FIRST_VARIANT) else variant for variant in wanted]
         return given or [None]
 
 
@@ -199,8 +200,10 @@ def load_plan(name: str) -> LoadedPlan:
     """
 
     def read(text: str) -> LoadedPlan:
-        plan = parse_plan(text)
-        return LoadedPlan(SWEEPS.path(name).stem, plan.title, expand(plan))
+        plan, own = parse_plan(text), SWEEPS.path(name).stem
+        if why := why_no_name(own):
+            raise ValueError(f"the file's name: {why}")
+        return LoadedPlan(own, plan.title, expand(plan))
 
     return SWEEPS.read(read, name)
 

@@ -40,7 +40,7 @@ LOOKS = {
     "j9_flat": Look("#F0E442", "\\\\", "-.", "h"),
     "art_thin": Look("#666633", "..", ":", "d"),
     "clr_thin": Look("#CCCCBB", "xx", "-", "8"),
-    "null": Look("#999999", "++", ":", "v"),
+    "nop": Look("#999999", "++", ":", "v"),
 }
 FLAVOUR_LOOKS = {  # of figures whose colours tell instruction sets apart: colour, marker
     "lock": ("#0072B2", "o"),

@@ -26,6 +26,7 @@ RECORD = np.dtype([("word", "<u8"), ("identity", "<u4"), ("site", "<u4")])
 _BEGUN, _FAT, _TIME = 4, 5, 16
 _LONG = 100_000_000  # bytes that take some seconds to read
 _ONE = np.uint64(1)
+_ROUND = 1 << 64 - _TIME  # of a record's times, which have 48 bits
 _BUFFERS = 1 << 32  # more than there are buffers
 _FOR_RECORDING = "`./lockcross record` and `./lockcross run ... --events FILE` write one"
 
@@ -74,8 +75,10 @@ class Totals:
     """What a recording says of the whole program. `seconds` and `cpu_seconds` of what was recorded
     (None where nobody knows); `acquisitions`, nested ones too; `left_out`: those of objects outside
     the sample; `lost`: records; `end`: exit, limit, disk or memory, and "cut" where the log says
-    nothing; `cpu_recorded`, `cpu_plain`: of the whole process, the same
-    without recording, where both were run."""
+    nothing; `counted`: acquisitions behind that end (None where nobody counted); `cpu_recorded`,
+    `cpu_plain`: of the whole process, the same without recording, where both were run.
+    `recording`: nanoseconds of CPU time that recording a pair of acquire and release took on that
+    host, the least, the middle and the most; `start_cpu`: seconds of it that a JVM's start took."""
 
     seconds: float | None = None
     cpu_seconds: float | None = None
@@ -85,6 +88,9 @@ class Totals:
     end: str = "exit"
     cpu_plain: float | None = None
     cpu_recorded: float | None = None
+    counted: int | None = None
+    recording: tuple[float, float, float] | None = None
+    start_cpu: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,7 @@ class EventLog:
     lock, used or not; None where nobody knows. `identity_bits`: objects are told apart by a hash of
     so many bits; 0: exactly. `sample`: of so many objects one is in the log. `stacks`: of some
     acquisitions, the site and the number of the stack in `frames`, innermost first.
+    `released_by_others`: releases by another thread than took the lock, which end its section.
     """
 
     name: str
@@ -109,6 +116,7 @@ class EventLog:
     stacks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"site": [], "stack": []}))
     frames: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
+    released_by_others: int = 0
 
     @property
     def expected_collisions(self) -> float:
@@ -135,20 +143,43 @@ def read_events(path: Path) -> EventLog:
     if content.size > _LONG:
         print(f"reading {path.name}, {content.size / 1e6:,.0f} MB", file=sys.stderr, flush=True)
     facts = _Facts()
-    buffers: dict[int, list[npt.NDArray[np.void]]] = {}
+    buffers: dict[int, list[_Block]] = {}
     marked = None
     for tag, buffer, first, last in _blocks(content):
         if tag == EVENTS:
             whole = last - (last - first) % RECORD.itemsize
-            buffers.setdefault(buffer, []).append(content[first:whole].view(RECORD))
+            records = content[first:whole].view(RECORD)
+            buffers.setdefault(buffer, []).append(_Block(records, marked or 0))
         elif tag == MARK:
             marked = int.from_bytes(content[first:last].tobytes(), "little")
         else:
             facts.add(content[first:last].tobytes())
     try:
-        return facts.log(path.stem, *_events(buffers, None if facts.whole else marked, facts.exact))
+        return facts.log(path.stem, *_events(buffers, None if facts.whole else marked, facts))
     except (KeyError, TypeError, ValueError):
         raise LockcrossError(f"{path}: the log is damaged; record it again") from None
+
+
+def first_line(path: Path) -> dict[str, Any]:
+    """What a log says first: who wrote it. Raises OSError or ValueError for what is none."""
+    with path.open("rb") as file:
+        start = file.read(HEADER.size + BLOCK.size)
+        if len(start) < HEADER.size + BLOCK.size or not start.startswith(MAGIC):
+            raise ValueError
+        line: dict[str, Any] = json.loads(file.readline())
+    return line
+
+
+def last_line(path: Path) -> dict[str, Any] | None:
+    """What a log says at its end; None where it has none."""
+    if path.stat().st_size < HEADER.size:
+        return None
+    content = np.memmap(path, np.uint8, "r")
+    for tag, _, first, last in _blocks(content):
+        if tag == DONE:
+            line: dict[str, Any] = json.loads(content[first:last].tobytes())
+            return line
+    return None
 
 
 def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, int]]:
@@ -183,7 +214,7 @@ class _Facts:
                 )
             elif "stack" in one:
                 self._frames[one["stack"]] = tuple(one["frames"])
-            elif "end" in one or "cpu_plain" in one:
+            elif not one.keys().isdisjoint(("end", "cpu_plain", "recording_ns")):
                 self._totals |= one
             elif "log" in one:
                 self._about = one
@@ -198,7 +229,14 @@ class _Facts:
         """Objects are told apart exactly, and records are in their order."""
         return not self._about.get("identity_bits")
 
-    def log(self, name: str, events: pd.DataFrame, stacks: pd.DataFrame) -> EventLog:
+    @property
+    def by_any_thread(self) -> bool:
+        """A lock may be released by another thread than took it."""
+        return self._about.get("log") == "pthread"
+
+    def log(
+        self, name: str, events: pd.DataFrame, stacks: pd.DataFrame, by_others: int
+    ) -> EventLog:
         about, said = self._about, self._totals
         clock = int(about["clock_mhz"])
         if clock <= 0:
@@ -215,6 +253,9 @@ class _Facts:
             said.get("end", "cut"),
             said.get("cpu_plain"),
             said.get("cpu_recorded"),
+            said.get("counted"),
+            _recording(said),
+            said.get("start_cpu", 0.0),
         )
         return EventLog(
             name,
@@ -228,16 +269,43 @@ class _Facts:
             stacks,
             self._frames,
             about,
+            by_others,
         )
 
 
+def _recording(said: Mapping[str, Any]) -> tuple[float, float, float] | None:
+    if "recording_ns" not in said:
+        return None
+    least, middle, most = (float(said[f"recording_{one}"]) for one in ("least", "ns", "most"))
+    return least, middle, most
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Records that were written together, and the last mark before them."""
+
+    records: npt.NDArray[np.void]
+    marked: int
+
+
+def _times(blocks: list[_Block]) -> Integers:
+    """The whole times of records, which have the last 48 bits: those nearest to the last mark."""
+    parts = []
+    for block in blocks:
+        time = (block.records["word"] >> np.uint64(_TIME)).astype(np.int64)
+        away = block.marked - time + _ROUND // 2
+        parts.append(time + np.maximum(away // _ROUND, 0) * _ROUND)
+    return np.concatenate(parts)
+
+
 def _events(
-    buffers: Mapping[int, list[npt.NDArray[np.void]]], marked: int | None, exact: bool
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The events of all threads in order, up to a time, and the stacks. Raises ValueError."""
+    buffers: Mapping[int, list[_Block]], marked: int | None, facts: _Facts
+) -> tuple[pd.DataFrame, pd.DataFrame, int]:
+    """The events of all threads in order, up to a time, the stacks, and how many releases were
+    another thread's. Raises ValueError."""
     parts, stacks = [], []
     for buffer, blocks in sorted(buffers.items()):
-        records = np.concatenate(blocks)
+        records = np.concatenate([block.records for block in blocks])
         kind = (records["word"] & 15).astype(np.int8)
         if not np.isin(kind, list(Kind)).all():
             raise ValueError
@@ -246,22 +314,66 @@ def _events(
         at = at[at > 0]
         stacks.append(pd.DataFrame({"site": records["site"][at - 1], "stack": records["site"][at]}))
         kept = kind < Kind.STACK
-        parts.append((records[kept], kind[kept], threads[kept]))
+        parts.append((records[kept], kind[kept], threads[kept], _times(blocks)[kept]))
     records = np.concatenate([part[0] for part in parts] or [np.empty(0, RECORD)])
     kind = np.concatenate([part[1] for part in parts] or [np.empty(0, np.int8)])
     threads = np.concatenate([part[2] for part in parts] or [np.empty(0, np.int64)])
-    time = (records["word"] >> np.uint64(_TIME)).astype(np.int64)
+    time = np.concatenate([part[3] for part in parts] or [np.empty(0, np.int64)])
     if marked is not None:
         kept = time <= marked
         records, kind, threads, time = records[kept], kind[kept], threads[kept], time[kept]
     events = _table(records, kind, threads, time)
-    if exact:
+    by_others = 0
+    if facts.exact:
         if (np.diff(events["cycle"].to_numpy()) < 0).any():
             raise ValueError
     else:
-        events = _with_acquisitions(events, (records["word"] >> np.uint64(_BEGUN) & _ONE) != 0)
+        begun = (records["word"] >> np.uint64(_BEGUN) & _ONE) != 0
+        if facts.by_any_thread:
+            events["begun"] = begun
+            events = without_idle_operations(events)
+            begun = events.pop("begun").to_numpy()
+            by_others = _give_to_holders(events)
+        events = _with_acquisitions(*_with_wakings(events, begun))
     every = pd.concat(stacks) if stacks else pd.DataFrame({"site": [], "stack": []})
-    return without_idle_operations(events), every
+    return without_idle_operations(events), every, by_others
+
+
+def _give_to_holders(events: pd.DataFrame) -> int:
+    """Gives each release by a thread that did not have the lock to the one that had it; how many
+    there are. The first of them ends the first section that its own thread does not end, and so
+    on: sections of one lock exclude each other."""
+    object_, thread = events["object"].to_numpy(), events["thread"].to_numpy()
+    kind, cycle = events["kind"].to_numpy(), events["cycle"].to_numpy()
+    taken, given = kind == Kind.ACQUIRED, kind == Kind.RELEASE
+    # Of one thread at one lock, in its order.
+    order = np.lexsort((cycle, thread, object_))
+    group = np.append(True, _differ(object_[order]) | _differ(thread[order]))[: len(order)]
+    depth = (taken.astype(np.int64) - given)[order]
+    below = pd.Series(depth).groupby(np.cumsum(group)).cumsum().to_numpy() < 0
+    odd = np.isin(object_[order], np.unique(object_[order][below]))
+    if not odd.any():
+        return 0
+    # Such a lock is not recursive: what takes it and what gives it back follow each other.
+    places = order[odd]
+    begins = group[odd]
+    gain = taken[places] | (kind[places] == Kind.WAITED)
+    loss = given[places] | (kind[places] == Kind.WAIT)
+    before = np.append(False, gain[:-1]) & ~begins
+    behind = np.append(loss[1:] & ~begins[1:], False)
+    open_, strange = places[gain & ~behind], places[given[places] & ~before]
+    open_ = open_[np.lexsort((cycle[open_], object_[open_]))]
+    strange = strange[np.lexsort((cycle[strange], object_[strange]))]
+    section = pd.Series(object_[open_]).groupby(object_[open_]).cumcount()
+    number = pd.Series(object_[strange]).groupby(object_[strange]).cumcount()
+    holders = pd.DataFrame({"object": object_[open_], "number": section, "holder": thread[open_]})
+    releases = pd.DataFrame({"object": object_[strange], "number": number})
+    found = releases.merge(holders, "left", ["object", "number"])["holder"]
+    known = found.notna().to_numpy()
+    owners = thread.copy()
+    owners[strange[known]] = found[known].to_numpy().astype(thread.dtype)
+    events["thread"] = owners
+    return len(strange)
 
 
 def _table(
@@ -294,6 +406,22 @@ def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: 
     own = np.concatenate(([buffer], np.where(named == 0, buffer, named + _BUFFERS)))
     found: Integers = np.repeat(own, lengths)
     return found
+
+
+def _with_wakings(events: pd.DataFrame, begun: Flags) -> tuple[pd.DataFrame, Flags]:
+    """A wait that ended by an exception tells nothing: it ends where its thread does the next thing
+    with that object, which is mostly to leave the section."""
+    columns = [events[name].to_numpy() for name in ("cycle", "thread", "object")]
+    order = np.lexsort(columns)
+    kind = events["kind"].to_numpy()[order]
+    same = ~(_differ(columns[1][order]) | _differ(columns[2][order]))
+    untold = (kind[:-1] == Kind.WAIT) & (kind[1:] != Kind.WAITED) & same
+    places = np.flatnonzero(untold)
+    ends = events.iloc[order[places]].assign(
+        kind=np.int8(Kind.WAITED), cycle=events["cycle"].to_numpy()[order[places + 1]] - 1, site=0
+    )
+    ends = ends.astype(events.dtypes)
+    return pd.concat([events, ends], ignore_index=True), np.append(begun, np.zeros(len(ends), bool))
 
 
 def _with_acquisitions(events: pd.DataFrame, begun: Flags) -> pd.DataFrame:

@@ -58,7 +58,7 @@ make_java_agent() {
         mvn --batch-mode --quiet --file "$root/java-agent/pom.xml" -Dmade="$new" -DskipTests package
     rm -rf "$folder"
     mkdir -p "$folder"
-    mv "$new"/lockcross-agent-1.jar "$new"/lockcross-agent-1-recorder.jar "$folder/"
+    mv "$new"/lockcross-agent-1.jar "$folder/"
     rm -rf "$new"
     java_state >"$work/build/java.stamp"
 }

@@ -91,8 +91,9 @@ undisturbed() (
 
 # What some tests need and not every command does is installed only where it is asked for, as .ci/run
 # does: a browser for the report's map (LOCKCROSS_BROWSER), Slurm for clusters (LOCKCROSS_SLURM),
-# debootstrap for another Debian's root (LOCKCROSS_BARE), Java for `record` (LOCKCROSS_JAVA). Without it these tests are skipped. Prints a line of
-# packages for each that is asked for and missing.
+# debootstrap for another Debian's root (LOCKCROSS_BARE), Java for `record` (LOCKCROSS_JAVA),
+# allocators that lock mutexes, for `record --pthread` (LOCKCROSS_ALLOCATORS). Without it these tests
+# are skipped. Prints a line of packages for each that is asked for and missing.
 system_programs=/usr/sbin # which an ordinary user's PATH may lack
 wanted_for_tests() {
     [[ -z ${LOCKCROSS_BROWSER:-} ]] || have chromium || have chromium-browser || echo chromium
@@ -100,7 +101,15 @@ wanted_for_tests() {
         echo slurm-wlm munge
     [[ -z ${LOCKCROSS_BARE:-} ]] || have debootstrap || [[ -x $system_programs/debootstrap ]] ||
         echo debootstrap
+    [[ -z ${LOCKCROSS_ALLOCATORS:-} ]] || missing_allocators
     [[ -z ${LOCKCROSS_JAVA:-} ]] || missing_for_java
+}
+
+missing_allocators() {
+    local one
+    for one in jemalloc mimalloc; do
+        compgen -G "/usr/lib*/*/lib$one.so" >/dev/null || echo "lib$one-dev"
+    done
 }
 
 # Never ends the set-up: not every distribution has them as packages.

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
 from results.errors import LockcrossError
 from results.paths import ROOT
+from results.store.former import current_in_document
 from sweeps.support.text import shortened, shown
 
 
@@ -47,9 +48,10 @@ Read = TypeVar("Read")
 
 
 def parse(model: type[Model], text: str) -> Model:
-    """Reads a document. Raises ValueError that names the key, the value and what is wrong."""
+    """Reads a document, in which a lock may have its former name. Raises ValueError that names the
+    key, the value and what is wrong."""
     try:
-        return model.model_validate(tomllib.loads(text))
+        return model.model_validate(current_in_document(tomllib.loads(text)))
     except ValidationError as error:
         raise ValueError(explain(error, model)) from None
     except RecursionError:

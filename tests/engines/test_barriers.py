@@ -23,7 +23,7 @@ PAIRS = 40
 
 def barriers(flavour: str, threads: int, options: Options, folder: Path) -> list[dict[str, Any]]:
     """The cores of a run in which core 0 makes barriers and the others run all the time."""
-    program = Program("interrupts", "null", "full", flavour)
+    program = Program("interrupts", "nop", "full", flavour)
     arguments: Options = {"threads": threads, "op": "membarrier", "rounds": 4, "times": PAIRS // 4}
     cores: list[dict[str, Any]] = run(program, arguments, options, folder)["cores"]
     return cores

@@ -68,14 +68,14 @@ def document_of(done: subprocess.CompletedProcess[str], report: Path) -> dict[st
 
 
 def calibrate(flavour: str, op: str, options: Options, folder: Path, iterations: int = 200) -> int:
-    program = Program("calibrate", "null", "full", flavour)
+    program = Program("calibrate", "nop", "full", flavour)
     document = run(program, {"op": op, "iterations": iterations}, options, folder)
     cycles: int = document["cores"][0]["cycles"]
     return cycles
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("lock", [name for name in load_locks() if name != "null"])
+@pytest.mark.parametrize("lock", [name for name in load_locks() if name != "nop"])
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_same_run_same_cycles(threads: int, lock: str, flavour: str, tmp_path: Path) -> None:
     """The whole document is the same, bit for bit, also on a busy host and on several host CPUs:
@@ -111,7 +111,7 @@ def test_monitors_of_a_shared_pool_are_taken_in_one_order(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("lock", [lock for lock in load_locks().values() if lock.name != "null"])
+@pytest.mark.parametrize("lock", [lock for lock in load_locks().values() if lock.name != "nop"])
 def test_locks_conform_on_the_simulated_cores(lock: Lock, flavour: str, tmp_path: Path) -> None:
     """Recursion, wait and notify, illegal states, inflation, deflation and cancellation, in every
     fence kind: store forwarding, too, is in order there."""
@@ -133,7 +133,7 @@ WINDOW: Options = {
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("lock", [lock for lock in load_locks().values() if lock.name != "null"])
+@pytest.mark.parametrize("lock", [lock for lock in load_locks().values() if lock.name != "nop"])
 def test_locks_conform_out_of_order_and_give_the_same_cycles(
     lock: Lock, flavour: str, tmp_path: Path
 ) -> None:
@@ -148,7 +148,7 @@ def test_locks_conform_out_of_order_and_give_the_same_cycles(
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_independent_work_hides_out_of_order(flavour: str, tmp_path: Path) -> None:
     """An uncontended pair without atomics, and a loop without a lock, take less than in order."""
-    for lock in ("null", "reservation"):
+    for lock in ("nop", "reservation"):
         program = Program("sync", lock, "full", flavour)
         arguments: Options = {"threads": 1, "iterations": 500}
         cycles = [
@@ -257,7 +257,7 @@ SLEEPS: Options = {
 def test_waking_costs_what_the_sleepers_state_asks_for(
     delay: int, unpark: int, wake: int, flavour: str, out_of_order: int, tmp_path: Path
 ) -> None:
-    program = Program("sharing", "null", "full", flavour)
+    program = Program("sharing", "nop", "full", flavour)
     arguments: Options = {"threads": 2, "op": "unpark", "rounds": 10, "times": 1, "delay": delay}
     options: Options = SLEEPS | {"out_of_order": out_of_order}
     waker, sleeper = run(program, arguments, options, tmp_path)["cores"]
@@ -270,7 +270,7 @@ def test_waking_costs_what_the_sleepers_state_asks_for(
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_clusters_are_far_from_one_another(flavour: str, tmp_path: Path) -> None:
     """Two cores hand a line round, in one cluster or each in its own."""
-    program = Program("transfer", "null", "full", flavour)
+    program = Program("transfer", "nop", "full", flavour)
     arguments: Options = {"threads": 2, "op": "store", "iterations": 300}
     far: Options = {"lat_dirty_far": 400, "lat_upgrade_far": 300}
     flat, near, apart = (
@@ -346,7 +346,7 @@ def test_reservations_are_lost_when_another_core_takes_the_line(tmp_path: Path) 
 )
 def test_bad_options_are_refused_by_name(option: str, complaint: str, tmp_path: Path) -> None:
     key, value = option.split("=")
-    program = Program("nosync", "null", "full", "lock")
+    program = Program("nosync", "nop", "full", "lock")
     done = invoke(program, {"iterations": 1}, {key: value}, tmp_path / "report.json")
     assert done.returncode == 2
     assert done.stderr.startswith("lockcross-timing: ")
@@ -356,7 +356,7 @@ def test_bad_options_are_refused_by_name(option: str, complaint: str, tmp_path: 
 
 
 def test_an_instruction_limit_ends_the_run(tmp_path: Path) -> None:
-    program = Program("nosync", "null", "full", "lock")
+    program = Program("nosync", "nop", "full", "lock")
     report = tmp_path / "report.json"
     done = invoke(program, {"iterations": 10**9}, {"max_instructions": 10**6}, report)
     assert done.returncode == 3
@@ -367,7 +367,7 @@ def test_an_instruction_limit_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_a_report_that_cannot_be_written_fails_the_run(tmp_path: Path) -> None:
-    program = Program("nosync", "null", "full", "lock")
+    program = Program("nosync", "nop", "full", "lock")
     done = invoke(program, {"iterations": 10}, {}, tmp_path / "missing" / "report.json")
     assert done.returncode == 4
     assert "cannot write" in done.stderr

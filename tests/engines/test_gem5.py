@@ -269,7 +269,7 @@ def test_work_items_are_events() -> None:
 
 @pytest.mark.parametrize("flavour", ["lock", "larx", "lse"])
 def test_functions_are_found_in_programs(flavour: str) -> None:
-    program = Program("sync", "null", "full", flavour)
+    program = Program("sync", "nop", "full", flavour)
     path = Builder().build([program])[program].path
     names = ["runtime_region_begin", "runtime_phase", "runtime_region_end"]
     found = elf.addresses(path, names)

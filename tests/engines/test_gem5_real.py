@@ -79,7 +79,7 @@ def test_the_probe_tells_what_holds(isa: str, model: str) -> None:
 
 
 @pytest.mark.parametrize("isa", list(ISAS))
-@pytest.mark.parametrize("lock", ["null", "tasuki", "asym_tasuki"])
+@pytest.mark.parametrize("lock", ["nop", "tasuki", "asym_tasuki"])
 def test_the_embedded_engine_costs_what_timing_simple_does(
     tmp_path: Path, isa: str, lock: str
 ) -> None:

@@ -311,7 +311,7 @@ def test_a_system_that_tells_nothing_has_cpus_all_the_same(tmp_path: Path) -> No
         ({"threads": 64}, "threads: 64: engine native has"),
         ({"workload": "footprint"}, "workload: footprint: its paths are counted"),
         (
-            {"workload": "calibrate", "lock": "null", "parameters": {"op": "park"}},
+            {"workload": "calibrate", "lock": "nop", "parameters": {"op": "park"}},
             "parameters.op: park: the host charges nothing",
         ),
         ({"isa": next(isa for isa in ISAS if isa != ISA)}, "runs programs of this host only"),
@@ -374,7 +374,7 @@ def test_validation_takes_the_cells_that_the_host_can_run(
         assert max(cell.threads for cell in cells) <= 4
         assert not any(unsupported_reason(cell) for cell in cells)
         locks = {cell.lock for cell in cells}
-        assert locks | {"null"} == set(load_locks())
+        assert locks | {"nop"} == set(load_locks())
         kinds = {cell.fence for cell in cells}
         x86 = {"full", "rmw", "lock_add", "store_forward", "membarrier"}
         if one.name == "native_contended":  # two threads may enter with store forwarding
@@ -439,17 +439,17 @@ def run(tmp_path: Path, *cells: Cell) -> list[Any]:
 def test_three_locks_on_the_host(tmp_path: Path) -> None:
     """They verify themselves, and a CAS costs more than a load."""
     ops = [
-        cell("calibrate", "null", parameters={"op": op, "iterations": 2000})
+        cell("calibrate", "nop", parameters={"op": op, "iterations": 2000})
         for op in ("load", "cas")
     ]
-    locks = [cell(lock=lock, parameters={"iterations": 2000}) for lock in ("null", "thin", "mcs")]
+    locks = [cell(lock=lock, parameters={"iterations": 2000}) for lock in ("nop", "thin", "mcs")]
     runs = run(tmp_path, *ops, *locks)
     if any("too noisy" in one.cause for one in runs):
         pytest.skip("this host is too noisy for samples")
     assert [one.status for one in runs] == ["ok"] * len(runs), [one.cause for one in runs]
-    load, cas, null, thin, mcs = (one.metrics["cycles_per_pair"] for one in runs)
+    load, cas, nop, thin, mcs = (one.metrics["cycles_per_pair"] for one in runs)
     assert load < cas
-    assert 0 < null < min(thin, mcs)
+    assert 0 < nop < min(thin, mcs)
 
 
 @needs_host

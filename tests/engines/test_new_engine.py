@@ -86,7 +86,7 @@ title = "Validation: one thread on a flat Earth"
 engine = ["qemu", "fake/flat"]
 machine = "generic"
 isa = "x86_64"
-lock = ["null", "thin", "tasuki", "reservation"]
+lock = ["nop", "thin", "tasuki", "reservation"]
 workload = "sync"
 parameters = { iterations = 100 }
 """

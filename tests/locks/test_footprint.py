@@ -102,8 +102,8 @@ class TestPapers:
     """The counts that the sources state. Theirs are of the lock's own fields; ours have two loads
     more in a pair, of the thread's identifier from its context."""
 
-    def test_the_null_lock_is_nothing(self, kept: Kept, flavour: str) -> None:
-        assert all(str(kept.path("null", flavour, "any", name)) == "0" for name in PATHS)
+    def test_nop_is_nothing(self, kept: Kept, flavour: str) -> None:
+        assert all(str(kept.path("nop", flavour, "any", name)) == "0" for name in PATHS)
 
     @pytest.mark.parametrize("lock", ["thin", "cas_spin", "tasuki", "relaxed"])
     def test_one_cas_acquires_and_none_releases(self, kept: Kept, lock: str, flavour: str) -> None:
@@ -191,7 +191,7 @@ def test_objects_and_monitors_have_their_sizes(kept: Kept) -> None:
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_loads_and_stores_are_those_of_plain_instructions(flavour: str, tmp_path: Path) -> None:
     def a_turn(op: str) -> tuple[float, float]:
-        program = Program("calibrate", "null", "full", flavour)
+        program = Program("calibrate", "nop", "full", flavour)
         reports = [
             run(program, {"op": op, "iterations": length}, {}, tmp_path)["cores"][0]
             for length in (100, 200)
@@ -239,7 +239,7 @@ def test_counts_are_added_and_said() -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     db = ["--db", str(tmp_path / "a.db")]
-    done = lockcross("footprint", "cas_spin", "null", "--isa", "x86_64", "--format", "csv", *db)
+    done = lockcross("footprint", "cas_spin", "nop", "--isa", "x86_64", "--format", "csv", *db)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["lock"], row["path"]) for row in rows[:2]] == [

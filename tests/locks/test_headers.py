@@ -42,7 +42,7 @@ def reached(header: str) -> frozenset[str]:
 
 def lock_for(header: str) -> str:
     """The first lock whose header is made with this one."""
-    return next((lock for lock in load_locks() if header in reached(f"locks/{lock}.h")), "null")
+    return next((lock for lock in load_locks() if header in reached(f"locks/{lock}.h")), "nop")
 
 
 def compile_alone(folder: Path, flavour: str, *options: str) -> dict[str, str]:

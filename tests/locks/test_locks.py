@@ -34,7 +34,7 @@ LABELS = [
     (name, variant)
     for name, lock in load_locks().items()
     for variant in ("", *lock.variants[1:])
-    if name != "null"
+    if name != "nop"
 ]
 DEFLATING = [
     v
@@ -146,7 +146,7 @@ def test_kernels_verify_themselves(workload: str, flavour: str) -> None:
 @pytest.mark.parametrize("op", WORKLOADS["calibrate"].keys["op"].choices)
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_calibrate(flavour: str, op: str) -> None:
-    binary = build_kernel("calibrate", "null", flavour, "full")
+    binary = build_kernel("calibrate", "nop", flavour, "full")
     outcome = run(binary, flavour, op=op, iterations=100)
     assert (outcome.code, outcome.result["pairs"]) == (0, 100)
 
@@ -155,7 +155,7 @@ def test_calibrate(flavour: str, op: str) -> None:
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_micro(flavour: str, stores: str) -> None:
     """Every operation comes to the result that it should; a fence that there is not is refused."""
-    binary = build_kernel("micro", "null", flavour, "full")
+    binary = build_kernel("micro", "nop", flavour, "full")
     fences = len(ISAS[TARGETS[flavour].isa].fences)
     for op in WORKLOADS["micro"].keys["op"].choices:
         outcome = run(binary, flavour, op=op, stores=stores, kib=4, iterations=50)
@@ -171,7 +171,7 @@ def test_micro(flavour: str, stores: str) -> None:
 @pytest.mark.parametrize("op", WORKLOADS["sharing"].keys["op"].choices)
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_sharing(flavour: str, op: str) -> None:
-    binary = build_kernel("sharing", "null", flavour, "full")
+    binary = build_kernel("sharing", "nop", flavour, "full")
     outcome = run(binary, flavour, threads=2, op=op, rounds=3, times=7)
     assert (outcome.code, outcome.result["pairs"]) == (0, 21)
 
@@ -198,13 +198,13 @@ def test_store_then_load_is_in_order(flavour: str, fence: str) -> None:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_no_lock_is_caught(flavour: str, tmp_path: Path) -> None:
-    """The self-checks see what a lock is for: the null lock passes neither kernel."""
-    outcome = run(build_kernel("conformance", "null", flavour, "full"), flavour, iterations=1)
+    """The self-checks see what a lock is for: the nop lock passes neither kernel."""
+    outcome = run(build_kernel("conformance", "nop", flavour, "full"), flavour, iterations=1)
     assert outcome.code == 1
     assert outcome.result["ok"] is False
     assert outcome.result["error"] == "a release by a non-holder succeeded"
     # Under the engine, where threads run at the same time however busy the host is.
-    program = Program("threads", "null", "full", flavour)
+    program = Program("threads", "nop", "full", flavour)
     arguments: Options = {"threads": 4, "iterations": 50, "critical": 20, "think": 0}
     done = invoke(program, arguments, {}, tmp_path / "report.json")
     assert done.returncode == 1

@@ -79,7 +79,7 @@ def test_atomics_and_fences_of_taking_turns(lock: str, flavour: str, tmp_path: P
         return [(core["cas"]["won"], core["rmw"], core["fences"][kind]) for core in cores]
 
     cas, rmw, fences, weak_fences = COUNTS[lock]
-    of_runtime = counts("null")
+    of_runtime = counts("nop")
     expected = zip(cas, fences if flavour == "lock" else weak_fences, of_runtime, strict=True)
     assert counts(lock) == [
         (won + base[0], rmw + base[1], fence + base[2]) for won, fence, base in expected

@@ -91,7 +91,7 @@ def test_elision_pays_for_one_thread(flavour: str, tmp_path: Path) -> None:
     alone: Options = PUTS | {"threads": 1, "mode": "single", "stream": "socket"}
     none, elided, mutex = (
         cycles(run(program("io_put", lock, flavour), alone, {}, tmp_path))
-        for lock in ("null", "elided", "io_spin")
+        for lock in ("nop", "elided", "io_spin")
     )
     assert none < elided < mutex
 

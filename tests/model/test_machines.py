@@ -289,7 +289,7 @@ def test_engines_are_given_what_they_say_that_they_read(name: str) -> None:
             machine=name,
             isa=isa,
             flavour="lock",
-            lock="null",
+            lock="nop",
             workload="sync",
             parameters={"iterations": 1},
         )
@@ -308,7 +308,7 @@ def test_cores_are_far_where_a_machine_has_clusters() -> None:
             machine=machine,
             isa="x86_64",
             flavour="lock",
-            lock="null",
+            lock="nop",
             workload="sync",
             parameters={"iterations": 1},
             threads=2,

@@ -67,7 +67,7 @@ def test_every_lock_is_proved_under_its_models_with_small_clients() -> None:
     tried, _ = plan(known_locks(None), witnesses, tool, deep=False)
     jobs += [job for job in tried if assumed(job.program, job.model)]
     found = list(prove(jobs, tool, 2, 60, lambda: None))
-    assert {one.proof.lock for one in found} == set(load_locks()) - {"null"}
+    assert {one.proof.lock for one in found} == set(load_locks()) - {"nop"}
     needed = {one.job.words for one in found if assumed(one.job.program, one.job.model)}
     assert len(needed) > 8  # each is a witness, which has to fail
     assert {one.job.words for one in found if one.proof.verdict == Verdict.ASSUMED} == needed
@@ -76,7 +76,7 @@ def test_every_lock_is_proved_under_its_models_with_small_clients() -> None:
         for one in found
         if one.proof.verdict != Verdict.PROVED and one.job.words not in needed
     ]
-    assert {one.proof.lock for one in refused} == {"null", "thin"}
+    assert {one.proof.lock for one in refused} == {"nop", "thin"}
 
 
 def replaced(folder: Path, name: str, old: str, new: str) -> str:
@@ -168,7 +168,7 @@ def _ended(done: "subprocess.CompletedProcess[str]") -> ProcessResult:
 
 def test_no_lock_at_all_is_caught(tmp_path: Path) -> None:
     make_library(2)
-    binary = compiled(program("null", "exclusion:2x1", Flavour.WEAK), tmp_path)
+    binary = compiled(program("nop", "exclusion:2x1", Flavour.WEAK), tmp_path)
     done = subprocess.run([binary, "--model", "weak"], capture_output=True, text=True, check=False)
     assert (done.returncode, json.loads(done.stdout)["failure"]["kind"]) == (1, "race")
 
@@ -187,7 +187,7 @@ def test_what_is_refused_says_why() -> None:
         reasons.setdefault(reason, set()).add(one.label.lock)
     assert reasons["for 2 threads"] == {"dekker"}
     assert reasons["without orders: for one processor of a weakly ordered ISA"] == {"thin"}
-    assert reasons["no synchronization: there is nothing to prove"] == {"null"}
+    assert reasons["no synchronization: there is nothing to prove"] == {"nop"}
 
 
 @pytest.mark.parametrize(
@@ -345,11 +345,11 @@ def test_what_other_tools_have_proved_stands_at_the_isa_of_their_model() -> None
     assert ", tso, " in words["x86_64"] and "rc11" not in words["x86_64"]
 
 
-def test_every_lock_but_null_is_more_than_tested_on_every_isa() -> None:
+def test_every_lock_but_nop_is_more_than_tested_on_every_isa() -> None:
     refused = {"thin:inline", "thin:fn_call"}  # without orders, for one processor
     for label in matrix(STORED):
         for isa in ISAS:
-            if label.lock == "null" or label in refused or label.fence != "full":
+            if label.lock == "nop" or label in refused or label.fence != "full":
                 continue
             assert standing(STORED, label, isa).kind in ("proved", "argued"), (label, isa)
 

@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from results.draw.painter import check_file, save
@@ -18,7 +19,8 @@ from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.questions.advise.answer import Advice, Advisor, AxisAnswer, Change, nearest
 from sweeps.questions.advise.figure import draw_advice
-from sweeps.questions.advise.question import ASSUMED, Program, Use, ask
+from sweeps.questions.advise.program import Program, without_own_lock
+from sweeps.questions.advise.question import ASSUMED, Use, ask
 from sweeps.questions.advise.strata import LIVES
 from sweeps.questions.advise.text import headline, reason, remarks
 from sweeps.questions.crossovers.command import (
@@ -31,6 +33,7 @@ from sweeps.questions.crossovers.command import (
 )
 from sweeps.search import errors
 from sweeps.search.found import crossovers
+from sweeps.search.lock_log import BLOCK, EVENTS, HEADER, MAGIC, RECORD, VERSION, Kind, add_line
 from sweeps.search.searches import Crossover, Point
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
@@ -243,18 +246,32 @@ def test_a_ranking_has_the_same_costs_and_no_search(store: Store) -> None:
 
 
 def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
-    """A million acquisitions a second, a tenth of them contended and in no cost."""
-    use = Use(contended=0.1, threads=2, program=Program(1e6, plain=False), think=0)
-    found = advice(store, "thin,tasuki", use=use)
-    assert found.program is not None and found.program.per_second == pytest.approx(9e5)
+    """A million acquisitions a second, a tenth of them contended and in no cost; of a microsecond
+    for each the program's own lock has taken 0.2."""
     clock = load_machine("generic").clock_mhz.number * 1e6
+    program = without_own_lock(Program(1e6, plain=False), 0.2e-6 * clock, clock / 1e6)
+    found = advice(
+        store, "thin,tasuki", use=Use(contended=0.1, threads=2, program=program, think=0)
+    )
+    assert found.program is not None and found.program.per_second == pytest.approx(9e5)
     for one in found.locks:
         share = found.program.costs[one.label]
-        assert share.cycles == pytest.approx(9e5 * one.cost)
-        assert share.share == pytest.approx(share.cycles / clock)
+        assert share.share == pytest.approx(0.9 * one.cost / (0.8e-6 * clock + 0.9 * one.cost))
+        assert share.cycles == pytest.approx(share.share * clock)
         if found.error is not None:
-            assert share.low == pytest.approx(share.cycles * found.error.low)
+            low = found.error.low * 0.9 * one.cost
+            assert share.share_low == pytest.approx(low / (0.8e-6 * clock + low))
     assert advice(store, "thin,tasuki", use=Use(threads=2)).program is None
+
+
+def test_a_share_of_the_time_is_never_all_of_it(store: Store) -> None:
+    """However little is left for the program: here a tenth of a cycle for each acquisition."""
+    clock = load_machine("generic").clock_mhz.number
+    program = without_own_lock(Program(clock * 1e6 / 10, plain=True), 9.9, clock)
+    found = advice(store, "thin,tasuki", use=Use(threads=2, program=program))
+    assert found.program is not None
+    shares = [share.share for share in found.program.costs.values()]
+    assert all(0.9 < share < 1 for share in shares)
 
 
 def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
@@ -434,3 +451,41 @@ def test_the_commands_on_the_engine(tmp_path: Path) -> None:
     with Store(Path(db), read_only=True) as store:
         (name,) = store.connection.execute("SELECT name FROM machines").fetchone()
     assert name == row["machine"]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_a_log_that_is_mostly_recording_gets_no_verdict(form: str, tmp_path: Path) -> None:
+    """Ten thousand acquisitions in two milliseconds, of which recording took one to five."""
+    log = tmp_path / "app.locks"
+    known = {"recording_ns": 300, "recording_least": 100, "recording_most": 500, "start_cpu": 0.0}
+    db = str(tmp_path / "x.db")
+    write_log(log, 10_000, {"end": "exit", "time": 2_000_000, "cpu": 2_000_000}, known)
+    words = ("advise", "--machines", "zen4", "--log", str(log), "--db", db, "--format", form)
+    done = lockcross(*words, "--ranking")
+    said = "annot tell: recording took 50 to 100 % of the time; record with --compare"
+    assert done.returncode == 0 and said in done.stdout and "tie with" not in done.stdout
+    if form == "json":
+        told = json.loads(done.stdout)
+        assert told["cheapest"] is None and told["verdict"] == f"c{said}"
+    add_line(log, {"cpu_plain": 0.001, "cpu_recorded": 0.002})
+    done = lockcross(*words, "--ranking", "--locks", "thin,hotspot_stack")
+    assert done.returncode == 0 and "annot tell" not in done.stdout, done.stderr
+    if form == "json":
+        program = json.loads(done.stdout)["program"]
+        assert program["plain"] and program["per_second"] == pytest.approx(1e7)
+
+
+def write_log(path: Path, acquisitions: int, *lines: Mapping[str, object]) -> None:
+    """The log of one thread that takes one object, over and over."""
+    rows = np.zeros(2 * acquisitions, RECORD)
+    kinds = np.tile([Kind.ACQUIRED, Kind.RELEASE], acquisitions).astype(np.uint64)
+    rows["word"] = np.arange(1, len(rows) + 1, dtype=np.uint64) << np.uint64(16) | kinds
+    rows["identity"] = 7
+    head = {"log": "lockcross-agent", "clock_mhz": 1000, "identity_bits": 31, "sample": 1}
+    with path.open("wb") as file:
+        file.write(HEADER.pack(MAGIC, VERSION, 0))
+    add_line(path, head | {"java.version": "17.0.15"})
+    with path.open("ab") as file:
+        file.write(BLOCK.pack(EVENTS, 1, rows.nbytes) + rows.tobytes())
+    for line in lines:
+        add_line(path, line)

@@ -30,7 +30,7 @@ def test_the_residual_is_the_largest_distance_from_the_line(data: Gem5Data) -> N
     points = {0: 0.0, 10: 10.0, 20: 26.0}  # the line: 1.3 x - 1
     for set_to, measured in points.items():
         mechanism = {"mechanism_fence": "padding" if set_to else "none"}
-        run = data.run("gem5/minor", "null", 1.0, resolved=mechanism, cas_latency=set_to)
+        run = data.run("gem5/minor", "nop", 1.0, resolved=mechanism, cas_latency=set_to)
         data.store.add_calibrations(
             [
                 CalibrationRecord(
@@ -65,7 +65,7 @@ def test_a_slope_must_be_near_one(data: Gem5Data, slope: float, ok: bool) -> Non
 
 
 def test_the_machines_own_latency_and_the_embedded_engine_are_no_sweep(data: Gem5Data) -> None:
-    run = data.run("gem5/timing", "null", 1.0)
+    run = data.run("gem5/timing", "nop", 1.0)
     for engine, cas in (("gem5/timing", None), ("qemu", 0), ("qemu", 50)):
         data.store.add_calibrations(
             [CalibrationRecord("generic", "x86_64", "lock", engine, cas, cas, "cas", 5, run, run)]

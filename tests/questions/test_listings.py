@@ -21,7 +21,7 @@ from sweeps.support.toml import Documents
 from tests.commands import lockcross
 
 LOCKS = {
-    "null",
+    "nop",
     "naive",
     "monitor_table",
     "monitor_cache",

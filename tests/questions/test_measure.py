@@ -128,10 +128,10 @@ def test_the_parts_of_one_thread_are_differences() -> None:
         "divisions_jumps": 360.0,
     }
 
-    def times(op: str, stores: str = "none", inner: int = 1) -> Estimate:
+    def times(op: str, stores: str = "zero", inner: int = 1) -> Estimate:
         if op == "branches":  # a cycle a turn; what ends it is predicted up to 40 turns
             return exactly(2.0 + inner + (20.0 if inner > 40 else 0.0))
-        return exactly(cycles.get(op, 80.0) + {"none": 0, "one": 1, "four": 4}[stores])
+        return exactly(cycles.get(op, 80.0) + {"zero": 0, "one": 1, "four": 4}[stores])
 
     found: dict[str, Finding] = {}
     for part in parts.all_alone([]).values():
@@ -161,7 +161,7 @@ def test_branches_in_flight_are_those_that_hide(both: float, branches: float) ->
 
 PREDICTED = {  # cycles of loops by their turns -> the longest that is predicted
     "all": ({n: n for n in (8, 16, 32, 64, 128, 256)}, 256),
-    "none": ({n: n + 20 * (n > 1) for n in (8, 16, 32)}, 0),
+    "zero": ({n: n + 20 * (n > 1) for n in (8, 16, 32)}, 0),
     "up to 64": ({8: 8, 16: 16, 32: 32, 64: 64, 128: 148, 256: 276}, 64),
     "a quarter": ({8: 8, 16: 16, 32: 32 + 6.1, 64: 64 + 5.9}, 64),
     "none of the longer": ({8: 8, 16: 16 + 5.9, 32: 32 + 6.1}, 16),

@@ -53,11 +53,11 @@ def test_a_word_may_stand_for_several_locks() -> None:
 
     every = list(load_locks())
     assert chosen('"all"') == every
-    assert chosen('["all", "not null"]') == [name for name in every if name != "null"]
+    assert chosen('["all", "not nop"]') == [name for name in every if name != "nop"]
     cancelling = ["reservation", "biased", "j9_reservation", "art_thin"]
     assert chosen('["mcs", "cancels"]') == ["mcs", *cancelling]
     assert set(chosen('"java"')) == {name for name, lock in load_locks().items() if lock.java}
-    assert chosen('"all"', workload='"micro"', parameters="{}") == ["null"]
+    assert chosen('"all"', workload='"micro"', parameters="{}") == ["nop"]
     assert "lock: what is given stands for no lock" in complaint(lock='"by_signal"')
     assert "'not thim' is unknown" in complaint(lock='["all", "not thim"]')
     with pytest.raises(ValueError, match=f"{len(every) * 40000} cells; a plan has"):
@@ -115,7 +115,7 @@ def test_plans_name_every_lock() -> None:
         ({"fence": '"store_forward"', "isa": '"aarch64"'}, ["fence", "AArch64", "promise"]),
         ({"machine": '"p3"', "isa": '"ppc64le"'}, ["isa", "p3", "x86_64 only"]),
         ({"workload": '"rounds"', "parameters": "{objects=1, rounds=1}"}, ["threads", "with 2"]),
-        ({"workload": '"calibrate"', "parameters": '{op="cas", iterations=1}'}, ["null only"]),
+        ({"workload": '"calibrate"', "parameters": '{op="cas", iterations=1}'}, ["nop only"]),
     ],
 )
 def test_mistakes_are_named(changes: dict[str, str], words: list[str]) -> None:

@@ -2,83 +2,35 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
-from collections import Counter
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from results.paths import ROOT, WORK
+from results.paths import ROOT
 from sweeps.questions.record.jvm import AGENT
 from sweeps.search.locality import Sections, pattern
 from sweeps.search.lock_log import EventLog, Kind, read_events
 from sweeps.search.sites import sites
 from tests.commands import lockcross, program
+from tests.java_agent import counts, needs_java
+from tests.jdks import jvms
 
-SOURCES = ROOT / "tests" / "java"
 TIMES = 20_000
 
 
-@cache
-def java_version() -> int:
-    """The feature release of the JDK that is here; 0: none."""
-    if not all(map(shutil.which, ("java", "javac", "mvn"))):
-        return 0
-    said = subprocess.run(["javac", "-version"], capture_output=True, text=True, check=True)
-    found = re.search(r"javac (\d+)", said.stdout + said.stderr)
-    return int(found[1]) if found else 0
-
-
-needs_java = pytest.mark.skipif(
-    java_version() < 11, reason="needs a JDK from 11 on and Maven: LOCKCROSS_JAVA=1 installs them"
-)
-
-
-@pytest.fixture(scope="session")
-def agent() -> Path:
-    """The agent, as the launcher builds it; where several tests want it at once, one does."""
-    script = 'set -euo pipefail; root="$1"; work="$2"; source "$root/sweeps/setup/set_up.sh"; '
-    subprocess.run(
-        ["bash", "-c", f"{script} java_ready || alone set_up_java", "bash", str(ROOT), str(WORK)],
-        check=True,
-        stdin=subprocess.DEVNULL,
-        timeout=300,
-    )
-    return AGENT
-
-
-@pytest.fixture
-def classes(agent: Path, tmp_path: Path) -> Iterator[Path]:
-    """The programs of tests/java, compiled."""
-    folder = tmp_path / "some classes"
-    files = [str(path) for path in SOURCES.glob("*.java")]
-    subprocess.run(["javac", "--release", "11", "-d", str(folder), *files], check=True)
-    yield folder
-
-
-def recorded(folder: Path, *words: str, options: tuple[str, ...] = ()) -> EventLog:
+def recorded(
+    folder: Path, *words: str, options: tuple[str, ...] = (), java: str = "java"
+) -> EventLog:
     """The log of a program, given by its class and arguments."""
     log = folder.parent / "program.locks"
-    command = ["java", "-Xverify:all", "-cp", str(folder), *words]
+    command = [java, "-Xverify:all", "-cp", str(folder), *words]
     done = lockcross("record", "--output", str(log), *options, "--", *command)
     assert done.returncode == 0, done.stderr
     assert "not seen: " in done.stderr
     return read_events(log)
-
-
-def counts(log: EventLog, kind: Kind = Kind.ACQUIRED) -> Counter[tuple[str, str]]:
-    """How often each place does something: by class and method."""
-    by_site = log.events.loc[log.events["kind"] == kind].groupby("site").size()
-    found: Counter[tuple[str, str]] = Counter()
-    for site, count in by_site.items():
-        one = log.sites[int(site)]
-        found[one.type, one.method] += int(count)
-    return found
 
 
 @needs_java
@@ -150,9 +102,9 @@ def test_waits_and_notifications_are_there(classes: Path) -> None:
 
 
 @needs_java
-@pytest.mark.skipif(java_version() < 21, reason="needs a JDK with virtual threads")
-def test_virtual_threads_keep_what_they_hold(classes: Path) -> None:
-    log = recorded(classes, "Virtual")
+@pytest.mark.parametrize("java", [java for release, java in jvms().items() if release >= 21])
+def test_virtual_threads_keep_what_they_hold(java: str, classes: Path) -> None:
+    log = recorded(classes, "Virtual", java=java)
     assert counts(log)["Virtual", "work"] == 4000
     number = next(
         n for n, one in log.sites.items() if (one.type, one.method) == ("Virtual", "work")
@@ -204,7 +156,7 @@ def test_a_log_ends_at_its_limit_and_the_program_goes_on(classes: Path) -> None:
 def test_a_full_disk_is_told_and_the_program_goes_on(classes: Path) -> None:
     """A limit on the size of files does the same."""
     log = classes.parent / "full.locks"
-    script = f'ulimit -f 20000; exec java "-javaagent:{AGENT}=output={log}" -cp "$1" Endless 3000 0'
+    script = f'ulimit -f 5000; exec java "-javaagent:{AGENT}=output={log}" -cp "$1" Endless 3000 0'
     done = subprocess.run(
         ["bash", "-c", script, "bash", str(classes)], capture_output=True, text=True, check=False
     )
@@ -242,6 +194,9 @@ def test_a_script_hands_it_on_and_the_exit_code_is_the_programs(classes: Path) -
     found = read_events(log)
     assert counts(found)["Endless", "main"] > 0
     assert found.totals is not None and found.totals.cpu_plain is not None
+    assert found.totals.recording is not None and 0 < found.totals.start_cpu < 10
+    least, middle, most = found.totals.recording
+    assert 0 < least <= middle <= most < 100_000
     assert re.search(r"with recording, [\d.]+ s without", done.stderr)
     again = lockcross(*words)
     assert again.returncode == 2 and "exists; --force replaces it" in again.stderr

@@ -52,7 +52,7 @@ scale = "small"
 
 [[cell]]
 name = "{lock}"
-each = { lock = ["tasuki", "tasuki/rmw", "null"] }
+each = { lock = ["tasuki", "tasuki/rmw", "nop"] }
 lock = "{lock}"
 workload = "sync"
 parameters = { iterations = 10 }
@@ -61,7 +61,7 @@ parameters = { iterations = 10 }
 label = "{lock}"
 each = { lock = ["tasuki", "tasuki/rmw"] }
 published = { table = "K_table_5_4", row = "flat in original", column = "outermost" }
-ours = "({lock} - null.cycles / 10) * ns"
+ours = "({lock} - nop.cycles / 10) * ns"
 """
 
 
@@ -175,7 +175,7 @@ def test_a_faulty_definition_says_what_is_wrong() -> None:
     for old, new, complaint in (
         ('machine = "p4xeon"', 'machine = "p5"', "'p5' is unknown"),
         ('"flat in original"', '"round"', "no row 'round'"),
-        ("null.cycles", "nul.cycles", "no cell is named 'nul'"),
+        ("nop.cycles", "np.cycles", "no cell is named 'np'"),
         ("/ 10) * ns", "/ 10) ** ns", "is not arithmetic"),
         ('workload = "sync"', 'workload = "sink"', "'sink' is unknown"),
         ('label = "{lock}"', 'label = "{key}"', "is no axis"),
@@ -249,7 +249,7 @@ def test_macro_sequences_keep_the_programs_shares() -> None:
             if keys["shared_objects"]:
                 assert keys["owner_share"] == pytest.approx(of.owned, abs=0.001)
                 assert keys["return_share"] == round(macro.PARTS * of.returned) / macro.PARTS
-            for lock in ("null", "reservation", "asym_tasuki/store_forward"):
+            for lock in ("nop", "reservation", "asym_tasuki/store_forward"):
                 cell = macro.mix_cell("p3", lock, keys)
                 assert not invalid_reason(cell) and not unsupported_reason(cell), program
     barnes = macro.statistics("K_table_6_2", "Barnes")
@@ -281,7 +281,7 @@ class ClosedForm:
         count = int(cell.parameters["acquisitions"])
         shared = int(cell.parameters["shared_objects"])
         cycles = {
-            "null": 10 * count,
+            "nop": 10 * count,
             "tasuki": 60 * count,
             "asym_tasuki": (10 + 2 * fence) * count,
             "reservation": 10 * count + shared * (stop + 100),
@@ -414,15 +414,15 @@ def test_fence_kinds_are_put_in_words() -> None:
 
 
 def test_an_out_of_order_core_removes_what_the_thesis_says_of_db() -> None:
-    """docs/published.md: gem5's O3 model, x86-64, workload sync, less the null lock's cycles."""
+    """docs/published.md: gem5's O3 model, x86-64, workload sync, less the nop lock's cycles."""
     with Store(ROOT / "results" / "reference" / "validation.db", read_only=True) as store:
         found = store.connection.execute(
             "SELECT lock, value FROM runs JOIN metrics ON run_id = runs.id "
             "WHERE name = 'cycles_per_pair' AND engine = 'gem5/o3' AND workload = 'sync' AND "
-            "isa = 'x86_64' AND threads = 1 AND (fence = 'store_forward' OR lock = 'null')"
+            "isa = 'x86_64' AND threads = 1 AND (fence = 'store_forward' OR lock = 'nop')"
         )
         cycles = dict(found.fetchall())
-    floor = cycles.pop("null")
+    floor = cycles.pop("nop")
     for lock, removed, speedup in (("reservation", 89, 11.8), ("asym_tasuki", 63, 8.1)):
         saved = 1 - (cycles[lock] - floor) / (cycles["tasuki"] - floor)
         assert 100 * saved == pytest.approx(removed, abs=0.5)

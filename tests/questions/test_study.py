@@ -111,7 +111,7 @@ class ModelRunner(Runner):
         runs = int(cell.parameters.get("rounds", 1))
         tasuki = 40 + cas + fence
         per_pair, stops = {
-            "null": (5, 0),
+            "nop": (5, 0),
             "thin": (40 + cas, 0),
             "tasuki": (tasuki + cell.seed - 1, 0),
             "asym_tasuki": (45 + 2 * fence, 0),

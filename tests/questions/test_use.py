@@ -12,7 +12,8 @@ from sweeps.model.cell import Cell
 from sweeps.model.isa import isa_of
 from sweeps.model.locks import FULL
 from sweeps.plans.study import load_study
-from sweeps.questions.advise.question import Settled, Use, ask, program_of
+from sweeps.questions.advise.program import program_of, without_own_lock
+from sweeps.questions.advise.question import Settled, Use, ask
 from sweeps.questions.advise.strata import Stratum, strata
 from sweeps.questions.crossover.study import StudyCells, table_machines
 from sweeps.search.lines import with_lock
@@ -231,8 +232,94 @@ def test_a_recorded_program_says_how_often_it_locks() -> None:
     source = {one.name: one.source for one in question.inputs}
     assert "beyond 300 they change no cost" in source["think"]
     assert source["critical"] == "" and source["acquisitions"] == "log"  # who said it
-    cut = program_of(replace(log, totals=replace(totals, cpu_plain=1.0, end="limit")))
-    assert cut is not None and cut.per_second == 100
+
+
+def test_what_recording_took_is_taken_off() -> None:
+    """200 acquisitions of 1 to 3 ms of recording each, in two seconds: what is left is known to a
+    third. Half of them outside the sample, which cost something between nothing and all."""
+    log = events(*[(2, 0)] * 10)
+    totals = Totals(3.0, 2.0, 200, recording=(1e6, 2e6, 3e6))
+    found = program_of(replace(log, totals=totals))
+    assert found is not None and not found.untold
+    assert found.recording == pytest.approx((0.1, 0.3))
+    assert found.per_second == pytest.approx(200 / 1.6)
+    sampled = program_of(replace(log, totals=replace(totals, acquisitions=100, left_out=100)))
+    assert sampled is not None and sampled.per_second == pytest.approx(200 / 1.7)
+    assert sampled.recording == pytest.approx((0.05, 0.3))
+
+
+@pytest.mark.parametrize(
+    ("recording", "words"),
+    [
+        ((1e6, 6e6, 6.5e6), "recording took 10 to 65 % of the time; record with --compare"),
+        ((1e6, 2e6, 5.6e6), "recording took 10 to 56 % of the time; record with --compare"),
+        ((11e6, 12e6, 13e6), "recording took nearly all of the time; record with --compare"),
+    ],
+)
+def test_where_little_is_known_to_be_left_nothing_is_told(
+    recording: tuple[float, float, float], words: str
+) -> None:
+    """Most of it is recording; or what is left may be 0.44 or 0.9 of it; or nothing is."""
+    totals = Totals(3.0, 2.0, 200, recording=recording)
+    found = program_of(replace(events((2, 0)), totals=totals))
+    assert found is not None and found.untold == f"cannot tell: {words}"
+    plain = program_of(replace(events((2, 0)), totals=replace(totals, cpu_plain=1.0)))
+    assert plain is not None and not plain.untold and plain.per_second == 200
+
+
+def test_an_old_log_is_told_where_its_program_locks_little() -> None:
+    """It does not say what recording cost: a microsecond at most."""
+    for acquisitions, untold in ((100_000, False), (600_000, True)):
+        totals = Totals(1.0, 1.0, acquisitions)
+        found = program_of(replace(events((2, 0)), totals=totals))
+        assert found is not None and bool(found.untold) == untold
+        if untold:
+            assert "took up to 60 % of the time, how much is not in this log" in found.untold
+
+
+def test_a_cut_log_goes_by_the_run_without_recording_where_all_is_counted() -> None:
+    log = events((2, 0))
+    totals = Totals(1.0, 1.0, 100, left_out=20, end="limit", cpu_plain=2.0, counted=880)
+    found = program_of(replace(log, totals=totals))
+    assert found is not None and (found.per_second, found.plain) == (500, True)
+    unknown = replace(totals, counted=None)
+    found = program_of(replace(log, totals=unknown))
+    assert found is not None and not found.plain and found.per_second == pytest.approx(120, 0.01)
+    much = replace(unknown, acquisitions=10**6)
+    found = program_of(replace(log, totals=much))
+    assert found is not None and found.untold.endswith("record with a larger --most")
+    # A recorder of mutexes has the whole program's time, and a part of its acquisitions.
+    pthread = replace(log, totals=replace(unknown, cpu_plain=None), about={"log": "pthread"})
+    found = program_of(pthread)
+    assert found is not None and "the log ends before the program" in found.untold
+
+
+def test_the_runtimes_lock_and_start_are_no_work_between_sections() -> None:
+    """A second of CPU time, half of it the JVM's start, and 100 acquisitions of 2 ms."""
+    totals = Totals(1.0, 2.0, 100, cpu_plain=1.0, start_cpu=0.5)
+    found = program_of(replace(events((2, 0)), totals=totals))
+    assert found is not None
+    own = without_own_lock(found, 2e6, 1000)
+    assert (own.work, own.between) == pytest.approx((0.008, 0.003)) and not own.untold
+    whole = without_own_lock(found, 2e7, 1000)
+    assert "its lock alone would take" in whole.untold and whole.work == 0
+
+
+@pytest.mark.parametrize(
+    ("about", "lock"),
+    [
+        ({"log": "pthread"}, "futex_mutex"),
+        ({"java.vm.name": "Eclipse OpenJ9 VM", "java.version": "21.0.1"}, "j9_flat"),
+        ({"java.version": "11.0.2"}, "biased"),
+        ({"java.version": "17.0.15"}, "hotspot_stack"),
+        ({"java.version": "25.0.3"}, "hotspot_light"),
+        ({}, "hotspot_light"),
+    ],
+)
+def test_which_lock_a_program_was_recorded_with(about: dict[str, str], lock: str) -> None:
+    log = replace(events((2, 0)), totals=Totals(1.0, 1.0, 1), about=about)
+    found = program_of(log)
+    assert found is not None and found.runtime == lock
 
 
 def test_what_a_log_has_less_than_once_in_a_million_is_left_out() -> None:

@@ -26,10 +26,8 @@ from sweeps.questions.validate.jvm.run import validate
 from sweeps.questions.validate.jvm.table import newly_missed, page, parts, reason, summary
 from sweeps.questions.validate.validate import load_validation
 from tests.commands import lockcross, program
+from tests.java_agent import needs_java
 from tests.java_programs.__main__ import DOCUMENT, HEAD, REFERENCE_FILE, held_to_a_jvm
-from tests.questions.test_record import agent, needs_java
-
-__all__ = ["agent"]
 
 BIASED, STACK = "biased locking", "stack locking"
 

@@ -69,7 +69,7 @@ def test_each_bar_can_be_missed(data: Gem5Data, bars: dict[str, float], met: boo
 
 def test_the_order_counts_where_gem5_tells_locks_apart(data: Gem5Data) -> None:
     costs = {  # a and b are 10 % apart: no clear order; c and d are, and change places
-        "null": (1.0, 500.0),
+        "nop": (1.0, 500.0),
         "a": (100.0, 120.0),
         "b": (110.0, 100.0),
         "c": (200.0, 300.0),

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from results.errors import LockcrossError
 from results.store.database import explained
-from results.store.export import export, frames
+from results.store.export import export
 from results.store.queries import ask, named_queries, show_run
 from results.store.store import Store
 from sweeps.cli.main import make_app
@@ -258,28 +258,6 @@ def test_show_tells_all_of_a_run(database: Path) -> None:
     ):
         assert expected in shown
     assert "cycles_per_pair" in run("show", drawn, "--db", database)
-
-
-@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
-def test_exports_come_back_as_they_were(database: Path, tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"runs.{ending}"
-    with Store(database, read_only=True) as store:
-        frame, metrics = (
-            pd.concat(frames(store.connection, name)[1], ignore_index=True)
-            for name in ("wide", "metrics")
-        )
-        assert export(store.connection, "wide", path) == frame.shape
-    read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}
-    back = read[ending](path)
-    assert list(back.columns) == list(frame.columns)
-    assert list(back["id"]) == list(frame["id"])
-    assert list(back["parameter_run_length"].dropna()) == list(
-        frame["parameter_run_length"].dropna()
-    )
-    good = back[back.status == "ok"]
-    total = metrics[metrics.name == "cycles_per_pair"].value.sum()
-    assert back["metric_cycles_per_pair"].sum() == pytest.approx(total)
-    assert not good["metric_cycles_per_pair"].isna().any()
 
 
 def test_single_tables_are_exported(database: Path, tmp_path: Path) -> None:

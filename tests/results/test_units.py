@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from results.paths import REFERENCE
-from results.store.export import frames
+from results.store.batches import batches
 from results.store.queries import TABLES, VIEWS, ask, named_queries
 from results.store.store import reading
 from sweeps.questions.read.units import OF_THE_ROW, units
@@ -28,7 +28,7 @@ def test_every_number_of_a_database_has_a_unit(database: Path) -> None:
     with reading(database) as connection:
         known = units(connection)
         for table in ("wide", *TABLES, *VIEWS):
-            columns, _ = frames(connection, table)
+            columns, _ = batches(connection, table)
             numbers = [name for name, kind in columns.items() if kind in ("Int64", "float64")]
             assert [name for name in numbers if name not in known] == [], table
         assert all(known.values())

@@ -75,7 +75,7 @@ def test_a_broken_compiler_is_one_message(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_registry_is_read() -> None:
     locks = load_locks()
-    assert {"null", "cas_spin", "thin", "tasuki", "reservation", "asym_tasuki"} <= set(locks)
+    assert {"nop", "cas_spin", "thin", "tasuki", "reservation", "asym_tasuki"} <= set(locks)
     assert locks["asym_tasuki"].fence_kinds == (
         "full",
         "rmw",

@@ -38,7 +38,7 @@ from tests.synthetic_gem5 import Gem5Data
 
 # Lock label -> cycles per pair (reference, engine), and the CAS operations of a pair.
 COSTS = {
-    "null": (10.0, 500.0, 0), "thin": (100.0, 80.0, 1), "tasuki": (120.0, 100.0, 1),
+    "nop": (10.0, 500.0, 0), "thin": (100.0, 80.0, 1), "tasuki": (120.0, 100.0, 1),
     "reservation": (50.0, 60.0, 0), "asym_tasuki": (60.0, 50.0, 0),
     "asym_tasuki/store_forward": (60.0, 5000.0, 0), "reservation:signal": (900.0, 60.0, 0),
     "cas_spin": (1.0, 99.0, 1),

@@ -80,6 +80,39 @@ def test_who_waits_has_the_lock_when_the_other_gives_it_back(tmp_path: Path) -> 
     assert sorted(sections.locked()["end"] - sections.locked()["begin"]) == [5, 20, 40]
 
 
+@pytest.mark.parametrize("days", [0, 3.3, 100])
+def test_times_go_on_where_48_bits_end(days: float, tmp_path: Path) -> None:
+    """A record has the last 48 bits; the last mark says which time is meant."""
+    first = int(days * 86_400 * 10**9)
+    times = [first, first + 2**47 - 1, first + 2**47 + 10, first + 2**48 + 5]
+    blocks = []
+    for number, time in enumerate(times):
+        mark = max(0, time - (2**46 if number % 2 else -(2**46) if number else 0))
+        event = [(time % 2**48, Kind.ACQUIRED | BEGUN if number % 2 == 0 else Kind.RELEASE, 7)]
+        if mark:
+            blocks.append(block(MARK, mark.to_bytes(8, "little")))
+        blocks.append(records(A, event))
+    found = read_events(log(tmp_path, *blocks, lines(DONE, END)))
+    assert found.events["cycle"].tolist() == times
+
+
+def test_a_release_by_another_thread_ends_the_section_of_who_has_the_lock(tmp_path: Path) -> None:
+    begun = Kind.ACQUIRED | BEGUN
+    mine = [(time, begun, 7) for time in (10, 30, 50)]
+    mine += [(55, Kind.WAIT, 7), (65, Kind.WAITED, 7), (70, Kind.RELEASE, 7)]
+    others = [(20, Kind.RELEASE, 7), (40, Kind.RELEASE, 7), (80, begun, 7)]
+    third = [(90, Kind.RELEASE, 7), (100, Kind.RELEASE, 8), (110, Kind.NOTHING_DONE, 8)]
+    parts = [records(one, events) for one, events in enumerate((mine, others, third), 1)]
+    head = HEAD | {"log": "pthread"}
+    found = read_events(log(tmp_path, *parts, lines(DONE, END), head=head))
+    assert found.released_by_others == 3
+    held = Sections(found).locked()[["thread", "begin", "end"]].to_numpy().tolist()
+    assert held == [[0, 10, 20], [0, 30, 40], [0, 50, 55], [0, 65, 70], [1, 80, 90]]
+    assert pattern(found).nested == 0
+    # A Java monitor is not released by others.
+    assert read_events(log(tmp_path, *parts, lines(DONE, END))).released_by_others == 0
+
+
 def test_who_came_first_need_not_be_first(tmp_path: Path) -> None:
     """Of two that wait the one that came later has the lock first: sections exclude each other."""
     begun = Kind.ACQUIRED | BEGUN

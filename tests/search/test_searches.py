@@ -18,7 +18,7 @@ def line(flavour: str, axis: str = "cas_latency", threads: int = 2) -> AxisLine:
         machine="generic",
         isa="x86_64",
         flavour=flavour,
-        lock="null",
+        lock="nop",
         workload="lock_sequence",
         parameters={},
         threads=threads,

@@ -51,7 +51,7 @@ def block(*rows: str, name: str = "one") -> str:
     return "\n".join([f"#ifdef WORKLOAD_{name}", *rows, "#endif\n"])
 
 
-HEAD = 'WORKLOAD(one, 2, 4, "null thin", ANY_CORES)'
+HEAD = 'WORKLOAD(one, 2, 4, "nop thin", ANY_CORES)'
 NUMBER = "NUMBER(a, REQUIRED, 3, 1, TEN)"
 
 
@@ -66,7 +66,7 @@ def test_a_block_is_read() -> None:
         'METRIC(e, "cycles", UINT64_MAX)',
     )
     one = parse_workloads(text)["one"]
-    assert (one.min_threads, one.max_threads, one.locks) == (2, 4, ("null", "thin"))
+    assert (one.min_threads, one.max_threads, one.locks) == (2, 4, ("nop", "thin"))
     assert one.keys == {
         "a": Number(3, 1, 10),
         "b": Choice("x", ("x", "y")),
@@ -323,7 +323,7 @@ def test_programs_and_driver_agree_on_long_sequences(sequence: str, good: bool) 
     arguments = with_defaults("lock_trace", {"objects": 1, "critical": 0, "think": 0})
     arguments["sequence"] = sequence
     assert bool(WORKLOADS["lock_trace"].keys["sequence"].invalid_reason(sequence)) != good
-    assert run_small("lock_trace", "null", 1, arguments).code == (0 if good else 2)
+    assert run_small("lock_trace", "nop", 1, arguments).code == (0 if good else 2)
 
 
 # Cores
@@ -350,7 +350,7 @@ def test_a_workload_whose_threads_spin_for_each_other_gets_a_core_each() -> None
             machine="generic",
             isa="x86_64",
             flavour="lock",
-            lock="null",
+            lock="nop",
             workload="transfer",
             threads=2,
             cores=cores,

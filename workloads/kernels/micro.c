@@ -349,7 +349,7 @@ static void run_atomic(lock_thread_t *self, uint32_t iterations) {
 
 #define FENCED(fence)                                                                              \
     do {                                                                                           \
-        if (KEY(stores) == WORD_none)                                                              \
+        if (KEY(stores) == WORD_zero)                                                              \
             LOOP(ORDER(fence));                                                                    \
         else if (KEY(stores) == WORD_one)                                                          \
             LOOP(STORE(0); ORDER(fence));                                                          \
@@ -554,7 +554,7 @@ static uint64_t expected(uint64_t iterations) {
     case WORD_fence_2:
     case WORD_fence_3:
     case WORD_fence_4:
-        return KEY(stores) == WORD_none ? 0 : iterations - 1;
+        return KEY(stores) == WORD_zero ? 0 : iterations - 1;
     case WORD_adds:
     case WORD_fence_adds:
         return ADDS * iterations;

@@ -13,7 +13,7 @@
  *
  * Phase 1 does `iterations` passes of one pair an object, phase 2 acquires each object once, phase
  * 3 releases each once, phase 4 is the end. What a pair, an acquisition or a release costs is the
- * cycles of its phase less those of the same phase with the lock `null`, as in the source. Only the
+ * cycles of its phase less those of the same phase with the lock `nop`, as in the source. Only the
  * pairs of these phases are counted. */
 #define WORKLOAD_primitive
 #include <stdbool.h>

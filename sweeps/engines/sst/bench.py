@@ -31,11 +31,11 @@ def _cell(machine: str, workload: str, lock: str, threads: int, **parameters: in
 # What is run, its cell, its goal, metrics whose sum a second is its rate where it has one, repeats.
 # The first is the start of them all.
 _MEASURED: Sequence[tuple[str, Cell, float, Sequence[str], int]] = [
-    ("start", _cell("sst_bus", "sync", "null", 1, iterations=1), 2, (), REPEATS),
-    ("start", _cell("sst_mesh64", "sync", "null", 1, iterations=1), 2, (), REPEATS),
+    ("start", _cell("sst_bus", "sync", "nop", 1, iterations=1), 2, (), REPEATS),
+    ("start", _cell("sst_mesh64", "sync", "nop", 1, iterations=1), 2, (), REPEATS),
     ("private hits", _cell("sst_bus", "sync", "thin", 1, iterations=200_000), 300e3, _ACCESSES,
      REPEATS),
-    ("contended accesses", _cell("sst_bus", "transfer", "null", 8, iterations=2000, op="cas"),
+    ("contended accesses", _cell("sst_bus", "transfer", "nop", 8, iterations=2000, op="cas"),
      60e3, ("link_requests",), REPEATS),
     ("256 pairs on one lock",
      _cell("sst_mesh64", "threads", "tasuki", 64, iterations=4, critical=20, think=100), 300, (),

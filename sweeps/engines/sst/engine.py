@@ -96,7 +96,7 @@ _TIME_S = 120.0
 # the programs verify themselves, and end only if every request is answered.
 _TESTS: tuple[tuple[str, str, dict[str, int | str]], ...] = (
     ("threads", "cas_spin", {"iterations": 30, "critical": 0, "think": 0}),
-    ("transfer", "null", {"iterations": 30, "op": "store"}),
+    ("transfer", "nop", {"iterations": 30, "op": "store"}),
 )
 
 

@@ -132,8 +132,9 @@ class Contended:
 
 @dataclass(frozen=True)
 class Share:
-    """Cycles a second of a program's CPU time that a lock takes, the interval in which they lie as
-    far as the engine's error is known, and the same as shares of the processor's."""
+    """Cycles that a lock takes in a second of a program's CPU time, in which it does its own work,
+    too; the interval in which they lie as far as the engine's error is known; and the same as
+    shares of that time."""
 
     cycles: float
     low: float | None
@@ -146,10 +147,14 @@ class Share:
 @dataclass(frozen=True)
 class OfProgram:
     """What the locks cost the program that was recorded: `per_second` acquisitions of its CPU time
-    that find the lock free. `plain`: that time is known without recording."""
+    that find the lock free. `plain`: that time is known without recording; else the least and the
+    greatest share of it that `recording` took have been taken off. `runtime`: the lock in whose
+    place they stand."""
 
     per_second: float
     plain: bool
+    recording: tuple[float, float]
+    runtime: str
     costs: Mapping[LockLabel, Share]
 
 
@@ -249,10 +254,7 @@ class Advisor:
         `ranking`: without a search for what would change the answer. Raises LockcrossError when a
         run fails."""
         self._calibrate()
-        if not self._keys["on_map"]:  # the costs of the main job's map are whole
-            (floor,) = self._points([self._floor()])
-            (null,) = self._evaluate([with_lock(self._base, NO_LOCK)])
-            self._frame = float(null.cost - floor.cost)
+        self._set_frame()
         store_machines(self._store, [self._base.machine])
         store_isas(self._store)
         tie = load_study(STUDY).tie_percent / 100
@@ -313,6 +315,17 @@ class Advisor:
         return replace(
             advice, locks=tuple(replace(lock, native=native.get(lock.label)) for lock in locks)
         )
+
+    def cost_of_first(self) -> float:
+        """Cycles a pair of the first lock, by one seed. Raises LockcrossError when a run fails."""
+        self._set_frame()
+        return self._lock(self._question.labels[0], (FIRST_SEED,)).cost
+
+    def _set_frame(self) -> None:
+        if not self._keys["on_map"]:  # the costs of the main job's map are whole
+            (floor,) = self._points([self._floor()])
+            (null,) = self._evaluate([with_lock(self._base, NO_LOCK)])
+            self._frame = float(null.cost - floor.cost)
 
     def _pays(self, axis: str) -> bool:
         """Whether any lock pays this latency."""
@@ -578,18 +591,28 @@ class Advisor:
         program = self._question.program
         if program is None:
             return None
-        rate = program.per_second * (1 - self._question.contended)
+        free = 1 - self._question.contended
         clock = load_machine(self._base.machine).clock_mhz.number * 1e6
+
+        def part(cycles: float) -> float:
+            # Of a program that does its work as fast as it was recorded, and has this lock.
+            return free * cycles / (clock * program.work + free * cycles) if cycles > 0 else 0.0
 
         def share(lock: LockCost) -> Share:
             # The program's own work is measured, so the error is of the lock's cycles alone.
-            ends = (None, None) if error is None else (error.low, error.high)
-            cycles = rate * lock.cost
-            low, high = (one if one is None else one * cycles for one in ends)
-            shares = (one if one is None else one / clock for one in (low, high))
-            return Share(cycles, low, high, cycles / clock, *shares)
+            whole = part(lock.cost)
+            if error is None:
+                return Share(whole * clock, None, None, whole, None, None)
+            low, high = (part(end * lock.cost) for end in (error.low, error.high))
+            return Share(whole * clock, low * clock, high * clock, whole, low, high)
 
-        return OfProgram(rate, program.plain, {one.label: share(one) for one in locks})
+        return OfProgram(
+            free * program.per_second,
+            program.plain,
+            program.recording,
+            program.runtime,
+            {one.label: share(one) for one in locks},
+        )
 
     def _natively(self, engine: str) -> dict[LockLabel, float]:
         """What the locks cost in the same use on this host, in its cycles; those that it cannot
@@ -609,10 +632,10 @@ class Advisor:
             weights = [float(part.weight) for part in parts]
             return float(sum(map(mul, weights, each)) / sum(weights))
 
-        floor, null = cycles([self._floor()]), cost(NO_LOCK)
-        if floor is None or null is None:
+        floor, unlocked = cycles([self._floor()]), cost(NO_LOCK)
+        if floor is None or unlocked is None:
             return {}
-        frame = 0.0 if self._keys["on_map"] else null - floor[0]
+        frame = 0.0 if self._keys["on_map"] else unlocked - floor[0]
         costs = {label: cost(label) for label in self._question.labels}
         return {label: whole - frame for label, whole in costs.items() if whole is not None}
 

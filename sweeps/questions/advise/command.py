@@ -1,6 +1,7 @@
 """`lockcross advise`: which lock on my processor, for my program."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,15 +16,17 @@ from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, names_of, 
 from sweeps.cli.progress import one_bar
 from sweeps.engines.base import load_engine
 from sweeps.model.engines import ENGINES
-from sweeps.model.machine import HOST, machine_named
+from sweeps.model.machine import HOST, load_machine, machine_named
 from sweeps.questions.advise.answer import Advisor, check_engine
-from sweeps.questions.advise.question import Use, ask, program_of
-from sweeps.questions.advise.text import print_answers, print_csv, print_json
+from sweeps.questions.advise.program import program_of, without_own_lock
+from sweeps.questions.advise.question import Question, Use, ask
+from sweeps.questions.advise.text import print_answers, print_csv, print_json, print_untold
 from sweeps.run.runner import Runner
 
 _PRINTED = {Form.TABLE: print_answers, Form.CSV: print_csv, Form.JSON: print_json}
 _USUAL = 140  # runs of a question
 _MOST = 10_000  # cycles of an atomic or a fence
+_BESIDE = ("thin", "tasuki")  # a question has two locks
 _PROCESSOR, _USE = "Processor", "How the program uses its locks"  # panels of the help
 
 
@@ -155,21 +158,32 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         think,
         locks_per_second,
     )
+    named = names_of(machines or ["generic"], "--machines")
     if log is not None:
         from sweeps.search.locality import pattern
         from sweeps.search.lock_log import read_events
 
         events = read_events(log)
-        use = use.with_log(pattern(events), log.name, program_of(events))
+        program = program_of(events)
+        if program is not None and program.untold:
+            if use.think is None and use.locks_per_second is None:
+                print_untold(form, named, program)
+                return
+            print(f"what the locks cost the program: {program.untold}", file=sys.stderr)
+            program = None
+        use = use.with_log(pattern(events), log.name, program)
     latencies = {
         "cas_latency": cas_latency,
         "fence_latency": fence_latency,
         "cancel_latency": cancel_latency,
     }
-    named = names_of(machines or ["generic"], "--machines")
     processors = list(dict.fromkeys(map(_machine, named)))
     compared = names_of([locks], "--locks"), names_of([fences], "--fences")
-    questions = [ask(name, isa, flavour, *compared, latencies, use) for name in processors]
+
+    def asked(of_use: Use) -> list[Question]:
+        return [ask(name, isa, flavour, *compared, latencies, of_use) for name in processors]
+
+    questions = asked(use)
     if figure is not None:
         from results.draw.painter import check_file, save
         from sweeps.questions.advise.figure import draw_advice
@@ -184,6 +198,12 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     bounds, total = served(no_server), _USUAL * len(questions)
     with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
+        if use.program is not None:
+            use = _without_own_lock(use, processors[0], store, runner)
+            if use.program is not None and use.program.untold:
+                print_untold(form, processors, use.program)
+                return
+            questions = asked(use)
         answers = [
             Advisor(question, store, runner).answer(check, ranking) for question in questions
         ]
@@ -197,8 +217,7 @@ def _machine(name: str) -> str:
     """The name of a machine; for `host` the description nearest to this host's processor."""
     if name != HOST:
         return machine_named(name)
-    known = [load_engine(engine.label).capabilities().like_host for engine in ENGINES]
-    near = [like for machines in known for like in machines.items()]
+    near = _like_host()
     if not near:
         raise LockcrossError(
             "--machines host: no description is of a processor like this one; "
@@ -207,3 +226,25 @@ def _machine(name: str) -> str:
     machine, words = near[0]
     print(words, file=sys.stderr)
     return machine
+
+
+def _like_host() -> list[tuple[str, str]]:
+    """The machines that are nearest to the host's processor, and how they are."""
+    known = [load_engine(engine.label).capabilities().like_host for engine in ENGINES]
+    return [like for machines in known for like in machines.items()]
+
+
+def _without_own_lock(use: Use, asked: str, store: Store, runner: Runner) -> Use:
+    """A program's use with its runtime's lock taken off its time: by what that costs in the same
+    use on the machine nearest to this host, or else on the one that was asked about. How much work
+    lies between two sections depends on it in turn, so it is taken off twice."""
+    near = _like_host()
+    machine = near[0][0] if near else asked
+    clock = load_machine(machine).clock_mhz.number
+    for _ in range(2):
+        assert use.program is not None
+        own = use.program.runtime
+        question = ask(machine, "", "", [own, _BESIDE[own == _BESIDE[0]]], (), {}, use)
+        cycles = Advisor(question, store, runner).cost_of_first()
+        use = replace(use, program=without_own_lock(use.program, cycles, clock))
+    return use

@@ -13,12 +13,12 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import Machine, load_machine, machine_names
 from sweeps.plans.study import load_study
+from sweeps.questions.advise.program import Program
 from sweeps.questions.advise.strata import LIVES, PARTS, SHARES, USE, strata
 from sweeps.search.lines import check_cell, check_label, own_latency, with_lock
 
 if TYPE_CHECKING:
     from sweeps.search.locality import Pattern
-    from sweeps.search.lock_log import EventLog
 
 STUDY = "crossover"  # whose locks are compared, and whose ties are ties
 # How an input of an answer is known.
@@ -46,26 +46,6 @@ _FEWEST_RUNS = 20  # of an object, as on the winner map
 _MOST_RUNS = 200  # looked at for one of which the share is a whole number of runs
 _APART = 0.005  # of what is given twice: a number of three digits
 _LEAST = 1e-6  # of a share that is not zero
-
-
-@dataclass(frozen=True)
-class Program:
-    """A recorded program: acquisitions (nested ones too) a second of its CPU time. `plain`: that is
-    known from a run without recording."""
-
-    per_second: float
-    plain: bool
-
-
-def program_of(log: "EventLog") -> Program | None:
-    """What a log says of its program's CPU time; None where it says nothing."""
-    totals = log.totals
-    if totals is None or not totals.cpu_seconds:
-        return None
-    acquisitions = totals.acquisitions + totals.left_out
-    # Both runs have the same work, but where the log ends before the program.
-    plain = totals.cpu_plain if totals.end == "exit" else None
-    return Program(acquisitions / (plain or totals.cpu_seconds), plain is not None)
 
 
 @dataclass(frozen=True)
@@ -107,7 +87,7 @@ class Use:
         if self.locks_per_second is None:
             if self.program is None or self.think is not None:
                 return self
-            left = round(mhz * 1e6 / self.program.per_second) - (self.critical or 0)
+            left = round(mhz * 1e6 * self.program.between) - (self.critical or 0)
             return replace(self, think=min(max(left, 0), _LOGGED_WORK))
         whole = mhz * 1e6 / self.locks_per_second
         left = round(whole - (self.critical or 0))
@@ -443,8 +423,11 @@ def ask(
     if use.log_threads > _LOGGED_THREADS and source.get("threads"):
         source["threads"] += f", which has {use.log_threads}"
     if use.program is not None and "think" not in asked:
-        whole = described.clock_mhz.number * 1e6 / use.program.per_second
+        clock = described.clock_mhz.number * 1e6
+        whole = clock * use.program.between
         source["think"] = f"{use.log}: {whole:,.0f} cycles of CPU time for each"
+        if use.program.own:
+            source["think"] += f", without {clock * use.program.own:,.0f} of its own lock"
         if whole > _LOGGED_WORK:
             source["think"] += f"; beyond {_LOGGED_WORK} they change no cost of a lock"
     if use.locks_per_second is not None:

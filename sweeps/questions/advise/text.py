@@ -9,8 +9,9 @@ from rich.table import Table
 
 from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
+from sweeps.questions.advise.program import Program
 from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
 from sweeps.search.errors import EngineError
 
@@ -31,6 +32,7 @@ def print_json(answers: Sequence[Advice]) -> None:
                 "parts": [
                     {"share": share, "words": words} for words, share in advice.parts.items()
                 ],
+                "verdict": headline(advice),
                 "cheapest": win.lock,
                 "runner_up": win.runner_up,
                 "lead": win.lead,
@@ -54,13 +56,34 @@ def print_csv(answers: Sequence[Advice]) -> None:
     """A row for each lock on each machine, the cheapest first."""
     rows = [
         {name: advice.setting[name] for name in ("machine", "isa", "flavour", "threads")}
-        | {"lock": str(one.label), "cycles_per_pair": one.cost, "seeds": one.seeds}
+        | {"lock": str(one.label), "verdict": _verdict(advice, one.label)}
+        | {"cycles_per_pair": one.cost, "seeds": one.seeds}
         | {"native_cycles_per_pair": one.native}
         | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in one.causes.items()}
         for advice in answers
         for one in advice.locks
     ]
     print_parts(Form.CSV, Rows(rows))
+
+
+def _verdict(advice: Advice, label: LockLabel) -> str:
+    if label == advice.win.lock:
+        return "cheapest"
+    return "tie" if label in advice.win.tied else ""
+
+
+def print_untold(form: Form, machines: Sequence[str], program: Program) -> None:
+    """That a log does not say which lock is the cheapest, and why, in place of an answer."""
+    if form == Form.TABLE:
+        console(fold=False).print(program.untold.capitalize())
+        return
+    if form == Form.CSV:
+        rows = [{"machine": name, "lock": None, "verdict": program.untold} for name in machines]
+        print_parts(Form.CSV, Rows(rows))
+        return
+    of_log = {"verdict": program.untold, "cheapest": None, "recording": program.recording}
+    told = [{"setting": {"machine": name}, **of_log} for name in machines]
+    print(json.dumps(told if len(told) > 1 else told[0], indent=1))
 
 
 def print_answers(answers: Sequence[Advice]) -> None:
@@ -104,7 +127,8 @@ def _axes(advice: Advice) -> Table:
 
 def _of_program(program: OfProgram) -> Table:
     """What the locks cost the program, in the order of their costs."""
-    time = "" if program.plain else ", that of recording too (`record --compare` leaves it out)"
+    least, most = (f"{100 * share:.3g}" for share in program.recording)
+    time = "" if program.plain else f", without the {least} to {most} % that recording took of it"
     table = Table(
         box=None,
         title_justify="left",

@@ -14,7 +14,7 @@ from results.extras import REQUIREMENTS, Extra
 from results.paths import ROOT, WORK
 from sweeps.support.paths import ENGINE_PLUGIN
 
-TOOLS = Extra("packages for tests and checks", REQUIREMENTS / "tests.txt", megabytes=82)
+TOOLS = Extra("packages for tests and checks", REQUIREMENTS / "tests.txt", megabytes=152)
 _C_FOLDERS = (
     "lockimpl workloads qemu-timing sst-configs sweeps tests/link proofs pthread-recorder".split()
 )

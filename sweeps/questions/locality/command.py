@@ -86,6 +86,11 @@ def _remarks(log: "EventLog") -> Iterator[str]:
             f"{log.totals.acquisitions / whole:.2%} of the acquisitions: objects that are taken "
             "much more often than others may all be in it, or none"
         )
+    if log.released_by_others:
+        yield (
+            f"{log.released_by_others:,} releases were made by another thread than took the lock: "
+            "each ends that one's section"
+        )
     if log.expected_collisions >= 0.5:
         yield (
             f"about {log.expected_collisions:,.0f} pairs of objects have one hash, and count as "

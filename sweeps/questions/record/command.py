@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -16,12 +17,14 @@ import typer
 from results.errors import LockcrossError, writing
 from sweeps.cli.options import Force
 from sweeps.questions.record.jvm import Program, recorded
-from sweeps.questions.record.preload import preloaded
+from sweeps.questions.record.preload import library, preloaded
+from sweeps.questions.record.watch import Watch, signal_name, why_nothing
 
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _LEAST = 10**6  # bytes of a log
 _MOST_SAMPLE = 2**20
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _SIGNALLED = 128  # exit codes of programs that a signal has ended begin behind it
 
 
@@ -68,25 +71,37 @@ def record(
     options = f"most={_bytes(most)};sample={sample};output={log}"
     if pthread and sample != 1:
         raise LockcrossError("--sample is of Java programs; with --pthread every lock is recorded")
-    program = preloaded(command, log, _bytes(most)) if pthread else recorded(command, options)
-    _make_room(log, force)
-    plain = _run(Program(_without_agent(program), {}))[1] if compare else None
-    code, seconds = _run(program)
-    if pthread and not log.exists():
-        raise LockcrossError(
-            f"{output}: nothing was recorded: the program ended with code {code} and had locked no "
-            "pthread mutex by then, or its system does not preload libraries into it (setuid)",
-            exit_code=1,
+    watch = Watch() if pthread else None
+    try:
+        program = (
+            preloaded(command, log, _bytes(most), watch.path)
+            if watch
+            else recorded(command, options)
         )
+        _make_room(log, force)
+        plain = _run(Program(_without_agent(program), {}))[1] if compare else None
+        if watch:
+            _adopt()
+        begun = time.time()
+        code, seconds = _run(program)
+        if watch:
+            _say_what_was_seen(watch, log, program, code)
+    finally:
+        if watch:
+            watch.close()
     if not log.exists():
-        raise LockcrossError(
+        _say(
             f"{output}: no JVM has recorded: the program ended with code {code} before one began, "
-            "or it starts none, or clears JAVA_TOOL_OPTIONS",
-            exit_code=1,
+            "or it starts none, or clears JAVA_TOOL_OPTIONS"
         )
-    if plain is not None:
-        from sweeps.search.lock_log import add_line
+        raise typer.Exit(code or 1)
+    from sweeps.questions.record.cost import cost_line  # once the program has ended: it is large
+    from sweeps.search.lock_log import add_line
 
+    # A program that a signal has ended is one that its user wants to be done with.
+    if code < _SIGNALLED and (cost := cost_line(log, pthread)) is not None:
+        add_line(log, cost)
+    if plain is not None:
         add_line(log, {"cpu_plain": plain, "cpu_recorded": seconds})
         _say(
             f"{seconds:.1f} s of CPU time with recording, {plain:.1f} s without: "
@@ -95,10 +110,31 @@ def record(
             else "too short to compare"
         )
     if code:
-        _say(f"the program ended with code {code}; {output} has what it did until then")
-    if others := sorted(log.parent.glob(f"{log.name}.*[0-9]")):
+        by = f" ({signal_name(code)})" if code > _SIGNALLED else ""
+        _say(f"the program ended with code {code}{by}; {output} has what it did until then")
+    of_this_run = (one for one in log.parent.glob(f"{log.name}.*[0-9]") if begun <= _made(one))
+    if not pthread and (others := sorted(of_this_run)):
         _say(f"further processes of the program have logs: {', '.join(one.name for one in others)}")
     raise typer.Exit(code)
+
+
+def _say_what_was_seen(watch: Watch, log: Path, program: Program, code: int) -> None:
+    """Ends with the program's code, or with 1, where nothing was recorded."""
+    watch.wait()
+    for line in watch.summary(log, library()):
+        _say(line)
+    if "ASAN_OPTIONS" in program.environment:
+        _say("AddressSanitizer was told by ASAN_OPTIONS not to ask for the first place")
+    if not log.exists():
+        why = why_nothing(watch.told(), code)
+        _say(f"{log}: nothing was recorded; the program ended with code {code}: {why}")
+        raise typer.Exit(code or 1)
+
+
+def _adopt() -> None:
+    """Makes what the program leaves behind this process's own, which takes leave of it: not every
+    container has a first process that does."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _bytes(text: str) -> int:
@@ -136,8 +172,10 @@ def _run(program: Program) -> tuple[int, float]:
             env=_environment(program.environment),
             preexec_fn=_in_the_program,  # noqa: PLW1509 no thread is here
         )
-        kept[signal.SIGTERM] = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-        code = process.wait()
+        kept[signal.SIGTERM] = signal.signal(
+            signal.SIGTERM, lambda *_: os.kill(process.pid, signal.SIGTERM)
+        )
+        code = _end_of(process)
     except OSError as error:
         raise LockcrossError(f"{program.command[0]}: {error.strerror}") from None
     finally:
@@ -146,12 +184,21 @@ def _run(program: Program) -> tuple[int, float]:
     return (code if code >= 0 else _SIGNALLED - code), _cpu() - before
 
 
+def _end_of(process: subprocess.Popen[bytes]) -> int:
+    while True:
+        ended, status = os.wait()
+        if ended == process.pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode
+
+
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
     """What this process has, but for what its launcher has set for Python, and more: behind what
-    is in a variable already."""
+    is in a variable already, unless it is one of Lockcross's own."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     for name, value in more.items():
-        environment[name] = f"{environment.get(name, '')} {value}".strip()
+        before = "" if name.startswith("LOCKCROSS_") else environment.get(name, "")
+        environment[name] = f"{before} {value}".strip()
     return environment
 
 
@@ -165,6 +212,11 @@ def _in_the_program() -> None:
 def _cpu() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def _made(log: Path) -> float:
+    """When it was last written to, seconds; others' logs may lie there from earlier runs."""
+    return log.stat().st_mtime
 
 
 def _say(message: str) -> None:

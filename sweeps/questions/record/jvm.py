@@ -1,6 +1,7 @@
 """Which JVM a command starts, and how it is told to record."""
 
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,11 @@ def recorded(command: Sequence[str], options: str) -> Program:
     program, or its JVM is too old."""
     if not AGENT.exists():
         raise LockcrossError(f"{AGENT}: is not built; ./lockcross record builds it", exit_code=1)
+    if "=" in str(AGENT):
+        raise LockcrossError(
+            f"{AGENT}: a JVM takes no agent whose path has an equals sign; name another folder for "
+            "what is built in LOCKCROSS_WORK"
+        )
     program = shutil.which(command[0])
     if program is None:
         raise LockcrossError(
@@ -39,7 +45,8 @@ def recorded(command: Sequence[str], options: str) -> Program:
         )
     agent = f"-javaagent:{AGENT}={options}"
     if not re.fullmatch(r"java(\.exe)?", Path(program).name):
-        return Program((program, *command[1:]), {_VARIABLE: f"'{agent}'"})
+        # A JVM takes quotes off as a shell does.
+        return Program((program, *command[1:]), {_VARIABLE: shlex.quote(agent)})
     version = _version(program)
     if version < OLDEST:
         raise LockcrossError(

@@ -1,73 +1,99 @@
-"""The library that records pthread mutexes: compiled by the user's compiler, preloaded."""
+"""The library that records mutexes: compiled by the user's compiler, preloaded."""
 
 import hashlib
 import os
 import shutil
-import struct
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
+from sweeps.questions.record.fitness import needs_first_place, why_not
 from sweeps.questions.record.jvm import Program
 from sweeps.support.tools import run
 
-SOURCE = ROOT / "pthread-recorder" / "recorder.c"
+SOURCES = ROOT / "pthread-recorder"
+# It is the first to be set up, is not entered by a compiler's own calls of the C library (those
+# may be another library's), and leaves a cancelled wait by the unwinder.
+_FLAGS = (
+    "-O2 -shared -fPIC -fexceptions -fvisibility=hidden -fno-builtin -fno-stack-protector "
+    "-fno-tree-loop-distribute-patterns -Wl,-z,initfirst,-z,now"
+).split()
 _SECONDS = 120  # that a compiler takes at most
-_INTERPRETER = 3  # PT_INTERP: the program asks for a dynamic linker
+_SEPARATORS = " :$\t\n;"  # in LD_PRELOAD, or given a meaning by the loader
 
 
-def preloaded(command: Sequence[str], log: Path, most: int) -> Program:
-    """The program with the library, which writes `log` and ends with `most` bytes. Raises
-    LockcrossError where there is no such program, or it is linked statically."""
+def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None = None) -> Program:
+    """The program with the library, which writes `log`, ends with `most` bytes, and tells in
+    `report` what happens. Raises LockcrossError where there is no such program, or it cannot be
+    recorded."""
     program = shutil.which(command[0])
     if program is None:
         raise LockcrossError(f"{command[0]}: no such program; behind -- comes what runs yours")
-    if linked_statically(Path(program)):
-        raise LockcrossError(
-            f"{program}: is linked statically, so its locks cannot be seen; link it with the "
-            "shared C library (without -static)"
-        )
+    made = library()
+    if reason := why_not(Path(program), made):
+        raise LockcrossError(f"{program}: {reason}")
     environment = {
-        "LD_PRELOAD": str(_library()),
+        "LD_PRELOAD": str(_loadable(made)),
         "LOCKCROSS_PTHREAD_LOG": str(log),
         "LOCKCROSS_PTHREAD_MOST": str(most),
+        "LOCKCROSS_PTHREAD_REPORT": str(report or ""),
     }
+    if needs_first_place(Path(program)):
+        environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
     return Program((program, *command[1:]), environment)
 
 
-def linked_statically(program: Path) -> bool:
-    """Whether an ELF program names no dynamic linker; False for scripts."""
-    with program.open("rb") as file:
-        start = file.read(64)
-        if not start.startswith(b"\x7fELF\x02\x01"):
-            return False
-        offset, size, count = (
-            *struct.unpack_from("<Q", start, 32),
-            *struct.unpack_from("<HH", start, 54),
-        )
-        file.seek(offset)
-        table = file.read(size * count)
-    kinds = (struct.unpack_from("<I", table, size * one)[0] for one in range(count))
-    return _INTERPRETER not in kinds
-
-
-def _library() -> Path:
+def library() -> Path:
     """Compiles it where its source or its compiler is another one."""
     compiler = os.environ.get("CC") or "cc"
-    digest = hashlib.sha256(SOURCE.read_bytes() + compiler.encode()).hexdigest()[:16]
-    library = WORK / "build" / "pthread-recorder" / f"{digest}.so"
-    if library.exists():
-        return library
-    library.parent.mkdir(parents=True, exist_ok=True)
-    new = library.with_suffix(f".{os.getpid()}")
-    command = [*compiler.split(), "-O2", "-shared", "-fPIC", "-o", str(new), str(SOURCE)]
+    sources = sorted(SOURCES.glob("*.[ch]"))
+    content = b"".join(one.read_bytes() for one in sources) + " ".join((compiler, *_FLAGS)).encode()
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    made = WORK / "build" / "pthread-recorder" / f"{digest}.so"
+    if made.exists():
+        return made
+    made.parent.mkdir(parents=True, exist_ok=True)
+    new = made.with_suffix(f".{os.getpid()}")
+    units = [str(one) for one in sources if one.suffix == ".c"]
+    command = [*compiler.split(), *_FLAGS, "-o", str(new), *units, "-pthread", "-ldl"]
     try:
-        done = run([*command, "-pthread", "-ldl"], _SECONDS)
+        done = run(command, _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LockcrossError(f"{compiler}: {error}; CC names another C compiler") from None
     if done.returncode:
-        raise LockcrossError(f"{compiler}: {SOURCE.name} was not compiled: {done.stderr[-400:]}")
-    new.rename(library)
-    return library
+        said = done.stderr[-400:]
+        raise LockcrossError(f"{compiler}: pthread-recorder/ was not compiled: {said}")
+    new.rename(made)
+    return made
+
+
+def _loadable(made: Path) -> Path:
+    """The library at a path that LD_PRELOAD can name: a copy, which stays, since what the program
+    has started may start others later. Raises LockcrossError where there is no such place."""
+    if not set(_SEPARATORS) & set(str(made)):
+        return made
+    for place in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm"):
+        folder = Path(place) / f"lockcross-{os.geteuid()}"
+        if set(_SEPARATORS) & set(place) or os.statvfs(place).f_flag & os.ST_NOEXEC:
+            continue
+        try:
+            folder.mkdir(mode=0o755, exist_ok=True)
+            status = folder.lstat()
+            if folder.is_symlink() or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+                continue  # another user's, who could put another library there
+            copy = folder / made.name
+            if not copy.exists() or copy.read_bytes() != made.read_bytes():
+                new = folder / f"{made.name}.{os.getpid()}"
+                shutil.copyfile(made, new)
+                new.chmod(0o755)
+                new.rename(copy)
+        except OSError:
+            continue
+        return copy
+    raise LockcrossError(
+        f"{made}: its path has a character that LD_PRELOAD cannot name, and no folder for "
+        "temporary files can have a copy"
+    )

@@ -146,7 +146,7 @@ def _cases(cases: Sequence[Case]) -> Rows:
         costs = [f"{cost:.1f}" for cost in (case.tasuki, case.reservation, case.asymmetric)]
         row = (case.program, case.machine, case.kind, *costs, f"{case.lead:.2f}", *case.equal)
         records.append(dict(zip(heads, row, strict=True)))
-    title = "Cycles of an acquisition and its release, less the null lock's; lead: reservation over"
+    title = "Cycles of an acquisition and its release, less the nop lock's; lead: reservation over"
     return Rows(records, title=f"{title} asymmetric")
 
 

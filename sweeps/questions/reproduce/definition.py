@@ -23,6 +23,7 @@ from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.paths import ROOT
+from results.store.former import current
 from sweeps.model import engines
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import machine_names
@@ -275,7 +276,7 @@ def _cell(plan: Definition, point: CellPlan) -> Cell:
         "threads": int(point.threads),
         "cancel_latency": point.cancel_latency,
     }
-    cell = cell_on(machine, point.lock, point.workload, given, point.isa, **on)
+    cell = cell_on(machine, current(point.lock), point.workload, given, point.isa, **on)
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {point.name}: {why}")
     return cell

@@ -2,7 +2,7 @@
 
 A program of Table 5.6 or 6.2 becomes runs of the workload lock_mix with its shares: acquisitions
 by an object's first locker before any other thread's, after another's, by other threads, nested
-ones. Their cost with a lock, less their cost with the null lock, is the lock's cost of an
+ones. Their cost with a lock, less their cost with the nop lock, is the lock's cost of an
 acquisition. After scaling most programs have less than one cancellation, and the run has none or
 one: the difference from the published rate is added or subtracted, at the measured cost of a
 cancellation on the same machine.
@@ -156,7 +156,7 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
     cells = {}
     for program in programs(plan.table):
         drawn = mix(statistics(plan.table, program), plan.acquisitions)
-        for label in ("null", *labels([BASE, *plan.locks])):
+        for label in ("nop", *labels([BASE, *plan.locks])):
             cells[f"{label} {program}"] = mix_cell(machine, label, drawn)
     for label in labels(filter(cancels, plan.locks)):
         cells[f"{label} transition"] = transition_cell(machine, label)
@@ -183,7 +183,7 @@ class _Program:
 
     def _cost(self, look: Look, lock: str) -> float:
         """Of an acquisition and its release."""
-        runs = (f"{self._label(lock)} {self._program}", f"null {self._program}")
+        runs = (f"{self._label(lock)} {self._program}", f"nop {self._program}")
         cycles, floor = (look(run, "cycles") for run in runs)
         cost = (cycles - floor) / self._drawn["acquisitions"]
         if cancels(lock):

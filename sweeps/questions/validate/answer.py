@@ -25,7 +25,7 @@ from sweeps.model.isa import flavour_name
 from sweeps.model.locks import LockLabel
 from sweeps.support.toml import Document
 
-FLOOR = "null"  # what a workload costs without a lock: in no contest
+FLOOR = "nop"  # what a workload costs without a lock: in no contest
 ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
 VERDICTS = {True: "met", False: "MISSED", None: "no bar"}
 _KNOWN = "missed, as known"

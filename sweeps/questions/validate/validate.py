@@ -231,7 +231,7 @@ def _handover_on(label: str, place: tuple[str, str, str], runner: Runner) -> flo
         machine=machine,
         isa=isa,
         flavour=flavour,
-        lock="null",
+        lock="nop",
         workload="transfer",
         threads=2,
         parameters={"op": "store", "iterations": 1000},

@@ -46,7 +46,7 @@ def run_loop(
     binary: str,
     cpu: int,
     op: str,
-    stores: str = "none",
+    stores: str = "zero",
     kib: int = 16,
     inner: int = 1,
 ) -> Estimate:
@@ -274,7 +274,7 @@ def fences(times: Times) -> Found:
     """Each fence of the ISA alone, and what it adds behind one store and behind four."""
     for number, name in enumerate(ISAS[host_isa()].fences):
         for stores, suffix, words in (
-            ("none", "", "in a loop of nothing else"),
+            ("zero", "", "in a loop of nothing else"),
             ("one", "_behind_1", "behind a store"),
             ("four", "_behind_4", "behind stores to four lines"),
         ):

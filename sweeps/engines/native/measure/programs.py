@@ -41,7 +41,7 @@ class Programs:
         self._scales: list[float] = []  # cycles of a tick
 
     def build(
-        self, workload: str, lock: str = "null", variant: str = "", scheduled: bool = False
+        self, workload: str, lock: str = "nop", variant: str = "", scheduled: bool = False
     ) -> str:
         """The path of a program; with `scheduled` its threads may share cores.
 

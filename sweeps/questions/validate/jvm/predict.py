@@ -43,12 +43,15 @@ def record(program: Program, jvm: Jvm, built: Built, log: Path) -> Recorded:
 
 
 def advise(log: Path, machine: str, locks: tuple[str, str], db: Path) -> Mapping[str, Any]:
-    """The answer for two locks on a machine. Raises LockcrossError (1) where that fails."""
+    """The answer for two locks on a machine. Raises LockcrossError (1) where that fails or there is
+    none."""
     said = _lockcross(
         "advise", "--log", log, "--machines", machine, "--locks", ",".join(locks), "--ranking",
         "--format", "json", "--db", db,
     )  # fmt: skip
     answer: Mapping[str, Any] = json.loads(said)
+    if answer["cheapest"] is None:
+        raise LockcrossError(f"{log.stem}: {answer['verdict']}", 1)
     return answer
 
 

@@ -17,22 +17,23 @@ import org.objectweb.asm.ClassReader;
 public final class Agent {
     private Agent() {}
 
-    /** Called by the JVM before the program begins. Ends the JVM if nothing can be recorded. */
+    /** Called by the JVM before the program begins, which goes on where nothing can be recorded. */
     public static void premain(String text, Instrumentation instrumentation) {
         try {
             begin(Options.of(text), instrumentation);
-        } catch (IOException | IllegalArgumentException error) {
+        } catch (IOException | RuntimeException | ReflectiveOperationException error) {
             Writer.say("nothing can be recorded: " + error);
-            Runtime.getRuntime().halt(2);
         }
     }
 
     private static void begin(Options options, Instrumentation instrumentation)
-            throws IOException {
-        // What a thread is known by lies in the JDK's own fields.
+            throws IOException, ReflectiveOperationException {
+        // What a thread is known by lies in the JDK's own fields, and the bridge in its package.
+        Module ours = Recorder.class.getModule();
         instrumentation.redefineModule(
-                Object.class.getModule(), Set.of(), Map.of(),
-                Map.of("java.lang", Set.of(Recorder.class.getModule())), Set.of(), Map.of());
+                Object.class.getModule(), Set.of(ours), Map.of(),
+                Map.of("java.lang", Set.of(ours)), Set.of(), Map.of());
+        Bridge.define();
         java.nio.file.Path path =
                 Writer.begin(options.output, head(options), options.most, options.sample,
                         options.stacks);
@@ -84,6 +85,8 @@ public final class Agent {
             text.append(",\"").append(name).append("\":\"");
             text.append(Json.escaped(System.getProperty(name, ""))).append('"');
         }
+        text.append(",\"java_home\":\"");
+        text.append(Json.escaped(System.getProperty("java.home", ""))).append('"');
         text.append(",\"began\":").append(System.currentTimeMillis()).append('}');
         return text.toString();
     }

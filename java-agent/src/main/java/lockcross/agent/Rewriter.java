@@ -1,17 +1,24 @@
 package lockcross.agent;
 
 import java.lang.instrument.ClassFileTransformer;
+import java.security.PrivilegedAction;
 import java.security.ProtectionDomain;
 import lockcross.record.Recorder;
 import lockcross.record.Writer;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.MethodTooLargeException;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.tree.MethodNode;
 
-/** Rewrites every class that has to do with monitors, as it is loaded or, if it was before, again. */
+/**
+ * Rewrites every class that has to do with monitors, as it is loaded or, if it was before, again.
+ *
+ * <p>Others may have a class transformed again at any time: what it is then must have the methods
+ * that it was loaded with, modifiers included.
+ */
 final class Rewriter implements ClassFileTransformer {
     @Override
     public byte[] transform(
@@ -19,25 +26,32 @@ final class Rewriter implements ClassFileTransformer {
         if (name == null || isOurs(name)) {
             return null;
         }
-        Recorder.pause(); // what the agent itself locks is not the program's
-        try {
-            return rewritten(loader, name, known != null, bytes);
-        } catch (Throwable error) { // a method grown too long, or a class file of a newer version
-            tell(name, error.toString());
-            return null;
-        } finally {
-            Recorder.resume();
-        }
+        // What the agent itself locks is not the program's, nor are its rights.
+        return Recorder.unrecorded(new PrivilegedAction<byte[]>() {
+            @Override
+            public byte[] run() {
+                try {
+                    return rewritten(loader, name, known != null, bytes);
+                } catch (Throwable error) { // a class file of a newer version, or no memory
+                    tell(name, error.toString());
+                    return null;
+                }
+            }
+        });
     }
 
-    /** Rewrites a class for nothing, so that all that this takes is loaded. */
+    /**
+     * Rewrites a class for nothing, so that all that this takes is loaded: it could be the class that
+     * is asked for otherwise.
+     */
     void warmUp() throws java.io.IOException {
         String name = "java/io/PrintStream";
         try (java.io.InputStream bytes = ClassLoader.getSystemResourceAsStream(name + ".class")) {
             if (bytes != null) {
                 byte[] content = bytes.readAllBytes();
-                for (boolean loaded : new boolean[] {false, true}) {
-                    rewritten(ClassLoader.getSystemClassLoader(), name, loaded, content);
+                ClassLoader loader = ClassLoader.getSystemClassLoader();
+                for (Class<?> known : new Class<?>[] {null, Rewriter.class}) {
+                    transform(loader, name, known, null, content);
                 }
             }
         }
@@ -46,7 +60,7 @@ final class Rewriter implements ClassFileTransformer {
     /** Not to be rewritten: what recording itself goes through. */
     static boolean isOurs(String name) {
         return name.startsWith("lockcross/agent/") || name.startsWith("lockcross/record/")
-                || name.equals("java/lang/Object");
+                || name.startsWith("java/lang/Lockcross") || name.equals("java/lang/Object");
     }
 
     private byte[] rewritten(ClassLoader loader, String name, boolean loaded, byte[] bytes) {
@@ -55,20 +69,36 @@ final class Rewriter implements ClassFileTransformer {
         if (scan.methods.isEmpty()) {
             return null;
         }
+        if (!Loaders.reachesBridge(loader)) {
+            tell(name, "its class loader has a list of its own of the JDK's classes");
+            return null;
+        }
         // A synchronized method that takes its monitor by itself is another to Java's serialization.
-        boolean strip = !loaded && scan.synchronizedOnes
+        boolean strip = loaded ? Loaders.isStripped(loader, name) : scan.synchronizedOnes
                 && (scan.ownSerialVersion || !Serial.maybe(reader, loader));
-        ClassWriter writer = new ClassWriter(reader, 0);
-        Methods methods = new Methods(writer, scan, name, strip, loader == null);
-        reader.accept(methods, 0);
-        return writer.toByteArray();
+        for (;;) {
+            try {
+                ClassWriter writer = new ClassWriter(reader, 0);
+                reader.accept(new Methods(writer, scan, name, strip, loader == null), 0);
+                byte[] done = writer.toByteArray();
+                if (strip && !loaded) {
+                    Loaders.strip(loader, name);
+                }
+                return done;
+            } catch (MethodTooLargeException error) {
+                if (!scan.methods.remove(error.getMethodName() + error.getDescriptor())) {
+                    throw error;
+                }
+                tell(name, "method " + error.getMethodName() + " would be too long");
+            }
+        }
     }
 
     private static void tell(String name, String why) {
         Writer.leftOut(name.replace('/', '.'), why);
     }
 
-    private final class Methods extends ClassVisitor {
+    private static final class Methods extends ClassVisitor {
         private final Scan scan;
         private final String type;
         private final boolean strip;
@@ -101,10 +131,13 @@ final class Rewriter implements ClassFileTransformer {
                     Opcodes.ASM9, access, name, descriptor, signature, exceptions) {
                 @Override
                 public void visitEnd() {
-                    boolean whole = new MethodRewriter(this, type, scan.file, version, jdk)
-                            .rewrite(strip);
-                    if (!whole) {
+                    Sites.OfMethod sites =
+                            new Sites.OfMethod(type, name, desc, scan.file, jdk);
+                    if (!new MethodRewriter(this, type, version, sites).rewrite(strip)) {
                         tell(type, "method " + name + ": its object cannot be named at its end");
+                    }
+                    if (Reflection.isInvoke(type, name)) {
+                        Reflection.rewrite(this);
                     }
                     accept(cv);
                 }

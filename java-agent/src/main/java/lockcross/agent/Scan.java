@@ -4,6 +4,7 @@ import java.util.HashSet;
 import java.util.Set;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.Handle;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
@@ -14,6 +15,8 @@ final class Scan extends ClassVisitor {
     boolean ownSerialVersion; // what is computed from the methods otherwise
     String file;
 
+    private String type;
+
     private Scan() {
         super(Opcodes.ASM9);
     }
@@ -22,6 +25,13 @@ final class Scan extends ClassVisitor {
         Scan scan = new Scan();
         reader.accept(scan, ClassReader.SKIP_FRAMES);
         return scan;
+    }
+
+    @Override
+    public void visit(
+            int version, int access, String name, String signature, String above,
+            String[] interfaces) {
+        type = name;
     }
 
     @Override
@@ -47,6 +57,9 @@ final class Scan extends ClassVisitor {
             }
             return null;
         }
+        if (Reflection.isInvoke(type, name)) {
+            methods.add(method);
+        }
         return new MethodVisitor(Opcodes.ASM9) {
             @Override
             public void visitInsn(int opcode) {
@@ -59,7 +72,15 @@ final class Scan extends ClassVisitor {
             public void visitMethodInsn(
                     int opcode, String owner, String called, String type, boolean isInterface) {
                 if ((opcode == Opcodes.INVOKEVIRTUAL || opcode == Opcodes.INVOKESPECIAL)
-                        && MethodRewriter.notification(called, type) != null) {
+                        && Notification.of(called, type) != null) {
+                    methods.add(method);
+                }
+            }
+
+            @Override
+            public void visitInvokeDynamicInsn(
+                    String called, String type, Handle maker, Object... arguments) {
+                if (Notification.of(maker, arguments) != null) {
                     methods.add(method);
                 }
             }

@@ -1,5 +1,7 @@
 package lockcross.record;
 
+import java.util.Arrays;
+
 /**
  * What one platform thread records. A virtual thread records into the buffer of the thread that
  * carries it, behind a record that names it: it cannot be taken off its carrier in here.
@@ -17,8 +19,12 @@ final class Buffer {
     int untilStack;
     /** Acquisitions that were not recorded since their objects are not in the sample. */
     long leftOut;
+    /** Acquisitions that were counted after the log had its size. */
+    long counted;
     /** Records that could not be kept because the writer was too far behind. */
     long lost;
+    /** What {@link Recorder#TORN} was when what is held was last looked through. */
+    int torn;
 
     volatile Slab slab;
 
@@ -43,25 +49,83 @@ final class Buffer {
         words = slab.words;
     }
 
-    /** Adds a record. Records of one buffer have ever later times. */
-    void add(int kind, long now, int site, int identity) {
+    /**
+     * Adds a record; false where there is no room. Records of one buffer have ever later times. What
+     * changes here changes behind the last call.
+     */
+    boolean add(int kind, long now, int site, int identity) {
         long time = now - Recorder.start;
         if (time <= last) {
             time = last + 1;
         }
-        last = time;
-        int place = at;
-        if (place == words.length) {
-            if (!next()) {
-                lost++;
-                return;
-            }
-            place = 0;
+        if (at == words.length && !next()) {
+            lost++;
+            return false;
         }
+        int place = at;
         words[place] = Log.word(time, kind);
         words[place + 1] = (long) site << 32 | identity & 0xFFFFFFFFL;
-        at = place + 2;
         slab.publish(place + 2);
+        at = place + 2;
+        last = time;
+        return true;
+    }
+
+    /** Adds the record of an acquisition; the thread holds the object once more. */
+    void acquired(int kind, long now, int site, Object object, int identity) {
+        if (running != null) { // what it holds it may take to another carrier
+            add(kind, now, site, identity);
+            return;
+        }
+        if (depth == held.length) {
+            int[] identities = Arrays.copyOf(heldIdentity, 2 * depth);
+            held = Arrays.copyOf(held, 2 * depth);
+            heldIdentity = identities;
+        }
+        if (add(kind, now, site, identity)) {
+            held[depth] = object;
+            heldIdentity[depth] = identity;
+            depth++;
+        }
+    }
+
+    /** Adds the record of a release, unless the acquisition was not recorded. */
+    void released(Object object, long now) {
+        if (running != null) {
+            int identity = Recorder.sampled(System.identityHashCode(object));
+            if (identity != 0) {
+                add(Log.RELEASE, now, 0, identity);
+            }
+            return;
+        }
+        int place = depth - 1;
+        while (place >= 0 && held[place] != object) {
+            place--;
+        }
+        if (place >= 0) {
+            add(Log.RELEASE, now, 0, heldIdentity[place]);
+            drop(place);
+        }
+    }
+
+    /** Adds the releases of objects that the thread no longer holds; all are looked through. */
+    void mend(int torn) {
+        for (int place = depth - 1; place >= 0; place--) {
+            if (!Thread.holdsLock(held[place])) {
+                add(Log.RELEASE, System.nanoTime(), 0, heldIdentity[place]);
+                drop(place);
+            }
+        }
+        this.torn = torn;
+    }
+
+    private void drop(int place) {
+        depth--;
+        for (int one = place; one < depth; one++) { // none where the innermost is left
+            held[one] = held[one + 1];
+            heldIdentity[one] = heldIdentity[one + 1];
+        }
+        held[depth] = null;
     }
 
     /** Hands the full slab to the writer and takes another. */
@@ -71,9 +135,8 @@ final class Buffer {
             if (!Writer.hasRoom()) {
                 return false;
             }
-            Slab full = slab;
-            Writer.hand(full);
             Slab fresh = new Slab(this, Math.min(2 * words.length, Slab.MOST_WORDS));
+            Writer.hand(slab);
             words = fresh.words;
             at = 0;
             slab = fresh; // behind the hand-over: the writer takes them in this order
@@ -88,45 +151,10 @@ final class Buffer {
     /** Which virtual thread runs, or null: what comes next is of it. */
     void runs(Thread virtual) {
         if (virtual != running) {
-            running = virtual;
             long tid = virtual == null ? 0 : Threads.tid(virtual);
             add(Log.THREAD, System.nanoTime(), (int) (tid >>> 32), (int) tid);
+            running = virtual;
         }
-    }
-
-    void enter(Object object, int identity) {
-        if (running != null) {
-            return; // what it holds it may take to another carrier
-        }
-        if (depth == held.length) {
-            held = java.util.Arrays.copyOf(held, 2 * depth);
-            heldIdentity = java.util.Arrays.copyOf(heldIdentity, 2 * depth);
-        }
-        held[depth] = object;
-        heldIdentity[depth] = identity;
-        depth++;
-    }
-
-    /** The identity of an object that is held, which is so once less; 0 for one not recorded. */
-    int leave(Object object) {
-        if (running != null) {
-            return Recorder.sampled(System.identityHashCode(object));
-        }
-        int place = depth - 1;
-        while (place >= 0 && held[place] != object) {
-            place--;
-        }
-        if (place < 0) {
-            return 0;
-        }
-        int identity = heldIdentity[place];
-        depth--;
-        for (int one = place; one < depth; one++) { // none where the innermost is left
-            held[one] = held[one + 1];
-            heldIdentity[one] = heldIdentity[one + 1];
-        }
-        held[depth] = null;
-        return identity;
     }
 
     /** The identity of an object, held or not; 0 for one not recorded. */

@@ -1,16 +1,32 @@
 package lockcross.record;
 
+import java.lang.reflect.Method;
+import java.security.AccessController;
+import java.security.PrivilegedAction;
+
 /**
- * What rewritten classes call. None of it throws, takes a monitor or keeps an object alive that its
- * thread does not hold.
+ * What rewritten classes call, by way of a class in java.lang. None of it takes a monitor or keeps
+ * an object alive that its thread does not hold.
  *
  * <p>An acquisition is told in three steps: the identity of the object and the time before the
  * monitor is entered, then, once it is held, {@link #entered}. The identity is asked for first
  * because a JVM may have to inflate the lock of an object that is held and has no hash yet.
+ *
+ * <p>Where the stack or the memory is at its end, an event is not told and counted as such. Each
+ * changes the state of its thread by stores that no call lies between, so it is told or it is not.
  */
 public final class Recorder {
+    /** How often a release could not be told since no call was possible; one element. */
+    public static final int[] TORN = new int[1];
+
     /** Whether anything is recorded. Set once before the program begins, cleared once at the end. */
     static volatile boolean on;
+
+    /** Whether acquisitions are counted: the log is full, and the program goes on. */
+    static volatile boolean counting;
+
+    /** Whether some event was not told for want of stack or memory. */
+    static volatile boolean missed;
 
     /** Of so many objects one is recorded: less one, a power of two less one. */
     static int sampleMask;
@@ -35,30 +51,42 @@ public final class Recorder {
 
     /** The time before a monitor is entered; 0 where nothing is recorded. */
     public static long begin() {
-        return on ? System.nanoTime() : 0;
+        if (!on) {
+            return 0;
+        }
+        if (TORN[0] != 0) {
+            mend();
+        }
+        return System.nanoTime();
     }
 
     /** The monitor of an object was entered. */
     public static void entered(Object object, int identity, long begun, int site) {
         if (!on) {
+            if (counting) {
+                count();
+            }
             return;
         }
-        Buffer buffer = Threads.buffer();
-        if (buffer == null) {
-            return;
-        }
-        if (identity == 0) {
-            buffer.leftOut++;
-            return;
-        }
-        buffer.enter(object, identity);
-        if (begun == 0) {
-            buffer.add(Log.ACQUIRED, System.nanoTime(), site, identity);
-        } else {
-            buffer.add(Log.ACQUIRED | Log.BEGUN, begun, site, identity);
-        }
-        if (--buffer.untilStack <= 0) {
-            Stacks.take(buffer, identity);
+        try {
+            Buffer buffer = Threads.buffer();
+            if (buffer == null) {
+                return;
+            }
+            if (identity == 0) {
+                buffer.leftOut++;
+                return;
+            }
+            if (begun == 0) {
+                buffer.acquired(Log.ACQUIRED, System.nanoTime(), site, object, identity);
+            } else {
+                buffer.acquired(Log.ACQUIRED | Log.BEGUN, begun, site, object, identity);
+            }
+            if (--buffer.untilStack <= 0) {
+                Stacks.take(buffer, identity);
+            }
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            missed = true;
         }
     }
 
@@ -72,74 +100,132 @@ public final class Recorder {
         if (!on) {
             return;
         }
-        Buffer buffer = Threads.buffer();
-        if (buffer == null) {
-            return;
-        }
-        int identity = buffer.leave(object);
-        if (identity != 0) {
-            buffer.add(Log.RELEASE, System.nanoTime(), 0, identity);
-        }
-    }
-
-    /** Waits for an object as Object.wait does. */
-    public static void await(Object object, int site) throws InterruptedException {
-        int identity = before(object, Log.WAIT, site);
         try {
-            object.wait();
-        } finally {
-            waited(identity);
+            Buffer buffer = Threads.buffer();
+            if (buffer != null) {
+                buffer.released(object, System.nanoTime());
+            }
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            TORN[0]++;
         }
     }
 
-    /** Waits for an object as Object.wait(long) does. */
-    public static void await(Object object, long millis, int site) throws InterruptedException {
-        int identity = millis < 0 ? 0 : before(object, Log.WAIT, site);
-        try {
-            object.wait(millis);
-        } finally {
-            waited(identity);
+    /** The running thread is about to wait for an object as Object.wait does. */
+    public static void waiting(Object object, int site) {
+        tell(object, Log.WAIT, site);
+    }
+
+    /** It is about to wait as Object.wait(long) does. */
+    public static void waiting(Object object, long millis, int site) {
+        if (millis >= 0) {
+            tell(object, Log.WAIT, site);
         }
     }
 
-    /** Waits for an object as Object.wait(long, int) does. */
-    public static void await(Object object, long millis, int nanos, int site)
-            throws InterruptedException {
-        boolean refused = millis < 0 || nanos < 0 || nanos > MOST_NANOS;
-        int identity = refused ? 0 : before(object, Log.WAIT, site);
-        try {
-            object.wait(millis, nanos);
-        } finally {
-            waited(identity);
+    /** It is about to wait as Object.wait(long, int) does. */
+    public static void waiting(Object object, long millis, int nanos, int site) {
+        if (millis >= 0 && nanos >= 0 && nanos <= MOST_NANOS) {
+            tell(object, Log.WAIT, site);
         }
     }
 
-    /** Wakes one that waits for an object. */
-    public static void signal(Object object, int site) {
-        before(object, Log.NOTIFY, site);
+    /** It has waited for an object. A wait that ends by an exception is ended by what comes next. */
+    public static void waited(Object object) {
+        tell(object, Log.WAITED, 0);
+    }
+
+    /** It is about to wake one that waits for an object. */
+    public static void notifying(Object object, int site) {
+        tell(object, Log.NOTIFY, site);
+    }
+
+    /** It is about to wake all that wait for an object. */
+    public static void notifyingAll(Object object, int site) {
+        tell(object, Log.NOTIFY_ALL, site);
+    }
+
+    /** Stands for Object.wait where a method reference names that. */
+    public static void await(Object object) throws InterruptedException {
+        waiting(object, 0);
+        object.wait();
+        waited(object);
+    }
+
+    /** Stands for Object.wait(long), likewise. */
+    public static void await(Object object, long millis) throws InterruptedException {
+        waiting(object, millis, 0);
+        object.wait(millis);
+        waited(object);
+    }
+
+    /** Stands for Object.wait(long, int), likewise. */
+    public static void await(Object object, long millis, int nanos) throws InterruptedException {
+        waiting(object, millis, nanos, 0);
+        object.wait(millis, nanos);
+        waited(object);
+    }
+
+    /** Stands for Object.notify, likewise. */
+    public static void signal(Object object) {
+        notifying(object, 0);
         object.notify();
     }
 
-    /** Wakes all that wait for an object. */
-    public static void signalAll(Object object, int site) {
-        before(object, Log.NOTIFY_ALL, site);
+    /** Stands for Object.notifyAll, likewise. */
+    public static void signalAll(Object object) {
+        notifyingAll(object, 0);
         object.notifyAll();
     }
 
-    /**
-     * From now on, until {@link #resume}, nothing that this thread does is recorded: it is the agent
-     * that does it.
-     */
-    public static void pause() {
-        Buffer buffer = Threads.anyBuffer();
-        if (buffer != null) {
-            buffer.busy++;
+    /** Method.invoke has been called with these. */
+    public static void invoking(Object method, Object object, Object[] arguments) {
+        if (!on || ((Method) method).getDeclaringClass() != Object.class || object == null) {
+            return;
+        }
+        try {
+            switch (((Method) method).getName()) {
+                case "notify":
+                    notifying(object, 0);
+                    break;
+                case "notifyAll":
+                    notifyingAll(object, 0);
+                    break;
+                case "wait":
+                    if (arguments == null || arguments.length == 0) {
+                        waiting(object, 0);
+                    } else if (arguments.length == 1) {
+                        waiting(object, ((Number) arguments[0]).longValue(), 0);
+                    } else {
+                        waiting(object, ((Number) arguments[0]).longValue(),
+                                ((Number) arguments[1]).intValue(), 0);
+                    }
+                    break;
+                default:
+            }
+        } catch (RuntimeException error) {
+            // Not the method's arguments: the program will be told.
         }
     }
 
-    public static void resume() {
+    /** Method.invoke is about to return. */
+    public static void invoked(Object method, Object object) {
+        if (on && ((Method) method).getDeclaringClass() == Object.class
+                && ((Method) method).getName().equals("wait")) {
+            waited(object);
+        }
+    }
+
+    /**
+     * Does what the agent itself has to do in a thread of the program's: unrecorded, and with the
+     * agent's rights.
+     */
+    @SuppressWarnings("removal") // there are security managers up to JDK 23
+    public static <T> T unrecorded(PrivilegedAction<T> work) {
         Buffer buffer = Threads.anyBuffer();
-        if (buffer != null) {
+        buffer.busy++;
+        try {
+            return AccessController.doPrivileged(work);
+        } finally {
             buffer.busy--;
         }
     }
@@ -151,31 +237,47 @@ public final class Recorder {
     }
 
     /**
-     * A thread is about to wait for an object or to notify others; the identity of the object. 0
-     * where nothing is recorded, also since the thread does not have it: then nothing will be done.
+     * A thread waits or notifies; nothing is told where it does not hold the object: then nothing
+     * will be done.
      */
-    private static int before(Object object, int kind, int site) {
+    private static void tell(Object object, int kind, int site) {
         if (!on || object == null || !Thread.holdsLock(object)) {
-            return 0;
-        }
-        Buffer buffer = Threads.buffer();
-        if (buffer == null) {
-            return 0;
-        }
-        int identity = buffer.identityOf(object);
-        if (identity != 0) {
-            buffer.add(kind, System.nanoTime(), site, identity);
-        }
-        return identity;
-    }
-
-    private static void waited(int identity) {
-        if (identity == 0 || !on) {
             return;
         }
-        Buffer buffer = Threads.buffer();
-        if (buffer != null) {
-            buffer.add(Log.WAITED, System.nanoTime(), 0, identity);
+        try {
+            Buffer buffer = Threads.buffer();
+            if (buffer == null) {
+                return;
+            }
+            int identity = buffer.identityOf(object);
+            if (identity != 0) {
+                buffer.add(kind, System.nanoTime(), site, identity);
+            }
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            missed = true;
+        }
+    }
+
+    private static void count() {
+        try {
+            Buffer buffer = Threads.anyBuffer();
+            if (buffer.busy == 0) {
+                buffer.counted++;
+            }
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            missed = true;
+        }
+    }
+
+    /** Tells the releases of the running thread that could not be told. */
+    private static void mend() {
+        try {
+            Buffer buffer = Threads.buffer();
+            if (buffer != null && buffer.torn != TORN[0]) {
+                buffer.mend(TORN[0]);
+            }
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            // Another time.
         }
     }
 }

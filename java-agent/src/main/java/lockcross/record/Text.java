@@ -9,7 +9,7 @@ final class Text {
 
     static void summary(
             LogFile file, String reason, long time, long cpu, long acquisitions, long leftOut,
-            long lost, double objects, double collisions) {
+            long counted, long lost, double objects, double collisions) {
         Writer.say(String.format(Locale.ROOT,
                 "%,d acquisitions of about %,.0f objects in %.1f s (%.1f s of CPU time): %s, %s",
                 acquisitions, objects, time / 1e9, cpu / 1e9, file.path, bytes(file.size())));
@@ -22,15 +22,23 @@ final class Text {
                     "%,d further acquisitions are of objects outside the sample (%.1f %% are in it)",
                     leftOut, 100.0 * acquisitions / (acquisitions + leftOut)));
         }
+        if (counted > 0) {
+            Writer.say(String.format(Locale.ROOT,
+                    "%,d acquisitions came after that; they were counted", counted));
+        }
         if (lost > 0) {
             Writer.say(String.format(Locale.ROOT,
-                    "%,d records were lost: the disk did not keep up for seconds", lost));
+                    "%,d records were lost: the log could not be written for seconds", lost));
+        }
+        if (Recorder.missed) {
+            Writer.say("some records are missing: the program ran out of stack or memory");
         }
         Writer.say(String.format(Locale.ROOT,
                 "objects are told apart by the JVM's hash of 31 bits: %.2g pairs of them are"
                         + " expected to have one in common", collisions));
-        Writer.say("not seen: monitors entered by native code (JNI, native synchronized methods), and"
-                + " java.util.concurrent's locks, which are no monitors. Counted although they cost"
+        Writer.say("not seen: monitors entered by native code (JNI, native synchronized methods),"
+                + " waits and notifications by method handles, and java.util.concurrent's locks,"
+                + " which are no monitors. Counted although they cost"
                 + " nothing: locks that the compiler elides");
         if (Runtime.version().feature() < 21) {
             Writer.say("this JDK may inflate a lock to give its object a hash: recorded on JDK 21 or"

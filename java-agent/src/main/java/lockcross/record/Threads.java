@@ -1,54 +1,54 @@
 package lockcross.record;
 
-import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * The buffer of each platform thread, by the thread's id. No thread-local variables: the JDK erases
  * those of some of its own threads.
  */
 final class Threads {
-    /** Thread.tid: getId() may be overridden. */
+    /** Null where the agent has not begun, as in tests. */
+    private static final ThreadFacts FACTS = ThreadFacts.known;
+
+    /** Thread.tid, where only getId() says it, which may be overridden. */
     private static final VarHandle TID;
 
-    /** Thread.currentCarrierThread(), or null in a JDK without virtual threads. */
-    private static final MethodHandle CARRIER;
+    private static final VarHandle CHANGING;
 
     static {
         VarHandle tid = null;
-        MethodHandle carrier = null;
         try {
-            MethodHandles.Lookup inside =
-                    MethodHandles.privateLookupIn(Thread.class, MethodHandles.lookup());
-            tid = inside.findVarHandle(Thread.class, "tid", long.class);
-            MethodType type = MethodType.methodType(Thread.class);
-            carrier = inside.findStatic(Thread.class, "currentCarrierThread", type);
+            tid = MethodHandles.privateLookupIn(Thread.class, MethodHandles.lookup())
+                    .findVarHandle(Thread.class, "tid", long.class);
         } catch (ReflectiveOperationException error) {
-            // A JDK without them: getId(), and no virtual threads.
+            // The package is not open: getId().
         }
         TID = tid;
-        CARRIER = carrier;
+        try {
+            CHANGING = MethodHandles.lookup().findStaticVarHandle(
+                    Threads.class, "changing", int.class);
+        } catch (ReflectiveOperationException error) {
+            throw new ExceptionInInitializerError(error);
+        }
     }
 
     private static volatile Buffer[] byTid = new Buffer[256]; // open addressing
     private static int used;
     private static int made;
-    private static final AtomicBoolean changing = new AtomicBoolean();
+    private static volatile int changing; // given back by a store: a call may fail
 
     private Threads() {}
 
     /** Where the running thread records; null if it does not. */
     static Buffer buffer() {
-        if (CARRIER == null) {
+        if (FACTS == null) {
             Buffer buffer = of(Thread.currentThread());
             return buffer.busy == 0 ? buffer : null;
         }
-        Thread carrier = carrier();
+        Thread carrier = FACTS.carrier();
         Buffer buffer = of(carrier);
         if (buffer.busy != 0) {
             return null;
@@ -60,20 +60,15 @@ final class Threads {
 
     /** The buffer of the running thread, whether it records or not. */
     static Buffer anyBuffer() {
-        return of(CARRIER == null ? Thread.currentThread() : carrier());
+        return of(FACTS == null ? Thread.currentThread() : FACTS.carrier());
     }
 
     @SuppressWarnings("deprecation") // getId(), in JDKs that have another name for it
     static long tid(Thread thread) {
-        return TID == null ? thread.getId() : (long) TID.get(thread);
-    }
-
-    private static Thread carrier() {
-        try {
-            return (Thread) CARRIER.invokeExact();
-        } catch (Throwable error) {
-            return Thread.currentThread();
+        if (FACTS != null) {
+            return FACTS.id(thread);
         }
+        return TID == null ? thread.getId() : (long) TID.get(thread);
     }
 
     private static Buffer of(Thread thread) {
@@ -98,13 +93,13 @@ final class Threads {
                 rebuild();
             }
             Buffer buffer = new Buffer(++made, tid, thread);
+            Writer.made(buffer); // before it is found: none is in use that is not written
             insert(byTid, buffer);
             byTid = byTid; // what was stored is visible to other threads
             used++;
-            Writer.made(buffer);
             return buffer;
         } finally {
-            changing.set(false);
+            changing = 0;
         }
     }
 
@@ -134,7 +129,7 @@ final class Threads {
     }
 
     private static void lock() {
-        while (!changing.compareAndSet(false, true)) {
+        while (!CHANGING.compareAndSet(0, 1)) {
             Thread.onSpinWait();
         }
     }

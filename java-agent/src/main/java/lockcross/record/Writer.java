@@ -40,6 +40,7 @@ public final class Writer implements Runnable {
     private long acquisitions;
     private long leftOut;
     private long lost;
+    private long counted;
     private long cpuAtStart;
     private String reason = "exit";
     private long stopped; // when recording ended
@@ -108,8 +109,8 @@ public final class Writer implements Runnable {
     }
 
     static void hand(Slab slab) {
-        PENDING.incrementAndGet();
         FULL.add(slab);
+        PENDING.incrementAndGet();
     }
 
     /** Whether another slab may wait. Waits for that itself, unless the writer does not move. */
@@ -133,11 +134,12 @@ public final class Writer implements Runnable {
 
     @Override
     public void run() {
-        Recorder.pause();
+        Threads.anyBuffer().busy++;
         try {
             write();
         } finally {
             Recorder.on = false;
+            Recorder.counting = false;
             finished = true; // whatever has happened: the program must be able to end
         }
     }
@@ -159,6 +161,7 @@ public final class Writer implements Runnable {
             marked = mark ? now : marked;
         }
         stop("exit");
+        Recorder.counting = false;
         step(true);
         end();
     }
@@ -219,8 +222,7 @@ public final class Writer implements Runnable {
             full(); // the one before it may have been handed over just now
             take(slab);
             if (ended) {
-                leftOut += buffer.leftOut;
-                lost += buffer.lost;
+                add(buffer);
                 buffer.thread = null;
                 left.remove();
             }
@@ -228,6 +230,12 @@ public final class Writer implements Runnable {
         if (Recorder.on) {
             file.mark(time);
         }
+    }
+
+    private void add(Buffer buffer) {
+        leftOut += buffer.leftOut;
+        lost += buffer.lost;
+        counted += buffer.counted;
     }
 
     private void take(Slab slab) throws IOException {
@@ -238,6 +246,7 @@ public final class Writer implements Runnable {
         }
         if (Recorder.on && file.size() + coming() > most - END_ROOM) {
             stop("limit");
+            Recorder.counting = true;
             say("recording ended: the log has its " + Text.bytes(most)
                     + " (--most). The program goes on");
         }
@@ -271,16 +280,16 @@ public final class Writer implements Runnable {
 
     private void end() {
         for (Buffer buffer : buffers) {
-            leftOut += buffer.leftOut;
-            lost += buffer.lost;
+            add(buffer);
         }
         double different = objects.count();
         double collisions = different * Math.max(different - 1, 0) / 2 / (1L << 31);
         long cpu = cpuAtEnd - cpuAtStart;
         String end = String.format(Locale.ROOT,
                 "{\"end\":\"%s\",\"time\":%d,\"cpu\":%d,\"acquisitions\":%d,\"left_out\":%d,"
-                        + "\"lost\":%d,\"objects\":%.0f,\"collisions\":%.3g}",
-                reason, stopped, cpu, acquisitions, leftOut, lost, different, collisions);
+                        + "\"counted\":%d,\"lost\":%d,\"missed\":%b,\"objects\":%.0f,\"collisions\":%.3g}",
+                reason, stopped, cpu, acquisitions, leftOut, counted, lost, Recorder.missed,
+                different, collisions);
         try {
             if (failed) {
                 file.repair();
@@ -291,7 +300,9 @@ public final class Writer implements Runnable {
             // It was said when recording ended.
         }
         Text.notRewritten(notRewritten);
-        Text.summary(file, reason, stopped, cpu, acquisitions, leftOut, lost, different, collisions);
+        Text.summary(
+                file, reason, stopped, cpu, acquisitions, leftOut, counted, lost, different,
+                collisions);
     }
 
     /** Nanoseconds of the process, those of the system for it too; 0 where that is not known. */
@@ -300,7 +311,7 @@ public final class Writer implements Runnable {
     }
 
     private static void finish() {
-        Recorder.pause();
+        Threads.anyBuffer().busy++;
         finishing = true;
         while (!finished) {
             try {
@@ -312,15 +323,17 @@ public final class Writer implements Runnable {
     }
 
     private static void warmUp() {
+        // What is formatted at the end must not be looked for by then, under a program's own policy.
+        String.format(Locale.ROOT, "%,d %,.0f %.1f %.3g %b", 1_000, 1e3, 0.5, 0.5, true);
         Recorder.start = System.nanoTime();
         Buffer buffer = new Buffer(0, 0, null);
         Stacks.warmUp();
         Threads.buffer();
-        buffer.enter(buffer, 1);
         for (int count = 0; count < 200; count++) { // more than its first slab has room for
-            buffer.add(Log.ACQUIRED, Recorder.start, 1, 1);
+            buffer.acquired(Log.ACQUIRED, Recorder.start, 1, buffer, 1);
+            buffer.released(buffer, Recorder.start);
         }
-        buffer.leave(buffer);
+        buffer.mend(0);
         FULL.clear();
         PENDING.set(0);
         cpu();

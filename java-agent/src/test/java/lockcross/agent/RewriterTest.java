@@ -1,5 +1,6 @@
 package lockcross.agent;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -30,8 +31,7 @@ class RewriterTest implements Opcodes {
     private static byte[] rewritten(byte[] content, boolean loaded) {
         Rewriter rewriter = new Rewriter();
         Class<?> known = loaded ? RewriterTest.class : null;
-        return rewriter.transform(
-                RewriterTest.class.getClassLoader(), "some/Name", known, null, content);
+        return rewriter.transform(null, new ClassReader(content).getClassName(), known, null, content);
     }
 
     private static MethodNode method(byte[] content, String name) {
@@ -40,10 +40,12 @@ class RewriterTest implements Opcodes {
         return node.methods.stream().filter(one -> one.name.equals(name)).findAny().orElseThrow();
     }
 
+    private static int made;
+
     /** A class with one method, whose code `code` has. */
     private static byte[] made(int version, int access, java.util.function.Consumer<MethodVisitor> code) {
         ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_FRAMES);
-        writer.visit(version, ACC_PUBLIC, "some/Name", null, "java/lang/Object", null);
+        writer.visit(version, ACC_PUBLIC, "some/Name" + ++made, null, "java/lang/Object", null);
         MethodVisitor method = writer.visitMethod(access, "run", "(Ljava/lang/Object;)V", null, null);
         method.visitCode();
         code.accept(method);
@@ -53,16 +55,9 @@ class RewriterTest implements Opcodes {
         return writer.toByteArray();
     }
 
-    @Test
-    void aClassWithoutMonitorsStaysAsItIs() {
-        byte[] plain = made(V11, ACC_PUBLIC | ACC_STATIC, method -> method.visitInsn(RETURN));
-        assertEquals(null, rewritten(plain, false));
-    }
-
-    @Test
-    void theHandlerCoversWhatIsToldOfAnAcquisition() {
-        Label begin = new Label();
-        byte[] block = made(V11, ACC_PUBLIC | ACC_STATIC, method -> {
+    /** A synchronized block as javac has it, with a loop that begins where the monitor is had. */
+    private static byte[] block(Label begin) {
+        return made(V11, ACC_PUBLIC | ACC_STATIC, method -> {
             Label end = new Label();
             Label handler = new Label();
             Label handled = new Label();
@@ -83,10 +78,21 @@ class RewriterTest implements Opcodes {
             method.visitLabel(handled);
             method.visitInsn(ATHROW);
         });
-        byte[] done = rewritten(block, false);
+    }
+
+    @Test
+    void aClassWithoutMonitorsStaysAsItIs() {
+        byte[] plain = made(V11, ACC_PUBLIC | ACC_STATIC, method -> method.visitInsn(RETURN));
+        assertEquals(null, rewritten(plain, false));
+    }
+
+    @Test
+    void theHandlerCoversWhatIsToldOfAnAcquisition() {
+        Label begin = new Label();
+        byte[] done = rewritten(block(begin), false);
         assertEquals("", faults(done));
         MethodNode node = method(done, "run");
-        TryCatchBlockNode first = node.tryCatchBlocks.get(0);
+        TryCatchBlockNode first = node.tryCatchBlocks.get(1); // behind that of the handler
         int enter = -1;
         int told = -1;
         for (int place = 0; place < node.instructions.size(); place++) {
@@ -110,15 +116,63 @@ class RewriterTest implements Opcodes {
         assertTrue(told < back, told + " " + back);
     }
 
+    /** Else an error in such a call leads to the call again, for ever. */
+    @Test
+    void noCallLeadsBackToItself() {
+        byte[] synchronizedMethod =
+                made(V11, ACC_PUBLIC | ACC_SYNCHRONIZED, method -> method.visitInsn(RETURN));
+        byte[] odd = made(V11, ACC_PUBLIC | ACC_STATIC, method -> { // its handler does more
+            Label begin = new Label();
+            Label handler = new Label();
+            Label end = new Label();
+            method.visitTryCatchBlock(begin, handler, handler, null);
+            method.visitTryCatchBlock(handler, end, handler, null);
+            method.visitVarInsn(ALOAD, 0);
+            method.visitInsn(MONITORENTER);
+            method.visitLabel(begin);
+            method.visitVarInsn(ALOAD, 0);
+            method.visitInsn(MONITOREXIT);
+            method.visitInsn(RETURN);
+            method.visitLabel(handler);
+            method.visitInsn(POP);
+            method.visitVarInsn(ALOAD, 0);
+            method.visitInsn(MONITOREXIT);
+            method.visitInsn(RETURN);
+            method.visitLabel(end);
+        });
+        for (byte[] plain : new byte[][] {synchronizedMethod, block(new Label()), odd}) {
+            byte[] done = rewritten(plain, false);
+            assertEquals("", faults(done));
+            MethodNode node = method(done, "run");
+            int calls = 0;
+            for (int place = 0; place < node.instructions.size(); place++) {
+                if (node.instructions.get(place).getOpcode() != INVOKESTATIC) {
+                    continue;
+                }
+                calls++;
+                for (TryCatchBlockNode block : node.tryCatchBlocks) {
+                    if (node.instructions.indexOf(block.start) <= place
+                            && place < node.instructions.indexOf(block.end)) {
+                        assertTrue(node.instructions.indexOf(block.handler) > place);
+                        break;
+                    }
+                }
+            }
+            assertEquals(5, calls);
+        }
+    }
+
     @Test
     void aSynchronizedMethodTakesItsMonitorInSightWhenItIsLoaded() {
         byte[] plain = made(V11, ACC_PUBLIC | ACC_SYNCHRONIZED, method -> method.visitInsn(RETURN));
+        byte[] before = rewritten(plain, true); // loaded before the agent was there
+        assertEquals("", faults(before));
+        assertEquals(ACC_SYNCHRONIZED, method(before, "run").access & ACC_SYNCHRONIZED);
         byte[] done = rewritten(plain, false);
         assertEquals("", faults(done));
         assertEquals(0, method(done, "run").access & ACC_SYNCHRONIZED);
-        byte[] again = rewritten(plain, true);
-        assertEquals("", faults(again));
-        assertEquals(ACC_SYNCHRONIZED, method(again, "run").access & ACC_SYNCHRONIZED);
+        // Another agent has it transformed again: the same, numbers of sites too.
+        assertArrayEquals(done, rewritten(plain, true));
     }
 
     @Test

@@ -3,6 +3,8 @@ package lockcross.record;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class WordsTest {
@@ -20,18 +22,47 @@ class WordsTest {
     @Test
     void whatIsHeldIsLeftInAnyOrder() {
         Buffer buffer = new Buffer(1, 1, Thread.currentThread());
-        Object[] many = new Object[40];
+        Object[] many = new Object[20];
         for (int place = 0; place < many.length; place++) {
             many[place] = new Object();
-            buffer.enter(many[place], place + 1);
+            buffer.acquired(Log.ACQUIRED, 0, 9, many[place], place + 1);
         }
-        buffer.enter(many[3], 4); // nested
-        assertEquals(0, buffer.leave(new Object()));
-        assertEquals(4, buffer.leave(many[3]));
-        assertEquals(11, buffer.leave(many[10])); // not the innermost
+        buffer.acquired(Log.ACQUIRED, 0, 9, many[3], 4); // nested
+        buffer.released(new Object(), 0); // whose acquisition is not known
+        buffer.released(many[3], 0);
+        buffer.released(many[10], 0); // not the innermost
         assertEquals(4, buffer.identityOf(many[3]));
         for (int place = many.length - 1; place >= 0; place--) {
-            assertEquals(place == 10 ? 0 : place + 1, buffer.leave(many[place]));
+            buffer.released(many[place], 0);
+        }
+        List<Integer> left = new ArrayList<>();
+        Slab slab = buffer.slab;
+        for (int place = 0; place < slab.published(); place += 2) {
+            if ((slab.words[place] & Log.KINDS) == Log.RELEASE) {
+                left.add((int) slab.words[place + 1]);
+            }
+        }
+        List<Integer> expected = new ArrayList<>(List.of(4, 11));
+        for (int identity = many.length; identity > 0; identity--) {
+            if (identity != 11) {
+                expected.add(identity);
+            }
+        }
+        assertEquals(expected, left);
+    }
+
+    @Test
+    void whatIsNoLongerHeldIsMended() {
+        Buffer buffer = new Buffer(1, 1, Thread.currentThread());
+        Object held = new Object();
+        synchronized (held) {
+            buffer.acquired(Log.ACQUIRED, 0, 9, held, 1);
+            buffer.acquired(Log.ACQUIRED, 0, 9, new Object(), 2); // its release was not told
+            buffer.mend(1);
+            Slab slab = buffer.slab;
+            assertEquals(6, slab.published());
+            assertEquals(Log.RELEASE, slab.words[4] & Log.KINDS);
+            assertEquals(2, slab.words[5]);
         }
     }
 

@@ -1,0 +1,140 @@
+"""What a log says of its program's CPU time, without what is not the program's.
+
+Let n be the acquisitions, nested ones too, and T the CPU time of all threads, compiler and
+collector with them.
+
+1. With `--compare`, T is that of the run without recording, and n counts those behind the end of
+   a log that was cut, too. Nothing has to be taken off.
+2. Else T is the recorded time less n times what recording a pair costs, which was measured on that
+   host and is known between a least and a most. It is not known which of the two: a JVM takes ten
+   times as long for the first as for the millionth. So where what is left may be twice as much as
+   it may be else, or recording took most of the time, nothing can be told (`untold`).
+3. T / n is the program's work for each acquisition, with the lock that its runtime has. That lock
+   is taken off by what it costs in the runs of the same use on the machine nearest to this host:
+   work = T / n - own.
+   Where nothing is left, its JVM joins locks or leaves them out, and nothing can be told.
+4. A lock that costs c there has the share c / (work + c) of the time, which is less than 1.
+5. The work between two sections is that of step 3 without the JVM's start, in which nobody locks:
+   (T - start) / n - own. A recorded T has none: recording begins behind it.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sweeps.search.lock_log import EventLog, Totals
+
+# Of a log that does not say what recording cost: nanoseconds a pair, at most what was measured
+# where the compiler had not come to it yet. Nothing is taken off.
+_UNMEASURED = (0.0, 0.0, 1000.0)
+_TWICE = 2.0  # what is left may be so many times as much as it may be else
+_MOSTLY = 0.5  # of the recorded time: there recording is most of it
+_WHOLE_START = 0.9  # of the time, at most: a program that does nothing else is not asked about
+# The first release of the JDK whose usual lock it is, the newest first.
+_HOTSPOT = ((23, "hotspot_light"), (15, "hotspot_stack"), (0, "biased"))
+
+
+@dataclass(frozen=True)
+class Program:
+    """A recorded program: acquisitions (nested ones too) a second of its CPU time. `plain`: that is
+    known from a run without recording; else `recording` has the least and the greatest share of the
+    recorded time that was taken off. `untold`: why nothing can be told of it, in words; empty where
+    it can. `start`: the share of the time in which a JVM started. `runtime`: the lock that it was
+    run with, and `own`: seconds that a pair of it takes."""
+
+    per_second: float
+    plain: bool
+    recording: tuple[float, float] = (0.0, 0.0)
+    untold: str = ""
+    start: float = 0.0
+    runtime: str = ""
+    own: float = 0.0
+
+    @property
+    def work(self) -> float:
+        """Seconds for each acquisition, without the lock."""
+        return max(1 / self.per_second - self.own, 0.0)
+
+    @property
+    def between(self) -> float:
+        """The same from one acquisition to the next."""
+        return max((1 - self.start) / self.per_second - self.own, 0.0)
+
+
+def program_of(log: "EventLog") -> Program | None:
+    """What a log says of its program's CPU time; None where it says nothing."""
+    totals = log.totals
+    if totals is None or not totals.cpu_seconds or not totals.acquisitions:
+        return None
+    runtime = _runtime(log)
+    acquisitions = totals.acquisitions + totals.left_out
+    if totals.cpu_plain and (totals.end == "exit" or totals.counted is not None):
+        acquisitions += totals.counted or 0
+        start = min(totals.start_cpu / totals.cpu_plain, _WHOLE_START)
+        return Program(acquisitions / totals.cpu_plain, True, start=start, runtime=runtime)
+    least, middle, most = _shares_of_recording(totals)
+    recording = min(least, 1.0), min(most, 1.0)
+    # A recorder of pthread mutexes says the time of the whole process, whenever its log ended.
+    cut = totals.end != "exit" and log.about.get("log") == "pthread"
+    if cut or middle > _MOSTLY or 1 - least > _TWICE * (1 - most):
+        words = _untold(totals, recording, cut)
+        return Program(1.0, False, recording, words, runtime=runtime)
+    left = totals.cpu_seconds * (1 - middle)
+    return Program(acquisitions / left, False, recording, runtime=runtime)
+
+
+def without_own_lock(program: Program, cycles: float, clock_mhz: float) -> Program:
+    """The same, its runtime's lock known by what a pair costs on a processor of a clock."""
+    own = cycles / clock_mhz / 1e6
+    untold = ""
+    if own >= 1 / program.per_second:
+        untold = (
+            f"cannot tell: the program takes {1e9 / program.per_second:.1f} ns for each "
+            f"acquisition, and its lock alone would take {1e9 * own:.1f}: its runtime joins locks "
+            "or leaves them out, or has another one"
+        )
+    return replace(program, own=own, untold=untold)
+
+
+def _shares_of_recording(totals: "Totals") -> tuple[float, float, float]:
+    """Of the recorded CPU time: the least, the middle and the most that was recording's. An object
+    outside the sample costs something between nothing and a pair."""
+    assert totals.cpu_seconds
+    least, middle, most = totals.recording or _UNMEASURED
+    some, every = totals.acquisitions, totals.acquisitions + totals.left_out
+    spent = (some * least, (some + every) / 2 * middle, every * most)
+    return (
+        spent[0] / 1e9 / totals.cpu_seconds,
+        spent[1] / 1e9 / totals.cpu_seconds,
+        spent[2] / 1e9 / totals.cpu_seconds,
+    )
+
+
+def _untold(totals: "Totals", recording: tuple[float, float], cut: bool) -> str:
+    least, most = (round(100 * share) for share in recording)
+    if cut:
+        why = "the log ends before the program, whose time is known as a whole alone"
+    elif totals.recording is None:
+        why = f"recording took up to {most} % of the time, how much is not in this log"
+    elif least == most:
+        why = "recording took nearly all of the time"
+    else:
+        why = f"recording took {least} to {most} % of the time"
+    if totals.cpu_plain:
+        return (
+            f"cannot tell: {why}, and what --compare measured is of more than the log, which ended "
+            "at its limit; record with a larger --most"
+        )
+    return f"cannot tell: {why}; record with --compare"
+
+
+def _runtime(log: "EventLog") -> str:
+    """The lock of the runtime that a program was recorded on, unless it was told otherwise."""
+    if log.about.get("log") == "pthread":
+        return "futex_mutex"
+    if "OpenJ9" in str(log.about.get("java.vm.name")):
+        return "j9_flat"
+    found = re.match(r"(?:1\.)?(\d+)", str(log.about.get("java.version")))
+    release = int(found[1]) if found else _HOTSPOT[0][0]
+    return next(lock for first, lock in _HOTSPOT if release >= first)

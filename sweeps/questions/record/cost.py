@@ -1,0 +1,124 @@
+"""What recording adds to an acquisition with its release, measured on this host right after the
+program, by a loop that locks with recording and without. The log keeps it for `advise`.
+
+Each round of the loop begins with a byte to it, which says what is locked, and ends with a byte
+back; in between the kernel's clock of the whole process is read, which has its writer and its
+compiler, too. A pair of the first rounds takes ten times as long as one of the last where a JVM
+runs them: so do those of a program, and its log does not say how many of them were of which kind.
+So the least and the most count, and the middle is a guess between.
+"""
+
+import os
+import select
+import statistics
+import subprocess
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.questions.record.jvm import AGENT, Program
+from sweeps.questions.record.preload import preloaded
+from sweeps.search.lock_log import first_line
+from sweeps.support.tools import run
+
+_SOURCE = ROOT / "pthread-recorder" / "cost" / "pairs.c"
+_PAIRS = 20_000  # of a round
+_JAVA = b"bm"  # a block, and a method of the JDK
+_PTHREAD = b"b"
+_MOST = 64 * 10**6  # bytes of the loop's log
+_FEWEST = 10  # rounds with recording
+_SECONDS = 0.7  # of them, if they are as many
+_PATIENCE = 10.0  # seconds that a loop takes at most, on a machine that does much else
+_WRITER = 0.002  # seconds within which it takes what a round has left
+_CLOCK_OF_PROCESS = 2  # the low bits of a clock's number: all that its threads have run
+
+
+def cost_line(log: Path, pthread: bool) -> dict[str, float] | None:
+    """The line of a log that says what a pair costs to record, in nanoseconds of CPU time, and
+    what a JVM's start takes, in seconds; None where that cannot be measured."""
+    try:
+        with TemporaryDirectory() as folder:
+            own = Path(folder) / "pairs.locks"
+            if pthread:
+                return _line(_PTHREAD, *_of_pthread(Path(folder), own))
+            return _line(_JAVA, *_of_java(str(first_line(log)["java_home"]), own))
+    except (OSError, ValueError, KeyError, LockcrossError, subprocess.SubprocessError):
+        return None
+    except KeyboardInterrupt:
+        return None
+
+
+def _of_java(home: str, log: Path) -> tuple[Program, Program]:
+    """The loop on the JVM that was recorded, without recording and with it."""
+    java, *loop = str(Path(home) / "bin" / "java"), "-cp", str(AGENT), "lockcross.cost.Pairs"
+    agent = f"-javaagent:{AGENT}=most={_MOST};output={log}"
+    return Program((java, *loop), {}), Program((java, agent, *loop), {})
+
+
+def _of_pthread(folder: Path, log: Path) -> tuple[Program, Program]:
+    loop = str(folder / "pairs")
+    compiler = (os.environ.get("CC") or "cc").split()
+    done = run([*compiler, "-O2", "-o", loop, str(_SOURCE), "-pthread"], _PATIENCE)
+    if done.returncode:
+        raise LockcrossError(done.stderr)
+    return Program((loop,), {}), preloaded([loop], log, _MOST)
+
+
+def _line(kinds: bytes, plain: Program, recorded: Program) -> dict[str, float]:
+    """Raises OSError or ValueError where a loop does not run to its end."""
+    _, with_recording = _rounds(recorded, kinds, _FEWEST, _SECONDS)
+    start, without = _rounds(plain, kinds, len(with_recording))
+    more = [max(a - b, 0.0) for a, b in zip(with_recording, without, strict=True)]
+    parts = statistics.quantiles(more, n=20)
+    return {
+        "recording_ns": statistics.median(more),
+        "recording_least": parts[0],
+        "recording_most": parts[-1],
+        "start_cpu": start,
+    }
+
+
+def _rounds(
+    program: Program, kinds: bytes, fewest: int, seconds: float = 0
+) -> tuple[float, list[float]]:
+    """Seconds of CPU time until the loop began, and nanoseconds a pair of each round: as many as
+    there is time for, and so many at least."""
+    with subprocess.Popen(
+        [*program.command, str(_PAIRS)],
+        env={**os.environ, **program.environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+    ) as process:
+        try:
+            begun = time.monotonic()
+            _round(process, kinds[0], begun)
+            until = time.monotonic() + seconds
+            last = start = _cpu(process)
+            rounds: list[float] = []
+            while len(rounds) < fewest or time.monotonic() < until:
+                for kind in kinds:
+                    _round(process, kind, begun)
+                    now = _cpu(process)
+                    rounds.append((now - last) / _PAIRS)
+                    last = now
+        finally:
+            process.kill()
+    return start / 1e9, rounds
+
+
+def _round(process: "subprocess.Popen[bytes]", kind: int, begun: float) -> None:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(bytes((kind,)))
+    left = max(begun + _PATIENCE - time.monotonic(), 0)
+    if not select.select([process.stdout], [], [], left)[0] or not process.stdout.read(1):
+        raise ValueError
+    time.sleep(_WRITER)
+
+
+def _cpu(process: "subprocess.Popen[bytes]") -> int:
+    """Nanoseconds that all threads of a process have run."""
+    return time.clock_gettime_ns(~process.pid << 3 | _CLOCK_OF_PROCESS)

@@ -1,0 +1,178 @@
+"""What the recorder of mutexes tells of the processes it is in, and what is said of it."""
+
+import fcntl
+import os
+import select
+import signal
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sweeps.questions.record.fitness import why_not
+from sweeps.search.lock_log import last_line
+
+_SIGNALLED = 128
+_PATIENCE = 60.0  # seconds that logs may take to be written once their programs have ended
+_PAUSE = 0.002
+_NOT_SEEN = (
+    "not seen: locks that call no mutex function of a shared C library (futexes of other runtimes, "
+    "spin locks, inlined or linked statically), read-write locks, and children that the program "
+    "forks"
+)
+_ENDS = {
+    "limit": "the size limit is reached",
+    "disk": "the disk is full, or does not keep up",
+    "file": "no file may be larger: ulimit -f",
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A line of the recorder: what, of which process (pthread-recorder/writer.c)."""
+
+    what: str
+    process: int
+    words: str
+
+
+class Watch:
+    """The file in which the processes of one run tell what happens to them."""
+
+    def __init__(self) -> None:
+        self._file, name = tempfile.mkstemp(prefix="lockcross-")
+        self.path = Path(name)
+        self.path.chmod(0o666)  # the program may be another user's by then
+
+    def close(self) -> None:
+        os.close(self._file)
+        self.path.unlink(missing_ok=True)
+
+    def told(self) -> list[Told]:
+        lines = self.path.read_text(errors="replace").splitlines()
+        parts = [line.split(" ", 2) for line in lines]
+        return [Told(one[0], int(one[1]), one[2]) for one in parts if len(one) == 3]
+
+    def wait(self) -> None:
+        """Until the logs of all processes that have ended are written."""
+        for _ in range(round(_PATIENCE / _PAUSE)):
+            _bury()
+            writing = {one.process for one in self.told() if self._writes(one.process)}
+            if all(alive(one) for one in writing):
+                return
+            # By its length: LD_PRELOAD may hold a library that moves the clock.
+            select.select([], [], [], _PAUSE)
+
+    def _writes(self, process: int) -> bool:
+        """A writer holds a lock on the byte of its process."""
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, process)
+        except OSError:
+            return True
+        fcntl.lockf(self._file, fcntl.LOCK_UN, 1, process)
+        return False
+
+    def summary(self, log: Path, library: Path) -> Iterator[str]:
+        """Of each log what is in it, and of what is in none why not."""
+        told = self.told()
+        logs = {one.words: one.process for one in told if one.what == "log"}
+        for name, process in logs.items():
+            yield from _of_log(Path(name), process)
+        others = sorted(Path(name).name for name in logs if name != str(log))
+        if others:
+            yield f"further processes of the program have logs: {', '.join(others)}"
+        for one in told:
+            if one.what == "failed":
+                yield f"process {one.process} is not recorded: {one.words}"
+        yield from _unwatched(told, library)
+        if logs:
+            yield _NOT_SEEN
+
+
+def _of_log(log: Path, process: int) -> Iterator[str]:
+    done = last_line(log)
+    if done is None:
+        running = alive(process)
+        why = f"process {process} still runs" if running else "its writer was killed"
+        yield f"{log} has no end: {why}; it is read up to the last tenth of a second"
+        return
+    acquired, counted, lost = (done.get(one, 0) for one in ("acquisitions", "counted", "lost"))
+    yield (
+        f"{acquired} acquisitions in {done['time'] / 1e9:.1f} s ({done['cpu'] / 1e9:.1f} s of CPU "
+        f"time): {log}, {log.stat().st_size} bytes"
+    )
+    if done["end"] != "exit":
+        yield (
+            f"recording ended before the program ({_ENDS.get(done['end'], done['end'])}): "
+            f"{counted} further acquisitions were counted, {lost} records were lost"
+        )
+    elif lost:
+        yield f"{lost} records were lost: no memory for them"
+
+
+def _unwatched(told: list[Told], library: Path) -> Iterator[str]:
+    """What has run and was not seen."""
+    for one in dict.fromkeys(told):
+        if one.what == "deep":
+            yield (
+                f"{one.words} opened a library with RTLD_DEEPBIND: what that locks goes past the "
+                "recorder, and is not seen"
+            )
+        if one.what == "exec" and not _seen_as(told, one):
+            reason = why_not(Path(one.words), library) or "was started with a cleared environment"
+            yield f"{one.words} was started in the place of another program and not seen: {reason}"
+
+
+def _seen_as(told: list[Told], became: Told) -> bool:
+    """Whether it has told of itself, be it that it cannot be recorded."""
+    mine = [one for one in told if one.process == became.process]
+    return any(
+        one.what == "failed" or (one.what == "seen" and one.words == became.words) for one in mine
+    )
+
+
+def why_nothing(told: list[Told], code: int) -> str:
+    """Why there is no log, as far as can be said."""
+    seen = [one for one in told if one.what == "seen"]
+    if not seen:
+        return (
+            "the recorder was loaded into no process: those that it started are linked statically, "
+            "of musl or of 32 bits, gain rights, or had their environment cleared"
+        )
+    if any(one.what in ("failed", "exec", "deep") for one in told):
+        return "see above"
+    names = ", ".join(sorted({Path(one.words).name for one in seen}))
+    if code > _SIGNALLED:
+        return f"{signal_name(code)} ended it before {names} had locked a mutex"
+    if left := sorted({Path(one.words).name for one in told if one.what == "left"}):
+        return (
+            f"{', '.join(left)} locked no mutex, and ended by _exit or became another program that "
+            "was not seen: with a cleared environment, linked statically, of musl or of 32 bits"
+        )
+    return f"{names} locked no mutex of pthreads or C11 through the C library"
+
+
+def signal_name(code: int) -> str:
+    try:
+        return signal.Signals(code - _SIGNALLED).name
+    except ValueError:
+        return f"signal {code - _SIGNALLED}"
+
+
+def alive(process: int) -> bool:
+    """Whether it runs; so it does where its first thread has ended before others."""
+    folder = Path(f"/proc/{process}")
+    try:
+        state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+        return state not in "ZX" or len(list((folder / "task").iterdir())) > 1
+    except OSError:
+        return False
+
+
+def _bury() -> None:
+    """Takes leave of ended processes that came to this one."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass

@@ -1,0 +1,284 @@
+"""Small random Java programs of which every acquisition is known: they count what they do, by the
+line that does it, and print that at their end."""
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_ENDS = ("return", "exit", "exit in a hook", "exception", "halt")
+_MARK = re.compile(r"/\*(\d+)\*/")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A class `name` whose main runs some programs. `lines[n]`: where what it counts as n is done.
+    `whole`: it ends so that the log of its locks has everything."""
+
+    name: str
+    source: str
+    lines: dict[int, int]
+    whole: bool
+
+
+def drawn(name: str, seed: int, programs: int) -> Drawn:
+    """One class with so many programs; the last ends in a way of its own."""
+    writer = _Writer(name, random.Random(seed))
+    bodies = [writer.program(number) for number in range(programs)]
+    end = _ENDS[seed % len(_ENDS)]
+    source = _CLASS.format(
+        name=name,
+        programs="\n".join(bodies),
+        methods="\n".join(writer.methods),
+        calls="\n".join(f"        program{n}();" for n in range(programs)),
+        end=_END[end],
+        counts=writer.count,
+    )
+    lines = {
+        int(found[1]): number
+        for number, line in enumerate(source.splitlines(), 1)
+        for found in _MARK.finditer(line)
+    }
+    return Drawn(name, source, lines, end != "halt")
+
+
+_CLASS = """
+import java.util.concurrent.atomic.AtomicIntegerArray;
+
+public class {name} {{
+    interface Waiting {{ void go(long millis) throws InterruptedException; }}
+    static class Inner implements AutoCloseable {{
+        public synchronized void close() {{ work++; }}
+    }}
+    static final AtomicIntegerArray COUNTS = new AtomicIntegerArray({counts} + 1);
+    static final Object[] LOCKS = {{new Object(), "text", new int[1], Thread.class, new Inner()}};
+    static final {name} ONE = new {name}();
+    static final Object NOTHING = null;
+    static volatile int work;
+
+    static void count(int number) {{ COUNTS.incrementAndGet(number); }}
+
+    /** Whether the first frame of an error is this class's own. */
+    static int top(Throwable error) {{
+        return error.getStackTrace()[0].getClassName().startsWith("{name}") ? 1 : 1000;
+    }}
+
+    static int endless(Object lock, int depth) {{
+        synchronized (lock) {{ return 1 + endless(lock, depth + 1); }}
+    }}
+
+    synchronized int endless(int depth) {{ return 1 + endless(depth + 1); }}
+
+    static void report() {{
+        StringBuilder text = new StringBuilder();
+        for (int number = 0; number < COUNTS.length(); number++) {{
+            text.append(number).append(' ').append(COUNTS.get(number)).append('\\n');
+        }}
+        System.out.print(text);
+        System.out.println(
+                "held " + java.util.Arrays.stream(LOCKS).anyMatch(Thread::holdsLock));
+    }}
+
+    static void join(Thread... threads) throws Exception {{
+        for (Thread one : threads) {{ one.start(); }}
+        for (Thread one : threads) {{ one.join(); }}
+    }}
+
+    static Thread thread(java.util.concurrent.Callable<Void> code) {{
+        return new Thread(() -> {{
+            try {{ code.call(); }} catch (Exception error) {{ System.out.println(error); }}
+        }});
+    }}
+{methods}
+{programs}
+    public static void main(String[] arguments) throws Exception {{
+{calls}
+        report();
+{end}
+    }}
+}}
+"""
+_END = {
+    "return": "        System.err.println(1);",
+    "exit": "        synchronized (LOCKS[0]) { System.exit(3); }",
+    "exit in a hook": "        Runtime.getRuntime().addShutdownHook(new Thread(() -> {\n"
+    "            synchronized (LOCKS[1]) { System.out.println(1); } }));\n        System.exit(4);",
+    "exception": "        synchronized (LOCKS[0]) { throw new IllegalStateException(); }",
+    "halt": "        Runtime.getRuntime().halt(5);",
+}
+
+
+class _Writer:
+    """Writes programs; what they call is in `methods`, and `count` things are counted."""
+
+    def __init__(self, name: str, chance: random.Random) -> None:
+        self.name = name
+        self.chance = chance
+        self.methods: list[str] = []
+        self.count = 0
+        self._names = 0
+        self._locks = [*(f"LOCKS[{place}]" for place in range(5)), f"{name}.class", "ONE"]
+        self._held = self._locks[:1]  # none; the first may be taken
+
+    def program(self, number: int) -> str:
+        """A method that runs one to three threads."""
+        bodies = [self._body(3) for _ in range(self.chance.randint(1, 3))]
+        threads = ", ".join(f"thread(() -> {{\n{one}\nreturn null; }})" for one in bodies)
+        code = bodies[0] if len(bodies) == 1 else f"join({threads});"
+        return f"    static void program{number}() throws Exception {{\n{code}\n    }}"
+
+    def _body(self, left: int) -> str:
+        return "\n".join(self._statement(left) for _ in range(self.chance.randint(1, 3)))
+
+    def _statement(self, left: int) -> str:
+        kinds: tuple[Callable[[int], str], ...] = (
+            self._block,
+            self._block,
+            self._loop,
+            self._thrown,
+            self._returned,
+            self._method,
+            self._recursion,
+            self._waits,
+            self._interrupted,
+            self._not_by_its_name,
+            self._wrong,
+            self._closed,
+            self._endless,
+        )
+        return self.chance.choice(kinds)(left - 1) if left > 0 else "work += 3;"
+
+    def _counted(self) -> tuple[str, str]:
+        """A mark for a line, and what counts it."""
+        self.count += 1
+        return f"/*{self.count - 1}*/", f"count({self.count - 1});"
+
+    def _local(self, name: str) -> str:
+        self._names += 1
+        return f"{name}{self._names}"
+
+    def _lock(self) -> str:
+        """One that comes behind those that are held, or the last of them again: two threads that
+        hold one each never want each other's."""
+        return self.chance.choice(self._locks[self._locks.index(self._held[-1]) :])
+
+    def _section(self, lock: str, *code: Callable[[], str] | str) -> str:
+        mark, count = self._counted()
+        body = self._under(lock, *code)
+        return f"synchronized ({lock}) {{ {mark}\n{count}\n{body}\n}}"
+
+    def _under(self, lock: str, *code: Callable[[], str] | str) -> str:
+        self._held.append(lock)
+        body = "\n".join(one if isinstance(one, str) else one() for one in code)
+        self._held.pop()
+        return body
+
+    def _block(self, left: int) -> str:
+        return self._section(self._lock(), lambda: self._body(left))
+
+    def _loop(self, left: int) -> str:
+        index, times = self._local("index"), self.chance.choice((1, 3, 200))
+        leaves = self.chance.choice(("continue", "break", "work++"))
+        once = f"if ({index} == 2) {{ {leaves}; }}"
+        body = self._section(self._lock(), once, lambda: self._statement(min(left, 1)))
+        return f"for (int {index} = 0; {index} < {times}; {index}++) {{\n{body}\n}}"
+
+    def _thrown(self, left: int) -> str:
+        """An exception that leaves several sections."""
+        throws = "if (COUNTS.length() > 0) { throw new IllegalStateException(); }"
+        outer = self._section(
+            self._lock(),
+            lambda: self._section(self._lock(), lambda: self._body(left), throws),
+        )
+        return f"try {{\n{outer}\n}} catch (IllegalStateException error) {{ work += top(error); }}"
+
+    def _new_method(self, head: str, *code: str) -> str:
+        name = f"method{len(self.methods)}"
+        body = "\n".join(code).replace("SELF", name)
+        self.methods.append(f"    {head.replace('SELF', name)} throws Exception {{\n{body}\n}}")
+        return name
+
+    def _returned(self, left: int) -> str:
+        """A return out of a section, behind a finally."""
+        body = self._section(
+            self._lock(),
+            "try { if (value > 1) { return value; }",
+            lambda: self._body(left),
+            "} finally { work++; }",
+        )
+        name = self._new_method("static int SELF(int value)", body, "return 2;")
+        return f"work += {name}({self.chance.randint(0, 3)});"
+
+    def _method(self, left: int) -> str:
+        """A synchronized method, left by a return or an exception."""
+        lock = self.chance.choice((f"{self.name}.class", "ONE"))
+        if lock not in self._locks[self._locks.index(self._held[-1]) :]:
+            return self._block(left)
+        static = "static " if lock != "ONE" else ""
+        mark, count = self._counted()
+        name = self._new_method(
+            f"{static}synchronized long SELF(long wide, int value)",
+            f"{count} {mark}",
+            "if (value == 9) { throw new IllegalStateException(); }",
+            "if (wide == 5) { return value; }",
+            self._under(lock, lambda: self._body(left)),
+            "return wide;",
+        )
+        of = "" if static else self.chance.choice(("ONE.", f"new {self.name}()."))
+        call = f"work += {of}{name}({self.chance.choice((1, 5))}L, {self.chance.choice((1, 9))});"
+        return f"try {{ {call} }} catch (IllegalStateException error) {{ work += top(error); }}"
+
+    def _recursion(self, _: int) -> str:
+        deeper = "return depth == 0 ? 1 : 1 + SELF(depth - 1);"
+        name = self._new_method("static int SELF(int depth)", self._section(self._lock(), deeper))
+        return f"work += {name}({self.chance.choice((0, 2, 100))});"
+
+    def _waits(self, _: int) -> str:
+        lock, name = self._lock(), self.chance.choice(("notify", "notifyAll"))
+        (waited, count), (notified, too) = self._counted(), self._counted()
+        return self._section(
+            lock,
+            f"{lock}.wait({self.chance.choice(('1', '0, 5', '1L, 5'))}); {count} {waited}",
+            f"{lock}.{name}(); {too} {notified}",
+        )
+
+    def _interrupted(self, _: int) -> str:
+        lock, (mark, count) = self._lock(), self._counted()
+        return self._section(
+            lock,
+            "Thread.currentThread().interrupt();",
+            f"try {{ {lock}.wait(); work += 1000; {mark}",
+            f"}} catch (InterruptedException error) {{ {count} }}",
+        )
+
+    def _not_by_its_name(self, _: int) -> str:
+        """Waits and notifies by method references and reflection."""
+        lock, waits, wakes = self._lock(), self._local("waits"), self._local("wakes")
+        code = (
+            f"Waiting {waits} = {lock}::wait; {waits}.go(1);\n"
+            f"Runnable {wakes} = {lock}::notifyAll; {wakes}.run();",
+            f'Object.class.getMethod("wait", long.class).invoke({lock}, 1L);\n'
+            f'Object.class.getMethod("notify").invoke({lock});',
+        )
+        return self._section(lock, self.chance.choice(code))
+
+    def _wrong(self, _: int) -> str:
+        code = (
+            "synchronized (NOTHING) { work += 1000; }",
+            "NOTHING.notify();",
+            "new Object().wait(1);",
+            "ONE.wait(-1);",
+        )
+        return (
+            f"try {{ {self.chance.choice(code)} }}\n"
+            "catch (NullPointerException error) { work += top(error); }\n"
+            "catch (IllegalMonitorStateException | IllegalArgumentException error) { work++; }"
+        )
+
+    def _closed(self, left: int) -> str:
+        return f"try (Inner {self._local('inner')} = new Inner()) {{\n{self._body(left)}\n}}"
+
+    def _endless(self, _: int) -> str:
+        """Until the stack is full, which nobody counts."""
+        call = self.chance.choice((f"endless({self._lock()}, 0)", f"new {self.name}().endless(0)"))
+        return f"try {{ work += {call}; }} catch (StackOverflowError error) {{ work++; }}"

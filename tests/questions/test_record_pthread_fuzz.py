@@ -1,0 +1,100 @@
+"""`record --pthread` changes nothing of what a program does, and misses no acquisition: random
+programs (pthread_programs.py). LOCKCROSS_FUZZ says how many."""
+
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sweeps.questions.record.preload import preloaded
+from sweeps.questions.record.watch import Watch
+from sweeps.search.lock_log import Kind, read_events
+from tests.questions.pthread_programs import LIBRARY, source
+
+SEED = int(os.environ.get("LOCKCROSS_FUZZ_SEED", "1"))
+PROGRAMS = int(os.environ.get("LOCKCROSS_FUZZ", "60"))
+AT_ONCE = 20  # programs in one file
+MUTEXES = 20
+_SECONDS = 60
+
+
+def built(folder: Path, numbers: range) -> Path:
+    (folder / "app.c").write_text(source(numbers, SEED))
+    (folder / "library.c").write_text(LIBRARY)
+    flags = ["-O1", "-w", "-pthread"]
+    app = folder / "app"
+    subprocess.run(["cc", *flags, "-o", app, folder / "app.c"], check=True)
+    command: list[str | Path] = [
+        "cc",
+        *flags,
+        "-shared",
+        "-fPIC",
+        "-o",
+        folder / "app.so",
+        folder / "library.c",
+    ]
+    subprocess.run(command, check=True)
+    return app
+
+
+def ran(
+    command: tuple[str, ...], folder: Path, environment: dict[str, str]
+) -> tuple[int, str, str]:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def counted(side: Path) -> dict[int, int]:
+    """By the hash of its address: how often each mutex was taken."""
+    pairs = struct.iter_unpack("<QQ", side.read_bytes())
+    return {
+        (address * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 33: count
+        for address, count in pairs
+        if count
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(0, PROGRAMS, AT_ONCE))
+def test_programs_are_the_same_and_every_acquisition_is_counted(first: int, tmp_path: Path) -> None:
+    numbers = range(first, min(first + AT_ONCE, PROGRAMS))
+    app = built(tmp_path, numbers)
+    side, log, place = tmp_path / "side", tmp_path / "app.locks", tmp_path / "place"
+    for number in numbers:
+        words = (str(app), str(number), str(side))
+        side.write_bytes(bytes(16 * MUTEXES))
+        plain = ran(words, place, {})
+        side.write_bytes(bytes(16 * MUTEXES))
+        for old in tmp_path.glob("app.locks*"):
+            old.unlink()
+        watch = Watch()
+        try:
+            program = preloaded(words, log, 10**9, watch.path)
+            recorded = ran(program.command, place, dict(program.environment))
+            watch.wait()
+            failed = [one for one in watch.told() if one.what == "failed"]
+        finally:
+            watch.close()
+        assert recorded == plain, f"program {number} of seed {SEED}"
+        assert not failed
+        expected = counted(side)
+        found = {}
+        if log.exists():
+            events = read_events(log)
+            acquired = events.events.loc[events.events["kind"] == Kind.ACQUIRED, "object"]
+            found = acquired.value_counts().to_dict()
+            assert events.totals and events.totals.end == "exit"
+        assert found == expected, f"program {number} of seed {SEED}"
