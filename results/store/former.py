@@ -12,11 +12,11 @@ SCHEMA = 9  # the last whose databases have the former name
 # A lock label of that lock: alone, behind "not", or before its variant and its fence kind.
 _LABEL = re.compile(rf"(not )?{FORMER}(?=[:/]|$)")
 _KEYS = ("lock", "locks", "table_locks", "aside", "limits")  # of documents: what takes labels
-_COLUMN = r"\b(?:lock|lock_a|lock_b|below)\b[\"\]`]?\s*(?:\s(?:COLLATE\s+\w+)\s*)?"
+_TEXT = f"(?-i:'{FORMER}')"
+_COLUMN = r"\b(?:lock|lock_a|lock_b|below)\b[\"\]`]?\s*"
 _COMPARED = re.compile(
-    rf"({_COLUMN}(?:==?|!=|<>|IS\s+NOT\s+DISTINCT\s+FROM|IS\s+DISTINCT\s+FROM|IS\s+NOT|IS|"
-    rf"(?:NOT\s+)?LIKE|(?:NOT\s+)?GLOB)\s*)'{FORMER}'|'{FORMER}'(\s*(?:==?|!=|<>)\s*(?:\w+\.)?"
-    rf"{_COLUMN})",
+    rf"({_COLUMN}(?:==?|!=|<>|IS(?:\s+NOT)?|(?:NOT\s+)?(?:LIKE|GLOB))\s*){_TEXT}|"
+    rf"{_TEXT}(\s*(?:==?|!=|<>)\s*(?:\w+\.)?{_COLUMN})",
     re.IGNORECASE,
 )
 _LISTED = re.compile(rf"{_COLUMN}(?:NOT\s+)?IN\s*\([^()]*\)", re.IGNORECASE)
