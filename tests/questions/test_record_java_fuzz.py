@@ -15,6 +15,7 @@ from tests.java_agent import needs_java
 from tests.jdks import jvms
 from tests.questions.monitor_programs import Drawn, drawn
 
+SEED = int(os.environ.get("LOCKCROSS_FUZZ_SEED", "0"))
 PROGRAMS = int(os.environ.get("LOCKCROSS_FUZZ", "60"))  # 1,000 find what 60 do not
 TOGETHER = 10  # programs in one JVM
 _SECONDS = 100
@@ -26,7 +27,9 @@ _COUNTED = (Kind.ACQUIRED, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
 def programs(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Drawn]]:
     """Drawn programs, compiled."""
     folder = tmp_path_factory.mktemp("drawn")
-    every = [drawn(f"Drawn{n}", n, TOGETHER) for n in range(max(PROGRAMS // TOGETHER, 1))]
+    every = [
+        drawn(f"Drawn{n}", 10_000 * SEED + n, TOGETHER) for n in range(max(PROGRAMS // TOGETHER, 1))
+    ]
     for one in every:
         (folder / f"{one.name}.java").write_text(one.source)
     sources = [str(folder / f"{one.name}.java") for one in every]

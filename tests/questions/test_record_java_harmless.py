@@ -125,7 +125,8 @@ def _may_allow(java: str) -> bool:
 def test_a_program_sees_its_own_frames_and_messages(
     java: str, agent: Path, classes: Path, tmp_path: Path
 ) -> None:
-    run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Visible")
+    ran = run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Visible")
+    assert ran.output.count("Visible.java") == 3
 
 
 @every_jvm
