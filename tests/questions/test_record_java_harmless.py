@@ -11,13 +11,13 @@ import pytest
 from sweeps.search.lock_log import EventLog, Kind, read_events
 from tests.commands import lockcross, program
 from tests.java_agent import SOURCES, counts, needs_java
-from tests.jdks import jvms
+from tests.jdks import RELEASES, USUAL, version_of
 
 pytestmark = needs_java
 LAST_WITH_MANAGER = 23  # JDK that takes a security manager
 _SECONDS = 100
 
-every_jvm = pytest.mark.parametrize("java", jvms().values(), ids=map(str, jvms()))
+every_jvm = pytest.mark.parametrize("java", RELEASES, indirect=True)
 
 
 @dataclass(frozen=True)
@@ -100,25 +100,23 @@ def test_a_full_stack(java: str, agent: Path, classes: Path, tmp_path: Path) -> 
     assert 0 <= kinds[Kind.ACQUIRED] - kinds[Kind.RELEASE] <= 8
 
 
-@pytest.mark.parametrize(
-    "java", [java for release, java in jvms().items() if release <= LAST_WITH_MANAGER]
-)
+@pytest.mark.parametrize("java", [USUAL, 21], indirect=True)
 def test_a_security_manager(java: str, agent: Path, classes: Path, tmp_path: Path) -> None:
+    if version_of(java) > LAST_WITH_MANAGER:
+        pytest.skip("this JVM takes no security manager")
     manager = "-Djava.security.manager"
     ran = run(agent, tmp_path / "x.locks", java, manager, "-cp", str(classes), "Known", "10")
     assert "not seen: " in ran.errors
     allowed = f"{manager}=allow"
     words = ["-cp", str(classes), "Restricted"]
-    ran = run(agent, tmp_path / "y.locks", java, *([allowed] if _may_allow(java) else []), *words)
+    ran = run(
+        agent, tmp_path / "y.locks", java, *([allowed] if version_of(java) > 11 else []), *words
+    )
     assert ran.output == "3001\n" and "not seen: " in ran.errors
     log = ran.events
     assert counts(log)["Restricted", "increment"] == 3000
     assert counts(log)["Restricted$Late", "increment"] == 1
     assert log.totals is not None and log.totals.end == "exit"
-
-
-def _may_allow(java: str) -> bool:
-    return next(release for release, one in jvms().items() if one == java) > 11
 
 
 @every_jvm
