@@ -118,7 +118,6 @@ def test_the_agent_wants_a_compiler_of_java_11(tree: Path, said: str, old: bool)
 MVN = """for word; do case $word in -Dmade=*) made=${word#-Dmade=};; esac; done
 mkdir -p "$made"
 echo built >>"$made/lockcross-agent-1.jar"
-echo built >"$made/lockcross-agent-1-recorder.jar"
 echo mvn >>"$HOME.calls"
 """
 
