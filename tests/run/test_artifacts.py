@@ -1,4 +1,4 @@
-"""Folders that are artifacts of runs, and full disks."""
+"""Folders that are kept of runs, and full disks."""
 
 import errno
 import multiprocessing
@@ -18,7 +18,7 @@ from tests.run.test_runner import CELL
 
 
 def test_what_is_kept_is_plain_and_small(tmp_path: Path) -> None:
-    run, place = tmp_path / "run", tmp_path / "artifacts" / "0123"
+    run, place = tmp_path / "run", tmp_path / "kept" / "0123"
     (run / "inside").mkdir(parents=True)
     (run / "stdout").write_text("all of it")
     (run / "inside" / "long").write_bytes(b"a" * 3_000_000 + b"z" * 3_000_000)
@@ -29,7 +29,7 @@ def test_what_is_kept_is_plain_and_small(tmp_path: Path) -> None:
     os.mkfifo(run / "fifo")
     place.mkdir(parents=True)
     (place / "old").touch()
-    artifacts.unpack(kept.entries(run), place)
+    artifacts.unpack(artifacts.entries(run), place)
     assert sorted(path.name for path in place.rglob("*")) == [
         "inside",
         "long",
@@ -49,11 +49,11 @@ def test_what_is_kept_is_plain_and_small(tmp_path: Path) -> None:
 
 def keep_often(run: Path, place: Path) -> None:
     for _ in range(100):
-        artifacts.unpack(kept.entries(run), place)
+        artifacts.unpack(artifacts.entries(run), place)
 
 
 def test_drivers_may_keep_the_same_cell(tmp_path: Path) -> None:
-    run, place = tmp_path / "run", tmp_path / "artifacts" / "0123"
+    run, place = tmp_path / "run", tmp_path / "kept" / "0123"
     run.mkdir()
     for number in range(10):
         (run / str(number)).touch()
@@ -77,9 +77,9 @@ def test_a_full_disk_under_what_is_kept_says_where(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError) as error:
-        artifacts.unpack(kept.entries(tmp_path / "run"), tmp_path / "kept" / "0123")
-    assert f"the disk is full ({tmp_path / 'artifacts'})" in _os_error(error.value)
-    assert not (tmp_path / "artifacts" / "0123").exists()
+        artifacts.unpack(artifacts.entries(tmp_path / "run"), tmp_path / "kept" / "0123")
+    assert f"the disk is full ({tmp_path / 'kept'})" in _os_error(error.value)
+    assert not (tmp_path / "kept" / "0123").exists()
 
 
 def test_a_cell_that_a_full_disk_ended_is_not_stored(
@@ -88,7 +88,7 @@ def test_a_cell_that_a_full_disk_ended_is_not_stored(
     def full(folder: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
-    monkeypatch.setattr(artifacts, "check_room", full)
+    monkeypatch.setattr(kept, "check_room", full)
     with Store(tmp_path / "a.db") as store:
         with pytest.raises(OSError) as error:
             runner.Runner(store, limits=Limits(instructions=10)).run([CELL], "test")
