@@ -88,7 +88,7 @@ def test_a_cell_that_a_full_disk_ended_is_not_stored(
     def full(folder: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
-    monkeypatch.setattr(kept, "check_room", full)
+    monkeypatch.setattr(artifacts, "check_room", full)
     with Store(tmp_path / "a.db") as store:
         with pytest.raises(OSError) as error:
             runner.Runner(store, limits=Limits(instructions=10)).run([CELL], "test")
