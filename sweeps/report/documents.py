@@ -14,14 +14,7 @@ from sweeps.report.report import write_all
 
 PAGE = ROOT / "docs" / "report.html"
 FIGURES = ROOT / "docs" / "figures"
-SHOWN = (
-    "processors",
-    "decision_map",
-    "winner_map",
-    "winner_map_generic_inorder",
-    "rounds",
-    "engines",
-)
+SHOWN = ("processors", "decision_map", "winner_map", "rounds", "engines")
 
 
 def write(db: Path = DATABASE) -> list[Path]:

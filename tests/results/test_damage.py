@@ -72,7 +72,6 @@ def test_what_lockcross_writes_is_whole(whole: Path) -> None:
 
 FACTS: tuple[Fact[Any], ...] = (
     found.PLAN,
-    found.MAP_CHECK,
     found.JOB,
     explorer.PLAN,
     explorer.CHECK,

@@ -464,7 +464,7 @@ class Advisor:
                 line.cell(label, x)
                 for line in lines
                 for label in (best, *others)
-                for x in line.first_values
+                for x in line.values
             ]
         )
         tasks = [

@@ -160,7 +160,6 @@ def _row(series: str, crossover: CrossoverRecord) -> dict[str, Any]:
         "least": round(min(values), 2) if values else None,
         "greatest": round(max(values), 2) if values else None,
         "seeds": len(crossover.seeds),
-        "modelled": sum(seed.error is not None for seed in crossover.seeds),
         "unit": crossover.unit,
         "setting": ", ".join(f"{key}={value}" for key, value in crossover.setting.items()),
         "series": series,
@@ -241,15 +240,8 @@ def task_of(
         if not whole and value != round(value):
             raise LockcrossError(f"{option} {value:g}: {name} takes whole numbers")
     low, high, wide = in_parts(base.workload, name, (*ends, tolerance))
-    # Whoever names values wants to see what happens between them.
-    line = AxisLine(
-        series,
-        base,
-        name,
-        coarse(low, high, count),
-        wide or max((high - low) // _SHARE, 1),
-        modelled=False,
-    )
+    wide = wide or max((high - low) // _SHARE, 1)
+    line = AxisLine(series, base, name, coarse(low, high, count), wide)
     for label, x in itertools.product(pair, line.limits):
         check_cell(line.cell(label, x))
     return CrossoverTask(line, *pair, line.values)

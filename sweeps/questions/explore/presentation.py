@@ -36,7 +36,6 @@ from sweeps.search.found import (
     accuracy,
     engine,
     isa,
-    map_check,
     map_crossings,
     measured,
     places,
@@ -102,9 +101,8 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
         except NoDataError as missing:
             notes.append(f"machine {machine}, {isa_name} {flavour}: {missing.message}")
             continue
-        checks.append(
-            checked.get(f"{machine}/{flavour}") if kind == KIND else map_check(connection, name)
-        )
+        if kind == KIND and (check := checked.get(f"{machine}/{flavour}")):
+            checks.append(check)
     if not maps:
         return None
     locks = [lock for of_map in maps for lock in of_map["locks"]]
@@ -112,7 +110,7 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
     fences = {lock["kind"] for lock in locks}
     first = ("rmw", LOCK_ADD, FULL)  # as runtimes fence on x86-64, then mfence
     ordered = [kind for kind in first if kind in fences] + sorted(fences - {*first})
-    off = accuracy([check for check in checks if check])
+    off = accuracy(checks)
     return {
         "maps": maps,
         "processors": processors(connection),
@@ -174,7 +172,7 @@ class CostGrid:
 def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
     """The grid of a series. Raises NoDataError when some of its runs or calibrations are
     missing."""
-    kind, machine, isa_name, flavour = name.split("/")
+    _, machine, isa_name, flavour = name.split("/")
     full_fence = f"fence_{isa(connection, isa_name).full_fence}"
     runs = series(connection, name)
     if not runs:
@@ -192,13 +190,6 @@ def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
         )
         for run in runs
     }
-    if kind != KIND and (check := map_check(connection, name)):
-        cas_nodes, fence_nodes = check.cas_latency, [None, *check.fence_latency]
-        runs = [
-            run
-            for run in runs
-            if points[run.id][0] in cas_nodes and points[run.id][1] in fence_nodes
-        ]
     given = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
     if not given[2]:  # no run sets it: they have the machine's own
         given[2] = [runs[0].latency("cancel_latency", "charge_stop") or 0]
