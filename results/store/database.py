@@ -162,11 +162,27 @@ def migrate(connection: sqlite3.Connection) -> None:
     if version == former.SCHEMA:
         former.rename(connection)
         done.append((_MODELLED, f"lock {former.FORMER} is {former.NAME}"))
-    connection.execute("ALTER TABLE crossover_seeds DROP COLUMN error")
+    _drop_errors(connection)
     connection.execute("DELETE FROM facts WHERE name = 'map/check'")  # of maps with modelled costs
     done.append((VERSION, "crossovers without a model"))
     connection.executemany("INSERT INTO migrations VALUES (?, ?, datetime('now'))", done)
     connection.execute("COMMIT")
+
+
+_SEEDS = "SELECT crossover_id, seed, value, bracket_low, bracket_high FROM "  # without error
+
+
+def _drop_errors(connection: sqlite3.Connection) -> None:
+    """Make the table crossover_seeds anew: dropping its column would leave half a comment."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(SCHEMA.read_text(encoding="utf-8"))
+        (table,) = fresh.execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'crossover_seeds'"
+        ).fetchone()
+    connection.execute("ALTER TABLE crossover_seeds RENAME TO replaced")
+    connection.execute(table)
+    connection.execute(f"INSERT INTO crossover_seeds {_SEEDS} replaced")
+    connection.execute("DROP TABLE replaced")
 
 
 def _shadow(connection: sqlite3.Connection, version: int) -> None:
@@ -174,10 +190,7 @@ def _shadow(connection: sqlite3.Connection, version: int) -> None:
     if version == former.SCHEMA:
         former.shadow(connection)
     if version <= _MODELLED:
-        connection.execute(
-            "CREATE TEMP VIEW crossover_seeds AS SELECT crossover_id, seed, value, bracket_low, "
-            "bracket_high FROM main.crossover_seeds"
-        )
+        connection.execute(f"CREATE TEMP VIEW crossover_seeds AS {_SEEDS} main.crossover_seeds")
 
 
 def real_file(path: Path) -> Path:
