@@ -1,6 +1,6 @@
 """Cells and the axes around them: everything stays as a cell has it, one value moves."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any

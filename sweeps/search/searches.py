@@ -296,9 +296,7 @@ class CrossoverTask:
         if not crossover.crossings:
             return [] if crossover.verdict == "tie" else [check_throughout(crossover)]
         pair = self.lock_a, self.lock_b
-        return [
-            search_near(first, Difference(*pair), self.axis) for first in crossover.crossings
-        ]
+        return [search_near(first, Difference(*pair), self.axis) for first in crossover.crossings]
 
 
 def pairs(line: AxisLine, locks: Iterable[str]) -> list[CrossoverTask]:

@@ -69,7 +69,9 @@ def test_runs_are_shared_between_searches() -> None:
 
     def evaluate(cells: Sequence[Cell]) -> list[Point]:
         asked.extend(cells)
-        return [Point(Fraction(len(cell.lock) * 100 - (cell.cas_latency or 0)), 1) for cell in cells]
+        return [
+            Point(Fraction(len(cell.lock) * 100 - (cell.cas_latency or 0)), 1) for cell in cells
+        ]
 
     pairs = [("tasuki", "thin"), ("tasuki", "mcs")]
     search_all(evaluate, [CrossoverTask(line, *pair, line.values) for pair in pairs], SEEDS)

@@ -16,8 +16,8 @@ from sweeps.plans.study import Map, RunLength, StudyPlan, labels, load_study
 from sweeps.questions.crossover import processors
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.search.found import PlanFact, winner
 from sweeps.search.found import PLAN as PLAN_FACT
+from sweeps.search.found import PlanFact, winner
 from sweeps.search.lines import FIRST_SEED, AxisLine, in_parts, set_to, with_lock
 from sweeps.search.searches import CrossoverTask, pairs, points, records, search_all
 
