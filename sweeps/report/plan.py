@@ -17,8 +17,9 @@ from results.text.rows import Form, print_compact, print_rows
 from sweeps.model.axes import AXES, LATENCIES
 from sweeps.model.cell import values
 from sweeps.model.locks import LockLabel, labels_words
-from sweeps.search import plan_costs
-from sweeps.search.plan_costs import TIE_PERCENT, Comparison, Group, PlanRun, groups, runs_of_plan
+from sweeps.study import costs as plan_costs
+from sweeps.study.costs import Comparison, Group, PlanRun, groups, runs_of_plan
+from sweeps.study.leads import TIE_PERCENT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +39,7 @@ def winner_rows(settings: Sequence[Group]) -> Answer:
     rows: list[tuple[Any, ...]] = []
     for group, place in zip(settings, places, strict=True):
         absent = ", ".join(group.absent)
-        for fences, win in group.contests(TIE_PERCENT / 100):
+        for fences, win in group.contests():
             if win is None:
                 (label,) = [known for known in group.costs if fences in ("any", known.fence)]
                 alone = (label, round(group.costs[label].median, 2), "", None, None, "alone")
@@ -84,7 +85,8 @@ def compared_words(settings: Iterable[Group]) -> str:
     labels = sorted({label for group in settings for label in group.costs})
     return (
         f"{labels_words(labels)}\nCost: cycles per acquire-release pair, the median of the seeds. "
-        f"A lead below {TIE_PERCENT:g} % is a tie."
+        f"A tie is a lead below {TIE_PERCENT:g} %, or below the error known of the engine for such "
+        "locks and work (`./lockcross validate --errors`)."
     )
 
 

@@ -13,7 +13,7 @@ from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.plans.study import load_study
 from sweeps.questions.crossover.study import MapCosts, StudyCells, measure_maps
-from sweeps.search.found import winner
+from sweeps.study.leads import winner
 from sweeps.search.searches import Point
 
 # With the kinds of fence that the kept costs have.

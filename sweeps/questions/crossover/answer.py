@@ -25,10 +25,9 @@ from sweeps.search.found import (
     MapCrossing,
     Mark,
     Scale,
-    Win,
     at_most,
-    winner,
 )
+from sweeps.study.leads import Win, winner
 
 Surface = NDArray[np.float64]
 _LATENCIES = ("cas_latency", "fence_latency")

@@ -20,7 +20,7 @@ from sweeps.questions.crossover import processors
 from sweeps.questions.crossover.answer import interpolate
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.search.found import MAP_CHECK, MapCheck, PlanFact, winner
+from sweeps.search.found import MAP_CHECK, MapCheck, PlanFact
 from sweeps.search.found import PLAN as PLAN_FACT
 from sweeps.search.lines import (
     FIRST_SEED,
@@ -39,6 +39,7 @@ from sweeps.search.searches import (
     records,
     search_all,
 )
+from sweeps.study.leads import winner
 
 PLAN = "crossover"
 _LATENCIES = ("cas_latency", "fence_latency")

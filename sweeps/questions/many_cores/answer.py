@@ -14,6 +14,7 @@ from results.store.facts import Fact
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.locks import LockLabel
 from sweeps.search.found import FactModel, crossovers
+from sweeps.study.leads import Lead
 
 NAME = "many_cores"
 CORES, DISTANCE, CANCELLATION = (f"{NAME}/{kind}" for kind in ("cores", "distance", "cancellation"))
@@ -93,6 +94,7 @@ QUANTITIES = {
         "busiest home", "open requests, mean", lambda metrics: metrics.get("home_occupancy_most")
     ),
 }
+COSTS = ("cost", "hand_over")  # quantities of which less is better
 
 
 def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
@@ -203,7 +205,7 @@ class QuantityTable(NamedTuple):
 
 def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
     """Every quantity by cores, then cost and messages by distance at each share. In a row of costs,
-    what is less than the study's tie above the least counts as the least."""
+    those over which the least has no lead count as the least."""
     tie = PLAN.read(connection).tie_percent / 100
     every = [(name, "cores", "", by_cores(connection, name)) for name in QUANTITIES]
     every += [
@@ -216,10 +218,13 @@ def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
         rows = []
         for x in sorted({spot.x for spots in curves.values() for spot in spots}):
             here = {label: spot.value for label in curves for spot in curves[label] if spot.x == x}
-            most = min(here.values()) * (1 + tie) if name in ("cost", "hand_over") else -np.inf
+            least_of = min(here.values())
             words = {label: f"{v:,.0f}" if v >= 100 else f"{v:.2f}" for label, v in here.items()}
             cells = tuple(words.get(label, "") for label in curves)
-            least = tuple(label in here and here[label] <= most for label in curves)
+            least = tuple(
+                name in COSTS and label in here and Lead(least_of, here[label], tie).is_none
+                for label in curves
+            )
             rows.append(QuantityRow(str(x), cells, least))
         title, unit, _ = QUANTITIES[name]
         if rows:

@@ -20,15 +20,14 @@ from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import RUNTIMES
 from sweeps.plans.sweep import Plan, expand
-from sweeps.search.errors import error_of, kind_of, work_of
-from sweeps.search.plan_costs import TIE_PERCENT, Band, Group, Value, groups, runs_of_plan
+from sweeps.study.costs import Band, Group, Value, groups, runs_of_plan
+from sweeps.study.leads import Lead, error_in
 from sweeps.support.toml import parse
 
 if TYPE_CHECKING:
     from results.store.store import Store
     from sweeps.run.runner import Runner
 
-_TIE = TIE_PERCENT / 100
 _SHOWN_PLACES = 4  # settings that a sentence names
 
 
@@ -100,14 +99,15 @@ class Compared:
         """How many settings have runs of both."""
         return len(self.less) + len(self.more) + len(self.tied)
 
-    def add(self, place: str, mine: float, theirs: float) -> float:
-        """What both cost in a place; returns the lead as a share of the greater."""
-        lead = abs(theirs - mine) / max(theirs, mine)
-        if lead < _TIE:
+    def add(self, place: str, mine: float, theirs: float, error: float | None = None) -> None:
+        """Take in what both cost in a place; `error`: the least lead that is sure there."""
+        lead = Lead(*sorted((mine, theirs)), error=error)
+        if lead.is_none:
             self.tied.append(place)
-        else:
-            (self.less if mine < theirs else self.more)[place] = abs(theirs - mine)
-        return lead
+            return
+        (self.less if mine < theirs else self.more)[place] = lead.margin
+        if lead.is_sure:
+            self.sure.add(place)
 
 
 class Answered:
@@ -201,10 +201,8 @@ class Answered:
                 continue
             if _meet(group.costs[one], group.costs[two]):
                 compared.tied.append(place)
-                continue
-            lead = compared.add(place, mine, theirs)
-            if lead >= _TIE and self._is_sure(group, one, two, lead):
-                compared.sure.add(place)
+            else:
+                compared.add(place, mine, theirs, error_in(group.setting)(one, two))
         if not compared.places:
             raise LockcrossError(
                 f"{self.asked.name}: no setting has runs of both {lock} and {other}"
@@ -256,7 +254,7 @@ class Answered:
             x = setting.pop(along)
             mine, theirs = (self._cost(group, _label(group, name)) for name in (lock, other))
             if mine is not None and theirs is not None and isinstance(x, int | float):
-                lead = theirs - mine if abs(theirs - mine) >= _TIE * max(mine, theirs) else 0.0
+                lead = 0.0 if Lead(*sorted((mine, theirs))).is_none else theirs - mine
                 lines.setdefault(_words(setting), []).append((x, -lead * x))
         return {place: _last_crossing(line) for place, line in lines.items()}
 
@@ -289,20 +287,8 @@ class Answered:
         for place, row in zip(self.places, self.rows(), strict=True):
             costs = {label: row[label] for label in self.labels if row[label] is not None}
             best = min(costs.values())
-            equal = (label for label in costs if costs[label] - best <= _TIE * costs[label])
-            won[place] = sorted(equal)
+            won[place] = sorted(label for label in costs if Lead(best, costs[label]).is_none)
         return won
-
-    @staticmethod
-    def _is_sure(group: Group, one: LockLabel, two: LockLabel, lead: float) -> bool:
-        setting = group.setting
-        work = work_of(setting.workload, setting.threads)
-        if work is None or setting.cores is not None:
-            return False
-        machine, kinds = load_machine(setting.machine), {kind_of(one), kind_of(two)}
-        core = machine.out_of_order is not None
-        decisive = error_of(core, work, kinds, title=machine.title).decisive
-        return decisive is not None and lead >= decisive
 
 
 def _label(group: Group, name: str) -> LockLabel | None:

@@ -13,7 +13,7 @@ from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.plans import RUNTIMES
 from sweeps.questions.runtimes.answer import Answered, Asked, load, run
-from sweeps.search.plan_costs import Value
+from sweeps.study.costs import Value
 
 PAGE = ROOT / "docs" / "runtimes.md"
 _TITLE = "ns of all threads together for a pair of acquire and release"

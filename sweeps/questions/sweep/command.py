@@ -19,7 +19,7 @@ from sweeps.cli import options
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
-    from sweeps.search.plan_costs import Band, Comparison
+    from sweeps.study.costs import Band, Comparison
 
 _UNIT = "cycles/pair"  # of what is compared
 _SHOWN_FAILURES = 5  # causes
@@ -75,7 +75,7 @@ def _print_winners(store: Store, plan: str, form: Form) -> None:
     """Prints the table of winners of a plan, as far as its runs have costs."""
     from results.text.terminal import console
     from sweeps.report.plan import compared_words, winner_rows
-    from sweeps.search.plan_costs import groups, runs_of_plan
+    from sweeps.study.costs import groups, runs_of_plan
 
     out, settings = console(fold=False), groups(runs_of_plan(store.connection, plan))
     rows = winner_rows(settings)
@@ -161,8 +161,8 @@ def compare(
     db: options.Database = DATABASE,
 ) -> None:
     """Compare the costs of a plan's runs along an axis: the median, and the band over the seeds."""
-    from sweeps.search.plan_costs import compare as compare_runs
-    from sweeps.search.plan_costs import runs_of_plan
+    from sweeps.study.costs import compare as compare_runs
+    from sweeps.study.costs import runs_of_plan
 
     if figure is not None:
         from results.draw.painter import check_file, save

@@ -9,9 +9,8 @@ from results.errors import LockcrossError, check_known
 from results.store.queries import condition
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.locks import FULL, LockLabel
-from sweeps.search.found import Win, winner
+from sweeps.study.leads import TIE_PERCENT, Win, error_in, winner
 
-TIE_PERCENT = 2.0  # a smaller lead of one lock over another is a tie
 Value = int | float | str | None  # of an axis or a key
 _OF_LOCK = {"lock": "", "variant": "", "fence": FULL}
 
@@ -56,14 +55,15 @@ class Group:
     costs: dict[LockLabel, Band]
     absent: tuple[LockLabel, ...]
 
-    def contests(self, tie: float) -> list[tuple[str, Win | None]]:
+    def contests(self) -> list[tuple[str, Win | None]]:
         """The winner with full fences, and the one with any kind where there are others; None
         where there is one lock alone."""
         every = {label: band.median for label, band in self.costs.items()}
         full = {label: cost for label, cost in every.items() if label.fence == FULL}
         contests = {FULL: full, "any": every if len(full) < len(every) else {}}
+        tie, error = TIE_PERCENT / 100, error_in(self.setting)
         return [
-            (fences, winner(costs, tie) if len(costs) > 1 else None)
+            (fences, winner(costs, tie, error) if len(costs) > 1 else None)
             for fences, costs in contests.items()
             if costs
         ]
