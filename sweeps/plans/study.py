@@ -1,7 +1,6 @@
-"""The plan of the main job: sweeps/plans/studies/*.toml; and what plans of other studies share."""
+"""The plan of the main job: sweeps/plans/studies/*.toml; and what plans of other kinds share."""
 
 import itertools
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Self
@@ -19,7 +18,6 @@ from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.plans import STUDIES
 from sweeps.support.toml import Document
 
-CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
 SHARED_AXES = ("cancel_latency", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
 
@@ -279,13 +277,3 @@ def load_study(name: str) -> StudyPlan:
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
     return STUDIES.load(StudyPlan, name)
-
-
-def question_of(name: str) -> str:
-    """The question that a study of a name or a path is a plan of: many_cores where it has a table
-    [cores], else crossover; so what cannot be read."""
-    try:
-        plan = tomllib.loads(STUDIES.path(name).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return CROSSOVER
-    return MANY_CORES if "cores" in plan else CROSSOVER

@@ -16,9 +16,17 @@ from results.store.queries import OF_A_PLAN, Answer, condition, plan_name
 from results.text.rows import Form, print_compact, print_rows
 from sweeps.model.axes import AXES, LATENCIES
 from sweeps.model.cell import values
-from sweeps.model.locks import LockLabel, labels_words
-from sweeps.study import costs as plan_costs
-from sweeps.study.costs import Comparison, Group, PlanRun, groups, runs_of_plan
+from sweeps.model.locks import labels_words
+from sweeps.study.costs import (
+    LOCK,
+    Comparison,
+    Group,
+    PlanRun,
+    compare,
+    groups,
+    runs_of_plan,
+    varied,
+)
 from sweeps.study.leads import TIE_PERCENT
 
 if TYPE_CHECKING:
@@ -27,10 +35,6 @@ if TYPE_CHECKING:
 MOST_PANELS = 12  # of a figure
 _OF_LOCK = ("lock", "variant", "fence", "seed")  # axes that are no part of a setting
 _ALWAYS = ("winner", "lock", "cycles_per_pair")
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-_LINES = ("-", "--", "-.", ":")
-_MARKERS = "osD^vXPd"
-_STEEP = 30  # times the least value of an axis: from here on the scale is logarithmic
 
 
 def winner_rows(settings: Sequence[Group]) -> Answer:
@@ -173,11 +177,11 @@ def draw_plan(runs: Sequence[PlanRun], name: str, folder: Path) -> dict[str, Pat
     LockcrossError."""
     from results.draw.painter import write
 
-    numbers, others = plan_costs.varied(runs)
+    numbers, others = varied(runs)
     drawn = {}
-    for axis in numbers or others[:1] or [plan_costs.LOCK]:
-        by = plan_costs.LOCK if axis != plan_costs.LOCK else "machine"
-        comparison = plan_costs.compare(runs, by, axis)
+    for axis in numbers or others[:1] or [LOCK]:
+        by = LOCK if axis != LOCK else "machine"
+        comparison = compare(runs, by, axis)
         title = f"Cost along {axis}"
         if len(comparison.panels) > MOST_PANELS:
             title += f", the first {MOST_PANELS} of {len(comparison.panels)} settings"
@@ -187,48 +191,22 @@ def draw_plan(runs: Sequence[PlanRun], name: str, folder: Path) -> dict[str, Pat
 
 
 def draw_comparison(comparison: Comparison) -> "Figure":
-    """The first panels of a comparison, MOST_PANELS at most. Locks look as in every figure, other
-    things by their place."""
-    from results.draw.painter import panels, sign
-    from sweeps.report.style import Style, style_of
+    """Draw the first panels of a comparison, MOST_PANELS at most. Locks look as in every figure,
+    other things by their place."""
+    from sweeps.report import lines
+    from sweeps.report.style import style_at
 
-    shown, along = comparison.panels[:MOST_PANELS], comparison.along
-    by_lock = comparison.by == plan_costs.LOCK
-    looks: dict[Any, Style] = {}
-    for place, name in enumerate(dict.fromkeys(name for panel in shown for name in panel.curves)):
-        colour, line = _COLOURS[place % len(_COLOURS)], _LINES[place % len(_LINES)]
-        marker = _MARKERS[place % len(_MARKERS)]
-        other = Style(colour, "", line, marker)  # type: ignore[arg-type]
-        looks[name] = style_of(LockLabel(str(name))) if by_lock else other
-    figure, axes = panels(len(shown), 3, (4.6, 3.3), (0.6, 0.8))
-    for ax, panel in zip(axes, shown, strict=False):
-        ax.set_title(panel.title, fontsize=8)
-        ax.set_xlabel(f"{along}, cycles" if along in LATENCIES else along)
-        ax.set_ylabel("core cycles per acquire-release pair", fontsize=8)
-        ax.grid(True)
-        points = panel.points
-        numbers = [x for x in points if isinstance(x, int)]
-        scaled = len(numbers) == len(points)
-        if scaled and numbers[0] > 0 and numbers[-1] > _STEEP * numbers[0]:
-            ax.set_xscale("log")
-        if not scaled:  # names, or the machine's own latency: each has a place
-            ax.set_xticks(range(len(points)), [_own(x) for x in points], rotation=20, ha="right")
-        for name, curve in panel.curves.items():
-            own, bands = looks[name], list(curve.values())
-            x = [
-                point if scaled and isinstance(point, int) else points.index(point)
-                for point in curve
-            ]
-            ax.plot(x, [band.median for band in bands], linewidth=1.5, **own.curve)
-            low, high = [band.least for band in bands], [band.most for band in bands]
-            ax.fill_between(x, low, high, color=own.colour, alpha=0.2, linewidth=0)
-    handles = [
-        sign(LockLabel(name).words() if by_lock else f"{comparison.by} {_own(name)}", **own.curve)
-        for name, own in looks.items()
+    along = comparison.along
+    words = f"{along}, cycles" if along in LATENCIES else along
+    unit = "core cycles per acquire-release pair"
+    shown = [
+        lines.Lines(panel.title, words, unit, panel) for panel in comparison.panels[:MOST_PANELS]
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
-    return figure
-
-
-def _own(value: object) -> str:
-    return "the machine's own" if value is None else str(value)
+    if comparison.by == LOCK:
+        return lines.draw(shown, lines.of_locks(shown))
+    names = dict.fromkeys(name for one in shown for name in one.panel.curves)
+    looks = {
+        name: (f"{comparison.by} {lines.words_of(name)}", style_at(place))
+        for place, name in enumerate(names)
+    }
+    return lines.draw(shown, looks)

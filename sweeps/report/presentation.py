@@ -103,10 +103,10 @@ def _validated(connection: sqlite3.Connection) -> set[str]:
 
 # What is not named here comes last: the questions, whose figures are drawn in this order and of
 # which the first gives the page its title; and the sections of the page.
-QUESTIONS = ("crossover", "many_cores", "explore", "validate", "reproduce")
+QUESTIONS = ("crossover", "studies", "explore", "validate", "reproduce")
 SECTIONS = tuple(
     (
-        "answer figures explorer many_cores validation latency published overtake proofs "
+        "answer figures explorer studies validation latency published overtake proofs "
         "calibration crossovers failures provenance"
     ).split()
 )

@@ -9,6 +9,7 @@ from results.errors import LockcrossError, check_known
 from results.store.queries import condition
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.locks import FULL, LockLabel
+from sweeps.study import nodes
 from sweeps.study.leads import TIE_PERCENT, Win, error_in, winner
 
 Value = int | float | str | None  # of an axis or a key
@@ -109,6 +110,7 @@ def order(value: Value) -> tuple[int, float, str]:
     return (2, 0, value) if isinstance(value, str) else (1, value, "")
 
 
+Placed = tuple[dict[str, Value], float]  # every value of a run, and its cost
 LOCK = "lock"  # stands for the whole lock label, variant and fence kind included
 _OF_LABEL = ("variant", "fence")
 
@@ -152,7 +154,7 @@ def axis_name(words: str) -> str:
 def compare(
     runs: Iterable[PlanRun], by: str, along: str, only: Mapping[str, str] | None = None
 ) -> Comparison:
-    """Compares the costs of runs; `only` has names and the values that runs must have. Raises
+    """Compare the costs of runs; `only` has names and the values that runs must have. Raises
     LockcrossError for names that do not differ or are unknown."""
     by, along = axis_name(by), axis_name(along)
     only = {axis_name(name): value for name, value in (only or {}).items()}
@@ -173,13 +175,20 @@ def compare(
     if by == along or (along not in names and along != LOCK):
         rest = ", ".join(name for name in names if name != by) or "nothing"
         raise LockcrossError(f"--along: {along} is the same in all runs; {rest} differ")
-    held = [name for name in names if name not in (by, along, "seed")]
-    # By what is held, what is compared, and the value of the axis.
+    panels = panels_of(places, by, along, [n for n in names if n not in (by, along, "seed")])
+    first = places[0][0]
+    same = {name: x for name in known if (x := first.get(name)) not in (None, "")}
+    same = {name: x for name, x in same.items() if name not in (*names, by)}
+    return Comparison(by, along, same, panels)
+
+
+def panels_of(places: Iterable[Placed], by: str, along: str, held: Sequence[str]) -> list[Panel]:
+    """Return a panel for each combination of the values that `held` names."""
     costs: dict[tuple[Value, ...], dict[Value, dict[Value, list[float]]]] = {}
     for place, cost in places:
         curves = costs.setdefault(tuple(place.get(name) for name in held), {})
         curves.setdefault(place.get(by), {}).setdefault(place.get(along), []).append(cost)
-    panels = [
+    return [
         Panel(
             dict(zip(held, setting, strict=True)),
             {
@@ -191,10 +200,6 @@ def compare(
         for setting in sorted(costs, key=lambda setting: [order(value) for value in setting])
         for curves in [costs[setting]]
     ]
-    first = places[0][0]
-    same = {name: x for name in known if (x := first.get(name)) not in (None, "")}
-    same = {name: x for name, x in same.items() if name not in (*names, by)}
-    return Comparison(by, along, same, panels)
 
 
 def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
@@ -206,22 +211,25 @@ def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
     return [name for name in names if name not in texts], texts
 
 
-_Place = tuple[dict[str, Value], float]  # every value of a run, and its cost
-
-
-def _with_cost(runs: Iterable[PlanRun]) -> list[_Place]:
+def _with_cost(runs: Iterable[PlanRun]) -> list[Placed]:
     """The runs with a cost, with the whole label as their lock. Raises LockcrossError where no run
     has one."""
-    places: list[_Place] = []
+    places: list[Placed] = []
     for run in runs:
-        every = {name: x for name, x in values(run.cell).items() if name not in _OF_LABEL}
-        places += [({**every, LOCK: run.cell.label}, cost) for cost in run.costs]
+        places += [(coordinates(run.cell), cost) for cost in run.costs]
     if not places:
         raise LockcrossError("none of the plan's runs has a cost per acquire-release pair")
     return places
 
 
-def _differing(places: Sequence[_Place]) -> list[str]:
+def coordinates(cell: Cell) -> dict[str, Value]:
+    """Return where a run stands on every axis: the cell's values, with its whole label as the lock,
+    and where core 1 is, if the cell says so."""
+    every = {name: x for name, x in values(cell).items() if name not in _OF_LABEL}
+    return {**every, LOCK: cell.label, **nodes.values(cell)}
+
+
+def _differing(places: Sequence[Placed]) -> list[str]:
     """The names whose values differ, in order."""
     names = dict.fromkeys(name for place, _ in places for name in place)
     return [name for name in names if len({place.get(name) for place, _ in places}) > 1]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from results.errors import LockcrossError
 from results.store.queries import show_run
 from results.store.store import Store
-from sweeps.model.cell import as_written, command
+from sweeps.model.cell import Cell, as_written, command
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import load_study
@@ -23,18 +24,18 @@ from sweeps.questions.crossover.study import Study, table_machines
 from sweeps.questions.explore.command import explore
 from sweeps.questions.explore.explore import (
     Exploration,
-    ExplorePlan,
-    as_is_cells,
+    cells_at,
+    check_grid,
     drawn_points,
-    labels,
+    grid_of,
     load_exploration,
-    map_cells,
     maps,
 )
-from sweeps.questions.explore.presentation import CHECK, cost_grid, explorer_data
+from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, cost_grid, explorer_data
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner
+from sweeps.study.plan import Plan
 from tests.commands import lockcross
 from tests.explored import (
     CANCEL,
@@ -53,20 +54,27 @@ from tests.questions.test_study import ModelRunner
 from tests.synthetic import study
 
 
-def small() -> ExplorePlan:
+def small(cancel: Sequence[int] = (0, 20000)) -> Plan:
     """The plan that is shipped, with few points and locks."""
     plan = load_exploration().model_dump()
     plan |= {"locks": ["tasuki", "reservation"], "aside": ["thin"], "fence_kinds": ["rmw"]}
-    plan["workload"]["parameters"] |= {"objects": 2, "runs": 4}
-    plan["grid"] = {
-        "cas_latency": [0, 150],
-        "fence_latency": [0, 150],
-        "cancel_latency": [0, 20000],
-        "owner_share": [0.5, 1],
-    }
+    grid, as_is = plan["cells"]
+    grid |= {"cas_latency": [0, 150], "fence_latency": [0, 150], "cancel_latency": [*cancel]}
+    grid["parameters"]["owner_share"] = [0.5, 1]
+    as_is["machine"] = ["zen4"]
+    for cells in (grid, as_is):
+        cells["parameters"] |= {"objects": 2, "runs": 4}
     plan["check"]["points"] = 2
-    plan["calibration"] |= {"latencies": [0, 150], "machines": ["zen4"]}
-    return ExplorePlan.model_validate(plan)
+    plan["calibration"] = {"latencies": [0, 150]}
+    return Plan.model_validate(plan)
+
+
+def map_cells(plan: Plan, machine: str, flavour: str) -> list[Cell]:
+    return cells_at(plan, KIND, (machine, flavour))
+
+
+def as_is_cells(plan: Plan, machine: str, flavour: str) -> list[Cell]:
+    return cells_at(plan, AS_IS, (machine, flavour))
 
 
 @pytest.fixture(scope="module")
@@ -93,16 +101,16 @@ def shown(store: Store) -> dict[str, Any]:
 def test_a_latency_that_a_lock_never_pays_makes_no_runs() -> None:
     plan = load_exploration()
     cells = map_cells(plan, "generic", "lock")
-    counts = dict.fromkeys(labels(plan, "lock"), 0)
+    counts = dict.fromkeys(plan.labels("lock"), 0)
     for cell in cells:
         counts[cell.label] += 1
-    grid = plan.grid
-    points = len(grid.cas_latency) * len(grid.owner_share)
-    assert counts[LockLabel("thin")] == points * len(grid.fence_latency)
+    grid = {name: len(values) for name, values in grid_of(plan).items()}
+    points = grid["cas_latency"] * grid["owner_share"]
+    assert counts[LockLabel("thin")] == points * grid["fence_latency"]
     assert counts[LockLabel("asym_tasuki/rmw")] == points
-    assert counts[LockLabel("reservation/rmw")] == points * len(grid.cancel_latency)
-    assert counts[LockLabel("reservation")] == points * len(grid.cancel_latency) * len(
-        grid.fence_latency
+    assert counts[LockLabel("reservation/rmw")] == points * grid["cancel_latency"]
+    assert counts[LockLabel("reservation")] == (
+        points * grid["cancel_latency"] * grid["fence_latency"]
     )
     assert len(set(map(command, cells))) == len(cells)
 
@@ -207,12 +215,12 @@ def test_between_points_costs_lie_on_straight_lines(database: Path) -> None:
 
 def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
     plan = load_exploration()
-    points = drawn_points(plan, "generic", "lock")
-    assert points == drawn_points(plan, "generic", "lock") != drawn_points(plan, "generic", "lse")
-    assert len(set(points)) == plan.check.points
-    grid = plan.grid
-    axes = (grid.cas_latency, grid.fence_latency, grid.cancel_latency, grid.owner_share)
+    place = ("generic", "lock")
+    points = drawn_points(plan, place)
+    assert points == drawn_points(plan, place) != drawn_points(plan, ("generic", "lse"))
+    assert plan.check and len(set(points)) == plan.check.points
     for point in points:
+        axes = grid_of(plan).values()
         assert all(a[0] <= x <= a[-1] for x, a in zip(point, axes, strict=True))
         assert round(point[-1] * 1e6) % 50_000 == 0  # exact in 20 runs
 
@@ -243,9 +251,9 @@ def test_machines_as_they_are_have_values_and_runs_of_their_own(data: dict[str, 
 
 def test_the_grid_reaches_the_cancellation_of_every_processor() -> None:
     plan = load_exploration().model_dump()
-    plan["grid"]["cancel_latency"] = [0, 18000]
-    with pytest.raises(ValueError, match=r"grid\.cancel_latency: must reach 32276.*p4xeon"):
-        ExplorePlan.model_validate(plan)
+    plan["cells"][0]["cancel_latency"] = [0, 18000]
+    with pytest.raises(ValueError, match=r"cells\.cancel_latency: must reach 32276.*p4xeon"):
+        check_grid(Plan.model_validate(plan))
 
 
 class _Rows(HTMLParser):
@@ -319,9 +327,7 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
 
 def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:
     """They are the same runs as those that set the machine's own."""
-    changed = small().model_dump()
-    changed["grid"]["cancel_latency"] = [0, 5000, 20000]
-    plan, asked = ExplorePlan.model_validate(changed), [("generic", "lock")]
+    plan, asked = small(cancel=(0, 5000, 20000)), [("generic", "lock")]
     with Store(tmp_path / "shared.db") as store:
         runner = Runner(store)
         runner.require(
@@ -334,7 +340,7 @@ def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: 
             "SELECT count(*) FROM series JOIN runs ON runs.id = run_id WHERE lock = 'reservation' "
             "AND cancel_latency IS NULL AND name GLOB 'explore/generic/*'"
         ).fetchone()[0]
-    assert stored and not data["notes"] and one["cancel"] == plan.grid.cancel_latency
+    assert stored and not data["notes"] and one["cancel"] == grid_of(plan)["cancel_latency"]
     reservation = next(lock for lock in one["locks"] if lock["label"] == "reservation")
     assert "--cancel-latency {cancel_latency}" in reservation["command"]
 

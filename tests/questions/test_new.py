@@ -12,7 +12,7 @@ from results.paths import ROOT
 from sweeps.model.machine import Machine, load_machine, machine_names
 from sweeps.model.workloads import WORKLOADS
 from sweeps.plans.study import StudyPlan
-from sweeps.plans.sweep import load_plan, parse_plan
+from sweeps.study.plan import load_plan, parse_plan
 from sweeps.support.toml import parse
 from tests.commands import lockcross
 

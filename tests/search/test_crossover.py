@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sweeps.model.locks import LockLabel
 from sweeps.search.lines import first_values
 from sweeps.search.searches import (
     Axis,

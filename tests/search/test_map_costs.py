@@ -13,8 +13,8 @@ from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.plans.study import load_study
 from sweeps.questions.crossover.study import MapCosts, StudyCells, measure_maps
-from sweeps.study.leads import winner
 from sweeps.search.searches import Point
+from sweeps.study.leads import winner
 
 # With the kinds of fence that the kept costs have.
 PLAN = load_study("crossover").model_copy(update={"fence_kinds": ["rmw", "store_forward"]})

@@ -22,14 +22,13 @@ from results.store.queries import show_run
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES, option
 from sweeps.model.cell import Cell
-from sweeps.model.isa import isa_words
+from sweeps.model.isa import FLAVOURS, isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LOCK_ADD, LockLabel
 from sweeps.report.presentation import Part, Presentation, References, Section
 from sweeps.report.style import style_of
 from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (
     Check,
-    FactModel,
     Mark,
     PlanFact,
     SeriesRun,
@@ -43,6 +42,7 @@ from sweeps.search.found import (
     series,
 )
 from sweeps.search.lines import value_of
+from sweeps.study.plan import Plan
 
 KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are
@@ -54,17 +54,7 @@ _CHOSEN = ("rmw", FULL)
 _DIGITS = 4  # behind the point, of cycles: what is shown with two is then rounded but once
 
 
-class ExploreFact(FactModel):
-    """The plan of the maps."""
-
-    machines: list[str]
-    flavours: list[str]
-    aside: list[str] = []
-    tie_percent: float
-    limits: dict[str, str] = {}
-
-
-PLAN: Fact[ExploreFact] = Fact(KIND, ExploreFact)
+PLAN: Fact[Plan] = Fact("explore/plan", Plan)
 CHECK: Fact[dict[str, Check]] = Fact("explore/check", dict[str, Check])  # by MACHINE/FLAVOUR
 
 
@@ -127,11 +117,12 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
 
 
 def _keys(
-    connection: sqlite3.Connection, kind: str, plan: ExploreFact | PlanFact | None
+    connection: sqlite3.Connection, kind: str, plan: Plan | PlanFact | None
 ) -> list[tuple[str, ...]]:
     """Machine, ISA and flavour of the series of a kind, in the order of the plan's machines and
     flavours."""
-    machines, flavours = (plan.machines, plan.flavours) if plan else ([], [])
+    machines = _machines(plan)
+    flavours = plan.flavours if isinstance(plan, PlanFact) else list(FLAVOURS)
 
     def place(key: tuple[str, ...]) -> tuple[int, int, str]:
         machine, _, flavour = key
@@ -146,6 +137,13 @@ def _keys(
     ).fetchall()
     keys = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in names]
     return sorted((key for key in keys if len(key) == 3), key=place)  # series of AS_IS have more
+
+
+def _machines(plan: Plan | PlanFact | None) -> list[str]:
+    """The machines of a plan's maps."""
+    if isinstance(plan, Plan):
+        return [machine for cells in plan.named(KIND) for machine in cells.given("machine")]
+    return plan.machines if plan else []
 
 
 @dataclass(frozen=True)
@@ -225,15 +223,13 @@ def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
     return CostGrid(given, [cas, fence, *given[2:]], costs, fullest)
 
 
-def _map(
-    connection: sqlite3.Connection, name: str, plan: ExploreFact | PlanFact | None
-) -> dict[str, Any]:
+def _map(connection: sqlite3.Connection, name: str, plan: Plan | PlanFact | None) -> dict[str, Any]:
     """One map. `searched`: the cancellation cost and the share of the crossings' search. Raises
     NoDataError when some of its runs or calibrations are missing."""
     grid = cost_grid(connection, name)
-    explored = isinstance(plan, ExploreFact)
+    explored = isinstance(plan, Plan)
     first, *_ = grid.runs.values()
-    aside = plan.aside if isinstance(plan, ExploreFact) else plan.table_locks if plan else []
+    aside = plan.aside if isinstance(plan, Plan) else plan.table_locks if plan else []
     cas, fence, cancel, share = grid.axes
     own = _place(connection, first)
     return {
@@ -269,7 +265,7 @@ def processors(connection: sqlite3.Connection) -> list[dict[str, Any]]:
             continue
         label = engine(connection) if kind == "table" else engines.DEFAULT
         for key in _keys(connection, kind, plan):
-            neutral = key[0] in plan.machines  # by intent, not for want of a figure
+            neutral = key[0] in _machines(plan)  # by intent, not for want of a figure
             # As in the table: a core model with costs of its own is not a real processor's.
             if key in known or (engines.entry(label).own_costs and not neutral):
                 continue

@@ -12,17 +12,15 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-from pydantic import Field
 
 from results.errors import LockcrossError
-from sweeps.model.cell import Cell, values
+from sweeps.model.cell import values
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import RUNTIMES
-from sweeps.plans.sweep import Plan, expand
 from sweeps.study.costs import Band, Group, Value, groups, runs_of_plan
 from sweeps.study.leads import Lead, error_in
-from sweeps.support.toml import parse
+from sweeps.study.plan import LoadedPlan, load_plan
 
 if TYPE_CHECKING:
     from results.store.store import Store
@@ -31,56 +29,35 @@ if TYPE_CHECKING:
 _SHOWN_PLACES = 4  # settings that a sentence names
 
 
-class Question(Plan):
-    """`asked`: where, and by whom. `setup`: what of the plan stands for what. `settings`: the
-    axes or keys by which a table's rows differ. `answer`: a Jinja2 template; Answered says
-    what it may call."""
+def load(name: str) -> LoadedPlan:
+    """Read a question by its name or its path. Raises LockcrossError (exit code 2) that names file,
+    key and value."""
 
-    asked: str = Field(min_length=1)
-    setup: str = Field(min_length=1)
-    settings: list[str] = Field(min_length=1)
-    answer: str = Field(min_length=1)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question's name, what its file says, and its cells."""
-
-    name: str
-    question: Question
-    cells: Sequence[Cell]
-
-    @property
-    def plan(self) -> str:
-        """The plan's name in the database."""
-        return f"runtimes-{self.name}"
-
-
-def load(name: str) -> Asked:
-    """Reads a question by its name or its path. Raises LockcrossError (exit code 2) that names
-    file, key and value."""
-
-    def read(text: str) -> Asked:
-        question = parse(Question, text)
-        asked = Asked(RUNTIMES.path(name).stem, question, expand(question))
-        known = values(asked.cells[0])
+    def check(asked: LoadedPlan) -> None:
+        question, known = asked.plan, values(asked.cells[0])
+        if not question.asked:
+            raise ValueError("asked: missing")
         if unknown := [name for name in question.settings if name not in known]:
             raise ValueError(f"settings: {unknown[0]!r} is unknown; known are {', '.join(known)}")
         try:
             jinja2.Environment(autoescape=False).parse(question.answer)
         except jinja2.TemplateError as error:
             raise ValueError(f"answer: {error}") from None
-        return asked
 
-    return RUNTIMES.read(read, name)
+    return load_plan(name, RUNTIMES, check)
 
 
-def run(asked: Asked, runner: "Runner", store: "Store") -> None:
-    """Runs the cells that the database does not have, and marks them as the question's."""
+def stored_name(asked: LoadedPlan) -> str:
+    """Return the name of a question's plan in the database."""
+    return f"runtimes-{asked.name}"
+
+
+def run(asked: LoadedPlan, runner: "Runner", store: "Store") -> None:
+    """Run the cells that the database does not have, and mark them as the question's."""
     from results.store.queries import PREFIX
 
-    runs = runner.run(asked.cells, asked.plan)
-    store.set_series(f"{PREFIX}{asked.plan}", (run.id for run in runs))
+    runs = runner.run(asked.cells, stored_name(asked))
+    store.set_series(f"{PREFIX}{stored_name(asked)}", (run.id for run in runs))
 
 
 @dataclass(frozen=True)
@@ -101,7 +78,7 @@ class Compared:
 
     def add(self, place: str, mine: float, theirs: float, error: float | None = None) -> None:
         """Take in what both cost in a place; `error`: the least lead that is sure there."""
-        lead = Lead(*sorted((mine, theirs)), error=error)
+        lead = Lead(min(mine, theirs), max(mine, theirs), error=error)
         if lead.is_none:
             self.tied.append(place)
             return
@@ -114,9 +91,9 @@ class Answered:
     """A question with the costs that its runs had, in ns a pair. Raises LockcrossError where the
     database has none of them."""
 
-    def __init__(self, asked: Asked, connection: sqlite3.Connection) -> None:
-        self.asked, self.question = asked, asked.question
-        self._groups = groups(runs_of_plan(connection, asked.plan))
+    def __init__(self, asked: LoadedPlan, connection: sqlite3.Connection) -> None:
+        self.asked, self.question = asked, asked.plan
+        self._groups = groups(runs_of_plan(connection, stored_name(asked)))
         self.places = [self._place(group) for group in self._groups]
         several = {
             label.with_full_fences
@@ -254,7 +231,7 @@ class Answered:
             x = setting.pop(along)
             mine, theirs = (self._cost(group, _label(group, name)) for name in (lock, other))
             if mine is not None and theirs is not None and isinstance(x, int | float):
-                lead = 0.0 if Lead(*sorted((mine, theirs))).is_none else theirs - mine
+                lead = 0.0 if Lead(min(mine, theirs), max(mine, theirs)).is_none else theirs - mine
                 lines.setdefault(_words(setting), []).append((x, -lead * x))
         return {place: _last_crossing(line) for place, line in lines.items()}
 

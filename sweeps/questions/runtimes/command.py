@@ -12,8 +12,9 @@ from results.text.terminal import console
 from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.plans import RUNTIMES
-from sweeps.questions.runtimes.answer import Answered, Asked, load, run
+from sweeps.questions.runtimes.answer import Answered, load, run
 from sweeps.study.costs import Value
+from sweeps.study.plan import LoadedPlan
 
 PAGE = ROOT / "docs" / "runtimes.md"
 _TITLE = "ns of all threads together for a pair of acquire and release"
@@ -88,14 +89,14 @@ def page_of(answered: Sequence[Answered]) -> str:
     return environment.get_template("page.md").render(answered=answered)
 
 
-def _list(asked: Sequence[Asked]) -> Rows:
+def _list(asked: Sequence[LoadedPlan]) -> Rows:
     return Rows(
         [
             {
                 "name": one.name,
                 "cells": len(one.cells),
-                "question": one.question.title,
-                "asked": one.question.asked,
+                "question": one.title,
+                "asked": one.plan.asked,
             }
             for one in asked
         ]

@@ -45,9 +45,9 @@ def sweep(
     """Run the cells of a plan that are not in the database yet, and say which locks win."""
     from results.store.queries import PREFIX
     from sweeps.cli.progress import Bar
-    from sweeps.plans.sweep import load_plan
     from sweeps.run.runner import Runner
     from sweeps.search.calibrate import store_machines
+    from sweeps.study.plan import load_plan
 
     loaded = load_plan(plan)
     looking = f"{loaded.name}: looking for {len(loaded.cells)} cells in the database"
@@ -131,8 +131,8 @@ def build(
     from sweeps.engines.base import load_engine
     from sweeps.model.cell import unsupported_reason
     from sweeps.model.locks import LockLabel
-    from sweeps.plans.sweep import load_plan
     from sweeps.programs import Builder
+    from sweeps.study.plan import load_plan
 
     possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
     built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)

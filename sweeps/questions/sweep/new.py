@@ -56,7 +56,7 @@ def machine(
 @new.command()
 def plan(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a plan: the axes of a sweep."""
-    from sweeps.plans.sweep import parse_plan
+    from sweeps.study.plan import parse_plan
 
     _write(name, _template("plan"), output, force, parse_plan, "sweep {}")
 

@@ -235,7 +235,7 @@ def _holds(what: str, true: bool) -> None:
     if not true:
         raise LockcrossError(
             f"the stored runs do not say any more that {what}: "
-            "the sentence in sweeps/questions/runtimes/in_short.py is to be written anew",
+            "the sentence in sweeps/questions/runtimes/summary.py is to be written anew",
             exit_code=1,
         )
 
