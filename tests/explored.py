@@ -76,7 +76,7 @@ class Explored:
 
     def fill(self) -> None:
         """Every machine and flavour of this module."""
-        self.store.set_fact("explore/plan", PLAN)
+        self.store.set_fact("study/explore", PLAN)
         for isa, title, fence in (("x86_64", "x86-64", "mfence"), ("ppc64le", "POWER", "hwsync")):
             self.store.set_fact(f"isa/{isa}", {"title": title, "full_fence": fence})
         for machine, flavour in itertools.product(MACHINES, FLAVOURS):

@@ -10,11 +10,11 @@ from typing import Any
 from results.store.facts import Fact
 from results.store.records import CrossoverRecord
 from results.store.store import Store
-from sweeps.model.cell import NO_LOCK, Cell
+from sweeps.model.cell import NO_LOCK, Cell, unsupported_reason
 from sweeps.model.locks import LockLabel
 from sweeps.plans import STUDIES
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import store_isas, store_machines
+from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.search.lines import FIRST_SEED, AxisLine, in_parts, set_to
 from sweeps.search.searches import pairs, points, records, search_all
 from sweeps.study import nodes
@@ -105,14 +105,19 @@ class Job:
     def __init__(self, loaded: LoadedPlan, store: Store, runner: Runner) -> None:
         self._name, self._plan = loaded.name, loaded.plan
         self._store, self._runner = store, runner
-        self._series: dict[str, list[Cell]] = {}
+        self.series: dict[str, list[Cell]] = {}
         for block in self._plan.blocks.values():
-            self._series.setdefault(block.name, []).extend(self._plan.cells_of(block))
+            for cell in self._plan.cells_of(block):
+                if not (block.skip_unsupported and unsupported_reason(cell)):
+                    at = coordinates(cell)
+                    name = "/".join((block.name, *(str(at[axis]) for axis in block.apart)))
+                    self.series.setdefault(name, []).append(cell)
         self._searches = searches(self._plan)
 
     def known_cells(self) -> list[Cell]:
         """Return every cell that can be named before anything has been run."""
-        cells = [cell for some in self._series.values() for cell in some]
+        cells = [cell for some in self.series.values() for cell in some]
+        cells += [cell for setting in self._settings() for cell in setting.loops().values()]
         return cells + [
             search.line.cell(label, x)
             for search in self._searches
@@ -127,6 +132,7 @@ class Job:
         """
         plan, runner, store = self._plan, self._runner, self._store
         runner.require(self.known_cells(), self._name)
+        calibrate(runner, store, self._settings())
         tasks = [task for one in self._searches for task in pairs(one.line, one.labels)]
         by_series: dict[str, list[CrossoverRecord]] = {
             one.line.series: [] for one in self._searches
@@ -136,11 +142,24 @@ class Job:
             by_series[found.task.line.series] += records(found)
         for series, crossovers in by_series.items():
             store.set_crossovers(crossovers, series)
-        for series, cells in self._series.items():
+        for series, cells in self.series.items():
             store.set_series(series, [run.id for run in runner.require(cells, self._name)])
         store_machines(store, {cell.machine for cell in self.known_cells()})
         store_isas(store)
         STUDY.of(self._name).write(store, plan)
+
+    def _settings(self) -> list[Setting]:
+        """What is calibrated: every machine as it is, and those whose latencies are set at those of
+        the plan."""
+        if (calibration := self._plan.calibration) is None:
+            return []
+        settings: dict[Setting, None] = {}  # a set, in order
+        for cell in (cell for some in self.series.values() for cell in some):
+            for x in (None, *calibration.latencies):
+                if x is None or cell.cas_latency is not None:
+                    on = cell.machine, cell.isa, cell.flavour
+                    settings[Setting(*on, x, x, cell.engine, ops=LATENCY_OPS)] = None
+        return list(settings)
 
 
 def study_of_cells(name: str) -> LoadedPlan | None:

@@ -95,12 +95,14 @@ class Cells(_Axes):
     A `lock` may be "all", which stands for every lock that a workload of the cells allows, or a
     trait of locks.def, for those that have it in every variant; "not NAME" takes one away again.
     Without it all of the plan's locks run, each with the kinds of fence of the plan that it and the
-    ISA allow. `name`: the series that the runs are stored as. `totals`: keys of which each thread
+    ISA allow. `name`: the series that the runs are stored as, one for each combination of values of
+    the axes `apart`, which stand behind it. `totals`: keys of which each thread
     has its part, rounded up. `node`: where core 1 is in a machine's network, core 0 is at node 0;
     "all": at every other node.
     """
 
     name: str = ""
+    apart: list[str] = []
     parameters: dict[str, Axis[int | float | str]] = Field({})
     totals: dict[str, Annotated[int, Field(ge=1)]] = {}
     node: Literal["all"] | Axis[Annotated[int, Field(ge=1)]] | None = None

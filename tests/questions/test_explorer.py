@@ -24,14 +24,13 @@ from sweeps.questions.crossover.study import Study, table_machines
 from sweeps.questions.explore.command import explore
 from sweeps.questions.explore.explore import (
     Exploration,
-    cells_at,
+    asked_of,
     check_grid,
     drawn_points,
     grid_of,
     load_exploration,
-    maps,
 )
-from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, cost_grid, explorer_data
+from sweeps.questions.explore.presentation import AS_IS, CHECK, cost_grid, explorer_data
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner
@@ -69,12 +68,22 @@ def small(cancel: Sequence[int] = (0, 20000)) -> Plan:
     return Plan.model_validate(plan)
 
 
-def map_cells(plan: Plan, machine: str, flavour: str) -> list[Cell]:
-    return cells_at(plan, KIND, (machine, flavour))
+ASKED = ["generic"], ["x86_64"]
 
 
-def as_is_cells(plan: Plan, machine: str, flavour: str) -> list[Cell]:
-    return cells_at(plan, AS_IS, (machine, flavour))
+def map_cells(plan: Plan) -> list[Cell]:
+    """Those of the map that is asked for."""
+    (cells,) = exploration(plan).maps.values()
+    return cells
+
+
+def as_is_cells(plan: Plan, machine: str) -> list[Cell]:
+    cells = [cell for of in asked_of(plan, *ASKED).named(AS_IS) for cell in plan.cells_of(of)]
+    return [cell for cell in cells if cell.machine == machine]
+
+
+def exploration(plan: Plan) -> Exploration:
+    return Exploration(plan, *ASKED, None, None)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +109,7 @@ def shown(store: Store) -> dict[str, Any]:
 
 def test_a_latency_that_a_lock_never_pays_makes_no_runs() -> None:
     plan = load_exploration()
-    cells = map_cells(plan, "generic", "lock")
+    cells = map_cells(plan)
     counts = dict.fromkeys(plan.labels("lock"), 0)
     for cell in cells:
         counts[cell.label] += 1
@@ -117,22 +126,28 @@ def test_a_latency_that_a_lock_never_pays_makes_no_runs() -> None:
 
 def test_which_maps_are_made_is_asked_for() -> None:
     plan = load_exploration()
-    assert [flavour for _, flavour in maps(plan, [], [])] == ["lock", "larx", "lse", "llsc"]
-    assert maps(plan, ["skylake", "power9"], []) == [("skylake", "lock"), ("power9", "larx")]
-    assert maps(plan, ["generic"], ["aarch64"]) == [("generic", "lse"), ("generic", "llsc")]
+
+    def maps(*asked: list[str]) -> list[str]:
+        made = Exploration(plan, *asked, None, None).maps  # type: ignore[arg-type, call-arg]
+        return [name.removeprefix("explore/") for name in made]
+
+    on_generic = ["x86_64/lock", "ppc64le/larx", "aarch64/lse", "aarch64/llsc"]
+    assert maps([], []) == [f"generic/{name}" for name in on_generic]
+    assert maps(["skylake", "power9"], []) == ["skylake/x86_64/lock", "power9/ppc64le/larx"]
+    assert maps(["generic"], ["aarch64"]) == [f"generic/{name}" for name in on_generic[2:]]
     with pytest.raises(LockcrossError, match="none of these"):
-        maps(plan, ["skylake"], ["aarch64"])
+        maps(["skylake"], ["aarch64"])
     for arguments in (["--machine", "vax"], ["--isa", "mips"]):
         done = lockcross("explore", *arguments)
         assert done.returncode == 2 and "is unknown" in done.stderr
 
 
 def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
-    plan, asked = small(), [("generic", "lock")]
+    plan = small()
     with Store(tmp_path / "small.db") as store:
-        Exploration(plan, asked, store, Runner(store)).run()
+        Exploration(plan, *ASKED, store, Runner(store)).run()
         again = Runner(store)
-        assert not again.missing(Exploration(plan, asked, store, again).cells())
+        assert not again.missing(Exploration(plan, *ASKED, store, again).cells())
         read = shown(store)
         (one,) = read["maps"]
         assert read["accuracy"]["points"] == 2 and read["accuracy"]["worst"] < 0.1
@@ -140,23 +155,21 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
         assert one["own"] and [p["machine"] for p in read["processors"]] == ["generic", "zen4"]
         for processor in read["processors"]:
             name = processor["machine"]
-            runs = again.require(as_is_cells(plan, name, "lock"), "x")
+            runs = again.require(as_is_cells(plan, name), "x")
             assert {lock["label"]: lock["cost"] for lock in processor["locks"]} == {
                 cell.label: run.metrics["cycles_per_pair"]
-                for cell, run in zip(as_is_cells(plan, name, "lock"), runs, strict=True)
+                for cell, run in zip(as_is_cells(plan, name), runs, strict=True)
             }
             assert processor["cancel"] == load_machine(name).charges.stop.number
             assert [show_run(store.connection, run.id).columns["command"] for run in runs] == [
-                command(cell) for cell in as_is_cells(plan, name, "lock")
+                command(cell) for cell in as_is_cells(plan, name)
             ]
         costs = {lock["label"]: lock for lock in one["locks"]}
         assert set(costs) == {"tasuki", "reservation", "thin", "tasuki/rmw", "reservation/rmw"}
         assert costs[LockLabel("reservation")]["shape"] == (2, 2, 2, 2)
         assert costs[LockLabel("tasuki")]["shape"] == (2, 2, 1, 2)
         # At a grid's point the template is the very command of the run.
-        for cell, run in zip(
-            map_cells(plan, *asked[0]), again.require(map_cells(plan, *asked[0]), "x"), strict=True
-        ):
+        for cell, run in zip(map_cells(plan), again.require(map_cells(plan), "x"), strict=True):
             given = replace(cell, parameters={**cell.parameters})
             made = costs[cell.label]["command"].format(
                 cas_latency=given.cas_latency,
@@ -216,8 +229,8 @@ def test_between_points_costs_lie_on_straight_lines(database: Path) -> None:
 def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
     plan = load_exploration()
     place = ("generic", "lock")
-    points = drawn_points(plan, place)
-    assert points == drawn_points(plan, place) != drawn_points(plan, ("generic", "lse"))
+    points = drawn_points(plan, *place)
+    assert points == drawn_points(plan, *place) != drawn_points(plan, "generic", "lse")
     assert plan.check and len(set(points)) == plan.check.points
     for point in points:
         axes = grid_of(plan).values()
@@ -288,7 +301,7 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
         Study(study_plan, study_plan.flavours, store, runner).run()
         alone = explorer_data(store.connection)
         made = runner.made
-        Exploration(plan, maps(plan, [], []), store, runner).run()
+        Exploration(plan, [], [], store, runner).run()
         assert runner.made > made
         data = explorer_data(store.connection)
         page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
@@ -327,13 +340,11 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
 
 def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:
     """They are the same runs as those that set the machine's own."""
-    plan, asked = small(cancel=(0, 5000, 20000)), [("generic", "lock")]
+    plan = small(cancel=(0, 5000, 20000))
     with Store(tmp_path / "shared.db") as store:
         runner = Runner(store)
-        runner.require(
-            [replace(cell, cancel_latency=None) for cell in map_cells(plan, *asked[0])], "x"
-        )
-        Exploration(plan, asked, store, runner).run()
+        runner.require([replace(cell, cancel_latency=None) for cell in map_cells(plan)], "x")
+        Exploration(plan, *ASKED, store, runner).run()
         data = shown(store)
         (one,) = data["maps"]
         stored = store.connection.execute(
@@ -348,7 +359,7 @@ def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: 
 def test_x86_64_begins_with_locked_rmw_and_full_fences(tmp_path: Path) -> None:
     with Store(tmp_path / "kinds.db") as store:
         plan = load_exploration()
-        Exploration(plan, [("generic", "lock")], store, ModelRunner(store)).run()
+        Exploration(plan, *ASKED, store, ModelRunner(store)).run()
         data = explorer_data(store.connection)
     assert data and data["chosen"] == ["rmw", "full"]
     assert [kind for kind, _ in data["fences"]] == ["rmw", "lock_add", "full"]

@@ -47,7 +47,7 @@ def test_plans_and_studies_are_valid_and_keep_what_is_there(tmp_path: Path) -> N
     assert done.returncode == 2 and "--force writes over it" in done.stderr
     assert plan.read_text() == "mine"
     assert lockcross("new", "plan", "mine", "--output", str(plan), "--force").returncode == 0
-    assert "[[sweep]]" in plan.read_text()
+    assert "[[cells]]" in plan.read_text()
 
 
 def test_the_plan_to_start_from_shows_an_effect(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from sweeps.model.cell import Cell, command, digest, invalid_reason, unsupported
 from sweeps.plans import STUDIES
 from sweeps.questions.studies.answer import changes, panels, tables
 from sweeps.questions.studies.figures import draw_map
+from sweeps.questions.studies.presentation import written
 from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
 from sweeps.run.runner import Runner
@@ -210,12 +211,12 @@ def test_costs_cross_along_cores_with_a_band_over_the_seeds(database: Path) -> N
 
 def test_costs_cross_along_distance_and_share(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        rows = changes(store.connection, plan().plan)
+        rows = changes(store.connection, plan().plan).records
         far = crossovers(store.connection, "many_cores/owner_share/14")
         near = crossovers(store.connection, "many_cores/owner_share/1")
-    (along,) = (row for row in rows if row["axis"].startswith("links") and "50 %" in row["held"])
+    (along,) = (row for row in rows if row["along"].startswith("links") and "50 %" in row["held"])
     # 20 + 25 links = 100 at 3.2 links, of which whole ones are tried
-    assert (along["words"], along["bracket"]) == ("tasuki from 4 links", "3 to 4")
+    assert (along["cheaper"], along["bracket"]) == ("tasuki from 4 links", "3 to 4")
     (crossing,) = (one for one in far if one.verdict == "crosses")
     assert crossing.value == pytest.approx(0.885714, abs=0.003) and crossing.below == "tasuki"
     assert {one.verdict for one in near if one.lock_b == "reservation"} == {"b_always"}
@@ -223,15 +224,18 @@ def test_costs_cross_along_distance_and_share(database: Path) -> None:
 
 def test_tables_have_a_row_per_place_and_mark_the_least(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        found = {table.title: table for table in tables(store.connection, plan().plan)}
-    cost = found["cost"]
-    assert cost.labels == ("tasuki", "reservation", "asym_tasuki", "thin", "mcs", "tnp")
-    assert [row.place for row in cost.rows] == ["1", "2", "4", "8", "16", "32", "64", "128"]
-    assert cost.rows[0].cells[:2] == ("101", "5,000") and cost.rows[0].least[0]  # the median
-    assert cost.rows[-1].least == (False, False, False, False, True, False)
-    assert found["messages on the network"].rows[3].cells[0] == "3.00"
-    assert not any(map(any, (row.least for row in found["bytes on the network"].rows)))
-    assert found["busiest home"].rows[-1].cells[4] == "64.00"
+        found = {
+            table.title.partition(" (")[0]: [(page := written(table))["heads"], *page["rows"]]
+            for table in tables(store.connection, plan().plan)
+        }
+    heads, *rows = found["cost"]
+    assert heads == ["cores", "tasuki", "reservation", "asymmetric", "thin", "mcs", "tnp"]
+    assert [row[0] for row in rows] == ["1", "2", "4", "8", "16", "32", "64", "128"]
+    assert rows[0][1:3] == ["101*", "5,000"]  # the median of the seeds
+    assert [cell.endswith("*") for cell in rows[-1]] == [False] * 5 + [True, False]
+    assert found["messages on the network"][4][1] == "3.00"
+    assert not any("*" in cell for row in found["bytes on the network"] for cell in row)
+    assert found["busiest home"][-1][5] == "64.00"
     assert "cost, owner's share 90 %" in found
 
 
@@ -290,3 +294,48 @@ def test_the_named_query_has_every_run_of_the_curves(database: Path) -> None:
     lines = done.stdout.splitlines()
     assert len(lines) == 1 + 6 * 3 * (8 + 5 * 2)
     assert "many_cores/cores,sst,sst_mesh128,mcs,128,,1,2180.0,1090.0,3.0,48.0,64.0" in lines
+
+
+OWN = """
+title = "Which lock is cheaper, by the cost of a CAS"
+locks = ["tasuki", "asym_tasuki"]
+
+[[cells]]
+name = "mine"
+machine = "generic"
+isa = "x86_64"
+workload = "sync"
+parameters = { iterations = 10 }
+cas_latency = [0, 400]
+
+[[along]]
+cells = "mine"
+axis = "cas_latency"
+tolerance = 400
+
+[quantities.cost]
+title = "cost"
+unit = "core cycles per pair"
+metric = "cycles_per_pair"
+cost = true
+
+[[show]]
+name = "mine"
+lines = "mine"
+along = "cas_latency"
+quantities = ["cost"]
+title = "Mine"
+caption = "A figure of my own."
+"""
+
+
+@pytest.mark.usefixtures("sketched")
+def test_a_study_of_ones_own_is_a_file_alone(tmp_path: Path) -> None:
+    file, db = tmp_path / "mine.toml", tmp_path / "mine.db"
+    file.write_text(OWN)
+    done = lockcross("crossover", "--study", str(file), "--db", str(db))
+    assert done.returncode == 0, done.stderr
+    # Without a CAS to pay tasuki is cheaper, with a dear one it is not.
+    assert "tasuki / asymmetric" in done.stdout and "asymmetric from 400 cycles" in done.stdout
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "A figure of my own." in page and (tmp_path / "figures" / "mine.png").exists()

@@ -1,7 +1,7 @@
 """The grid behind the report's interactive map: `lockcross explore`."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -12,21 +12,20 @@ from results.errors import LockcrossError, NoDataError, check_known
 from results.store.store import Store
 from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell
-from sweeps.model.isa import ISAS, isa_of
+from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel
-from sweeps.model.machine import known_machines, load_machine, machine_named
+from sweeps.model.machine import isas_of, known_machines, load_machine, machine_named
 from sweeps.plans import EXPLORATIONS, study
 from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, PLAN, cost_grid
 from sweeps.run.runner import Runner
 from sweeps.search import found
-from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.search.lines import in_parts, parts, with_lock
-from sweeps.study.plan import Plan, load_plan
+from sweeps.study.job import Job
+from sweeps.study.plan import LoadedPlan, Plan, load_plan
 
 NAME = "explore"
 _SHARE = "owner_share"
 
-Place = tuple[str, str]  # machine and flavour of a map
 Point = tuple[int, int, int, float]  # set CAS, fence and cancellation latency, owner's share
 
 
@@ -40,13 +39,11 @@ def check_grid(plan: Plan) -> None:
     """Raise ValueError for a plan that the map cannot show: its grid has to lie within the
     calibrations, and to reach what a cancellation costs on each real processor, since who leaves
     one on the page goes on from there."""
-    for key in ("calibration", "check"):
-        if getattr(plan, key) is None:
-            raise ValueError(f"{key}: missing")
+    if plan.calibration is None or plan.check is None:
+        raise ValueError(f"{'check' if plan.calibration else 'calibration'}: missing")
     if missing := [name for name in (KIND, AS_IS) if len(plan.named(name)) != 1]:
         raise ValueError(f"cells: one of them has to have the name {missing[0]}")
     grid, (as_is,) = grid_of(plan), plan.named(AS_IS)
-    assert plan.calibration is not None
     study.check_reach(plan.calibration.latencies, (grid["cas_latency"], grid["fence_latency"]))
     cancel = grid["cancel_latency"]
     for name in as_is.given("machine"):
@@ -61,8 +58,7 @@ def grid_of(plan: Plan) -> dict[str, list[Any]]:
     """Return the values along the four axes of a map, by name. Raises ValueError where an axis has
     none."""
     (cells,) = plan.named(KIND)
-    axes = ("cas_latency", "fence_latency", "cancel_latency")
-    grid = {name: sorted(getattr(cells, name) or []) for name in axes}
+    grid = {name: sorted(cells.given(name)) for name in LATENCIES[:3]}
     grid[_SHARE] = sorted(cells.parameters.get(_SHARE, []))
     for name, values in grid.items():
         if not values:
@@ -70,46 +66,39 @@ def grid_of(plan: Plan) -> dict[str, list[Any]]:
     return grid
 
 
-def maps(plan: Plan, machines: Sequence[str], isas: Sequence[str]) -> list[Place]:
-    """Return the maps that are asked for; without names, the plan's.
+def asked_of(plan: Plan, machines: Sequence[str], isas: Sequence[str]) -> Plan:
+    """Return the plan with the maps that are asked for; without names, its own. With them come
+    their machines as they are, and the real processors of the same ISAs.
 
     Raises LockcrossError (exit code 2) for a machine or an ISA that there is no map of.
     """
     machines = [machine_named(name) for name in machines]
     check_known("--machines:", machines, known_machines(machines))
     check_known("--isas:", isas, ISAS)
-    (cells,) = plan.named(KIND)
-    found = [
-        (machine, flavour)
-        for machine in machines or cells.given("machine")
-        for isa in load_machine(machine).isas
-        for flavour in ISAS[isa].flavours
-        if isa in (isas or ISAS)
-    ]
-    if not found:
+    (grid,), (as_is,) = plan.named(KIND), plan.named(AS_IS)
+    machines = machines or grid.given("machine")
+    isas = [isa for isa in isas or ISAS if any(isa in isas_of(name) for name in machines)]
+    if not isas:
         raise LockcrossError("none of these machines is of one of these ISAs")
-    return found
+    real = list(dict.fromkeys([*machines, *as_is.given("machine")]))
+    cells = [
+        of.model_copy(update={"machine": names, "isa": isas})
+        for of, names in ((grid, machines), (as_is, real))
+    ]
+    return plan.model_copy(update={"cells": cells})
 
 
-def cells_at(plan: Plan, kind: str, place: Place) -> list[Cell]:
-    """Return the runs of one kind (KIND or AS_IS) on a machine, in one flavour."""
-    (cells,), (machine, flavour) = plan.named(kind), place
-    return plan.cells_of(cells.model_copy(update={"machine": [machine], "flavour": [flavour],
-                                                  "isa": [isa_of(flavour)]}))  # fmt: skip
-
-
-def drawn_points(plan: Plan, place: Place) -> list[Point]:
+def drawn_points(plan: Plan, machine: str, flavour: str) -> list[Point]:
     """Return the points of a map's check. Cancellation costs are drawn evenly by their logarithm,
     and shares such that they are exact in the workload's runs."""
     assert plan.check is not None
-    grid, (cells,) = grid_of(plan), plan.named(KIND)
-    (workload,) = cells.given("workload")
-    draw = Random(" ".join((str(plan.check.seed), *place)))
-    ends = {name: (values[0], values[-1]) for name, values in grid.items()}
+    (cells,) = plan.named(KIND)
+    (workload,), (runs,) = cells.given("workload"), cells.parameters.get("runs", [1])
+    draw = Random(f"{plan.check.seed} {machine} {flavour}")
+    ends = {name: (values[0], values[-1]) for name, values in grid_of(plan).items()}
     cancel = [math.log(max(end, 1)) for end in ends["cancel_latency"]]
     low, high = in_parts(workload, _SHARE, ends[_SHARE])
     whole = parts(workload, _SHARE)
-    (runs,) = cells.parameters.get("runs", [1])
     return [
         (
             draw.randint(*ends["cas_latency"]),
@@ -130,34 +119,26 @@ def point_cell(like: Cell, label: LockLabel, point: Point) -> Cell:
 
 
 class Exploration:
-    """Runs a plan's maps and stores them. `asked`: machine and flavour of each."""
+    """Runs the maps that are asked for and stores them. `maps`: their cells, by series."""
 
-    def __init__(self, plan: Plan, asked: Sequence[Place], store: Store, runner: Runner) -> None:
-        self._plan, self._store, self._runner, self._asked = plan, store, runner, asked
-        (real,) = plan.named(AS_IS)
-        on_real = [
-            (machine, flavour)
-            for machine in real.given("machine")
-            for flavour in dict.fromkeys(flavour for _, flavour in asked)
-            if isa_of(flavour) in load_machine(machine).isas
-        ]
-        self._as_is = list(dict.fromkeys([*asked, *on_real]))
-        assert plan.calibration is not None
-        # Calibrations along both axes of each map, and of each machine as it is.
-        settings: list[tuple[Place, int | None]] = [
-            (place, x) for place in asked for x in plan.calibration.latencies
-        ]
-        settings += [(place, None) for place in self._as_is]
-        self._settings = [
-            Setting(machine, isa_of(flavour), flavour, x, x, ops=LATENCY_OPS)
-            for (machine, flavour), x in settings
-        ]
+    def __init__(
+        self,
+        plan: Plan,
+        machines: Sequence[str],
+        isas: Sequence[str],
+        store: Store,
+        runner: Runner,
+    ) -> None:
+        self._plan, self._store, self._runner = plan, store, runner
+        self._job = Job(LoadedPlan(NAME, asked_of(plan, machines, isas), []), store, runner)
+        self.maps = {
+            name: cells for name, cells in self._job.series.items() if not name.startswith(AS_IS)
+        }
 
     def cells(self) -> list[Cell]:
         """Return every run that is needed."""
-        cells = [cell for _, some in self._series() for cell in some]
-        cells += [cell for place in self._asked for cell in self._check_cells(place)]
-        return cells + [cell for setting in self._settings for cell in setting.loops().values()]
+        checks = (cell for cells in self.maps.values() for cell in self._check_cells(cells[0]))
+        return [*self._job.known_cells(), *checks]
 
     def run(self) -> None:
         """Run what is missing and store series, calibrations and facts.
@@ -165,49 +146,36 @@ class Exploration:
         Raises LockcrossError (exit code 1) when a run fails.
         """
         self._runner.require(self.cells(), NAME)
-        calibrate(self._runner, self._store, self._settings)
-        for series, cells in self._series():
-            runs = self._runner.require(cells, NAME)
-            self._store.set_series(series, [run.id for run in runs])
-        store_machines(self._store, {setting.machine for setting in self._settings})
-        store_isas(self._store)
+        self._job.run()
         PLAN.write(self._store, self._plan)
         kept = dict(CHECK.optional(self._store.connection) or {})
-        checks = {"/".join(place): self._checked(place) for place in self._asked}
-        CHECK.write(self._store, kept | {name: one for name, one in checks.items() if one})
+        for name, (like, *_) in self.maps.items():
+            if check := self._checked(name, like):
+                kept[f"{like.machine}/{like.flavour}"] = check
+        CHECK.write(self._store, kept)
 
-    def _series(self) -> Iterable[tuple[str, list[Cell]]]:
-        """The runs of each map, and of each machine as it is, by the name that they are stored
-        as."""
-        for kind, places in ((KIND, self._asked), (AS_IS, self._as_is)):
-            for machine, flavour in places:
-                name = "/".join((kind, machine, isa_of(flavour), flavour))
-                yield name, cells_at(self._plan, kind, (machine, flavour))
-
-    def _check_cells(self, place: Place) -> list[Cell]:
-        """Every lock at each point of a map's check."""
-        (like, *_) = cells_at(self._plan, KIND, place)
+    def _check_cells(self, like: Cell) -> list[Cell]:
+        """Every lock at each point of the check of a cell's map."""
         return [
             point_cell(like, label, point)
-            for point in drawn_points(self._plan, place)
-            for label in self._plan.labels(place[1])
+            for point in drawn_points(self._plan, like.machine, like.flavour)
+            for label in self._plan.labels(like.flavour)
         ]
 
-    def _checked(self, place: Place) -> found.Check | None:
+    def _checked(self, name: str, like: Cell) -> found.Check | None:
         """How far interpolated costs of a map are off from those of the runs."""
-        machine, flavour = place
-        points, labels = drawn_points(self._plan, place), self._plan.labels(flavour)
-        runs = iter(self._runner.require(self._check_cells(place), NAME))
         try:
-            name = "/".join((KIND, machine, isa_of(flavour), flavour))
             grid = cost_grid(self._store.connection, name)
         except NoDataError:  # the page says why
             return None
+        runs = iter(self._runner.require(self._check_cells(like), NAME))
+        points = drawn_points(self._plan, like.machine, like.flavour)
+        labels = self._plan.labels(like.flavour)
         errors, wrong = [], 0
-        for cas, fence, cancel, share in points:
+        for *set_to, cancel, share in points:
             measured = [
                 float(np.interp(x, given, axis))
-                for x, given, axis in zip((cas, fence), grid.given, grid.axes, strict=False)
+                for x, given, axis in zip(set_to, grid.given, grid.axes, strict=False)
             ]
             guessed = [grid.at(label, (*measured, cancel, share)) for label in labels]
             costs = [next(runs).metrics["cycles_per_pair"] for _ in labels]

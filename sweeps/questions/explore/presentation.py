@@ -42,6 +42,7 @@ from sweeps.search.found import (
     series,
 )
 from sweeps.search.lines import value_of
+from sweeps.study.job import STUDY as STUDY_OF_CELLS
 from sweeps.study.plan import Plan
 
 KIND = "explore"  # of the series
@@ -54,7 +55,7 @@ _CHOSEN = ("rmw", FULL)
 _DIGITS = 4  # behind the point, of cycles: what is shown with two is then rounded but once
 
 
-PLAN: Fact[Plan] = Fact("explore/plan", Plan)
+PLAN = STUDY_OF_CELLS.of("explore")
 CHECK: Fact[dict[str, Check]] = Fact("explore/check", dict[str, Check])  # by MACHINE/FLAVOUR
 
 

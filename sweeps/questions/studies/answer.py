@@ -3,17 +3,18 @@ places."""
 
 import sqlite3
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from results.errors import NoDataError
 from results.store import queries
+from results.text.rows import Rows, plain
 from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.locks import LockLabel
+from sweeps.report.tables import table_of
 from sweeps.search.found import crossovers
 from sweeps.study.costs import LOCK, Panel, coordinates, panels_of
 from sweeps.study.job import STUDY
-from sweeps.study.leads import Lead
 from sweeps.study.plan import Along, Plan, Quantity, Show
 
 Metrics = Mapping[str, float]
@@ -22,12 +23,13 @@ _SHARE = "owner_share"  # people read it in percent
 
 
 def studies(connection: sqlite3.Connection) -> dict[str, Plan]:
-    """Return the plan of every study of a database, by its name."""
+    """Return the plan of every study of a database that shows something, by its name."""
     names = connection.execute(
         "SELECT substr(name, ?) FROM facts WHERE name GLOB ? ORDER BY name",
         (len(STUDY.name) + 2, f"{STUDY.name}/*"),
     ).fetchall()
-    return {name: STUDY.of(name).read(connection) for (name,) in names}
+    plans = {name: STUDY.of(name).read(connection) for (name,) in names}
+    return {name: plan for name, plan in plans.items() if plan.show}
 
 
 def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
@@ -92,63 +94,29 @@ def _number(axis: str, at: Any) -> str:
     return f"{100 * at:g}" if axis == _SHARE else f"{at:g}"
 
 
-class QuantityRow(NamedTuple):
-    """A place on the axis and the value of each lock there, in words; those with the least are
-    marked, of a quantity that is a cost."""
-
-    place: str
-    cells: tuple[str, ...]
-    least: tuple[bool, ...]
-
-
-class QuantityTable(NamedTuple):
-    """A quantity: one column per lock, one row per place."""
-
-    title: str
-    unit: str
-    axis: str
-    labels: tuple[LockLabel, ...]
-    rows: list[QuantityRow]
-
-
-def tables(connection: sqlite3.Connection, plan: Plan) -> list[QuantityTable]:
-    """Return a table for each panel of the plan's figures with lines. In a row of costs, those over
-    which the least has no lead count as the least."""
-    tie = plan.tie_percent / 100
-    found = []
-    for show in (show for show in plan.show if show.lines):
-        unit_of = {along.axis: along.unit for along in plan.along}
-        for title, quantity, panel in panels(connection, plan, show):
-            rows = []
-            for x in panel.points:
-                here = {
-                    label: curve[x].median for label, curve in panel.curves.items() if x in curve
-                }
-                best = min(here.values())
-                words = {
-                    label: f"{cost:,.0f}" if cost >= 100 else f"{cost:.2f}"
-                    for label, cost in here.items()
-                }
-                rows.append(
-                    QuantityRow(
-                        str(x),
-                        tuple(words.get(label, "") for label in panel.curves),
-                        tuple(
-                            quantity.cost and label in here and Lead(best, here[label], tie).is_none
-                            for label in panel.curves
-                        ),
-                    )
-                )
-            labels = tuple(LockLabel(str(label)) for label in panel.curves)
-            axis = unit_of.get(show.along) or show.along
-            found.append(QuantityTable(title, quantity.unit, axis, labels, rows))
-    return found
+def tables(connection: sqlite3.Connection, plan: Plan) -> list[Rows]:
+    """Return a table for each panel of the plan's figures with lines. In a row of costs the least
+    is marked, and those over which it has no lead."""
+    units = {along.axis: along.unit for along in plan.along}
+    return [
+        table_of(
+            panel,
+            units.get(show.along) or show.along,
+            f"{title} ({quantity.unit})",
+            head=lambda label: LockLabel(str(label)).words(),
+            tie=plan.tie_percent / 100 if quantity.cost else None,
+        )
+        for show in plan.show
+        if show.lines
+        for title, quantity, panel in panels(connection, plan, show)
+    ]
 
 
-def changes(connection: sqlite3.Connection, plan: Plan) -> list[dict[str, Any]]:
+def changes(connection: sqlite3.Connection, plan: Plan) -> Rows:
     """Return the searches whose locks change places: which two locks, along which axis, what is
     held, and where they do, in words, with the bracket and the crossover's id."""
-    return [row for along in plan.along for row in _changes_along(connection, along)]
+    records = [row for along in plan.along for row in _changes_along(connection, along)]
+    return Rows(records, plain("pair", "along", "held", "cheaper"))
 
 
 def _changes_along(connection: sqlite3.Connection, along: Along) -> list[dict[str, Any]]:
@@ -163,9 +131,9 @@ def _changes_along(connection: sqlite3.Connection, along: Along) -> list[dict[st
         rows.append(
             {
                 "pair": f"{crossing.lock_a.words()} / {crossing.lock_b.words()}",
-                "axis": along.words or along.axis,
+                "along": along.words or along.axis,
                 "held": ", ".join(_held(axis, crossing.setting[axis]) for axis in along.by),
-                "words": f"{crossing.above.words()} from {first} {unit}{band}",
+                "cheaper": f"{crossing.above.words()} from {first} {unit}{band}",
                 "bracket": f"{crossing.bracket_low:,} to {crossing.bracket_high:,}",
                 "id": crossing.id,
             }

@@ -2,12 +2,11 @@
 
 import sqlite3
 from collections.abc import Collection, Iterator
-
-from rich.table import Table
+from typing import Any
 
 from results.draw.drawing import Drawing
 from results.store.database import file_of
-from results.text.terminal import console
+from results.text.rows import Form, Rows, print_parts
 from sweeps.model import engines
 from sweeps.questions.studies import answer
 from sweeps.report.presentation import Part, Presentation, References, Section
@@ -41,8 +40,8 @@ def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing])
             "engines": ", ".join(map(engines.title, dict.fromkeys(plan.engines))),
             "tie_percent": plan.tie_percent,
             "section": f"{_SECTION}/{study}",
-            "tables": answer.tables(connection, plan),
-            "changes": answer.changes(connection, plan),
+            "tables": [written(table) for table in answer.tables(connection, plan)],
+            "changes": answer.changes(connection, plan).records,
         }
         for study, plan in studies.items()
     ]
@@ -51,22 +50,19 @@ def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing])
     return Part([Section(_SECTION, heading)], {"studies": parts}, title=first.title)
 
 
+def written(table: Rows) -> dict[str, Any]:
+    """Return a table as the page has it: its title, its heads and its rows, all in words."""
+    shown = table.shown or {}
+    rows = [[show(record) for show in shown.values()] for record in table.records]  # type: ignore[operator]
+    return {"title": table.title, "heads": list(shown), "rows": rows}
+
+
 def present(connection: sqlite3.Connection) -> None:
     """Print the tables; the least cost of a row, and ties with it, have a *."""
-    out = console(fold=False)
     for plan in answer.studies(connection).values():
-        for title, unit, axis, labels, rows in answer.tables(connection, plan):
-            heads = (label.words() for label in labels)
-            table = Table(axis, *heads, title=f"{title} ({unit})", box=None)
-            for place, cells, least in rows:
-                marked = (cell + "*" * mark for cell, mark in zip(cells, least, strict=True))
-                table.add_row(place, *marked)
-            out.print(table)
-        if changing := answer.changes(connection, plan):
-            table = Table("two locks", "along", "held at", "cheaper", box=None)
-            for row in changing:
-                table.add_row(*(row[name] for name in ("pair", "axis", "held", "words")))
-            out.print(table)
+        print_parts(Form.TABLE, *answer.tables(connection, plan), fold=False)
+        if (changes := answer.changes(connection, plan)).records:
+            print_parts(Form.TABLE, changes, fold=False)
 
 
 PRESENTATION = Presentation(part, figures, present)

@@ -192,17 +192,11 @@ def compare(
 
 
 def _print_tables(comparison: "Comparison") -> None:
-    """A table for each setting: a row for each value of the axis, a column for each lock."""
-    from rich.table import Table
-
+    """Print a table for each setting, with the spread of the seeds."""
     from results.text.terminal import console
+    from sweeps.report.tables import table_of
 
-    def word(value: object) -> str:
-        return "own" if value is None else str(value)
-
-    def words(band: "Band | None") -> str:
-        if band is None:
-            return ""
+    def words(band: "Band") -> str:
         ends = f" ({number(band.least)} to {number(band.most)})" if band.least < band.most else ""
         return number(band.median) + ends
 
@@ -211,11 +205,7 @@ def _print_tables(comparison: "Comparison") -> None:
         out.print(f"in common: {same}")
     out.print("core cycles per acquire-release pair; in brackets the least and most of the seeds")
     for panel in comparison.panels:
-        columns = (comparison.along, *map(word, panel.curves))
-        table = Table(*columns, box=None, title=panel.title, title_justify="left")
-        for x in panel.points:
-            table.add_row(word(x), *(words(curve.get(x)) for curve in panel.curves.values()))
-        out.print(table)
+        out.print(table_of(panel, comparison.along, panel.title, words))
 
 
 def _print_rows(comparison: "Comparison", form: Form) -> None:
