@@ -38,7 +38,7 @@ def labels(
 
 
 def check_known(rows: Iterable[tuple[str, Iterable[str], Collection[str]]]) -> None:
-    """Raises ValueError for the first of some names that is none of those known: of each key, the
+    """Raise ValueError for the first of some names that is none of those known: of each key, the
     names given and those known."""
     for key, given, known in rows:
         if unknown := [name for name in given if name not in known]:
@@ -46,7 +46,7 @@ def check_known(rows: Iterable[tuple[str, Iterable[str], Collection[str]]]) -> N
 
 
 def check_engine(label: str) -> None:
-    """Raises ValueError for a label that no engine has."""
+    """Raise ValueError for a label that no engine has."""
     try:
         load_engine(label)
     except LockcrossError as error:
@@ -54,7 +54,7 @@ def check_engine(label: str) -> None:
 
 
 def check_reach(latencies: Sequence[int], axes: Iterable[Sequence[int]]) -> None:
-    """Raises ValueError where calibrations do not reach as far as the axes of a map."""
+    """Raise ValueError where calibrations do not reach as far as the axes of a map."""
     for axis in axes:
         if axis[0] < latencies[0] or axis[-1] > latencies[-1]:
             raise ValueError(
@@ -64,7 +64,7 @@ def check_reach(latencies: Sequence[int], axes: Iterable[Sequence[int]]) -> None
 
 
 def check_multiples(step: float, values: Iterable[float], where: str = "") -> None:
-    """Raises ValueError for values, with the decimals that they are written with, that are no
+    """Raise ValueError for values, with the decimals that they are written with, that are no
     multiples of a step."""
     for value in values:
         if Fraction(str(value)) % Fraction(str(step)):
@@ -78,7 +78,7 @@ def _rising(values: list[float]) -> list[float]:
 
 
 def keys_of(workload: str, *own: str) -> AfterValidator:
-    """Refuses parameters with keys that a workload has not, or that are the plan's `own` to give,
+    """Refuse parameters with keys that a workload has not, or that are the plan's `own` to give,
     and with values that they cannot have."""
 
     def checked(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -91,7 +91,7 @@ def keys_of(workload: str, *own: str) -> AfterValidator:
 def check_parameters(
     workload: str, parameters: Mapping[str, Value], own: Collection[str] = ()
 ) -> None:
-    """Raises ValueError for a key that a workload has not, or that is the plan's `own` to give, and
+    """Raise ValueError for a key that a workload has not, or that is the plan's `own` to give, and
     for a value that a key cannot have."""
     keys = WORKLOADS[workload].keys
     for name, value in parameters.items():
@@ -136,7 +136,7 @@ class Map(_Sequence):
 
     @property
     def latencies(self) -> dict[str, list[int]]:
-        """The set latencies of its two axes, by name."""
+        """Return the set latencies of its two axes, by name."""
         return {"cas_latency": self.cas_latency, "fence_latency": self.fence_latency}
 
 
@@ -183,7 +183,7 @@ class Processors(Document):
 
     @property
     def uses(self) -> dict[str, Use]:
-        """By name."""
+        """Return the uses by name."""
         return {name: getattr(self, name) for name in self.USES}
 
 
@@ -235,11 +235,11 @@ class StudyPlan(Document):
         return [self.machine, *self.beside]
 
     def headline(self, flavour: str) -> list[LockLabel]:
-        """The locks compared, with the fences that a flavour's headline speaks of."""
+        """Return the locks compared, with the fences that a flavour's headline speaks of."""
         return self.in_production(flavour, self.locks)
 
     def in_production(self, flavour: str, locks: Sequence[str]) -> list[LockLabel]:
-        """Some locks as they are in production: with its fences."""
+        """Return some locks as they are in production: with its fences."""
         return labels(flavour, locks, [], self.production.get(flavour, FULL))
 
     @model_validator(mode="after")
@@ -272,7 +272,7 @@ class StudyPlan(Document):
 
 
 def load_study(name: str) -> StudyPlan:
-    """Reads sweeps/plans/studies/<name>.toml, or the file of a path.
+    """Read sweeps/plans/studies/<name>.toml, or the file of a path.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """

@@ -25,7 +25,7 @@ SHOWN = (
 
 
 def write(db: Path = DATABASE) -> list[Path]:
-    """Returns what was written. Raises LockcrossError."""
+    """Return what was written. Raises LockcrossError."""
     page, figures = write_all(db, db.parent)
     with writing(PAGE, "check its permissions"):
         shutil.copyfile(page, PAGE)

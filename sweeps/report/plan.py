@@ -38,7 +38,8 @@ _ALWAYS = ("winner", "lock", "cycles_per_pair")
 
 
 def winner_rows(settings: Sequence[Group]) -> Answer:
-    """The winner in each setting, with full fences and with any kind where there are others."""
+    """Return the winner in each setting, with full fences and with any kind where there are
+    others."""
     names, places = _settings(settings)
     rows: list[tuple[Any, ...]] = []
     for group, place in zip(settings, places, strict=True):
@@ -57,7 +58,7 @@ def winner_rows(settings: Sequence[Group]) -> Answer:
 
 
 def cost_rows(settings: Sequence[Group]) -> Answer:
-    """What every lock costs in each setting, cheapest first."""
+    """Return what every lock costs in each setting, cheapest first."""
     names, places = _settings(settings)
     rows = [
         (
@@ -76,7 +77,8 @@ def cost_rows(settings: Sequence[Group]) -> Answer:
 
 
 def _settings(compared: Iterable[Group]) -> tuple[list[str], list[list[Any]]]:
-    """The names of what is set in some settings, axes first; and each setting's values of them."""
+    """Return the names of what is set in some settings, axes first; and each setting's values of
+    them."""
     settings = [values(group.setting) for group in compared]
     names = dict.fromkeys(axis.name for axis in AXES)
     names |= dict.fromkeys(name for setting in settings for name in setting)
@@ -85,7 +87,7 @@ def _settings(compared: Iterable[Group]) -> tuple[list[str], list[list[Any]]]:
 
 
 def compared_words(settings: Iterable[Group]) -> str:
-    """Which locks and fence kinds some settings compare, and what is a tie."""
+    """Return which locks and fence kinds some settings compare, and what is a tie."""
     labels = sorted({label for group in settings for label in group.costs})
     return (
         f"{labels_words(labels)}\nCost: cycles per acquire-release pair, the median of the seeds. "
@@ -95,7 +97,7 @@ def compared_words(settings: Iterable[Group]) -> str:
 
 
 def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: Form) -> None:
-    """Prints a named query of a plan's runs. Raises LockcrossError."""
+    """Print a named query of a plan's runs. Raises LockcrossError."""
     from results.text.terminal import console
 
     if query not in OF_A_PLAN:
@@ -119,7 +121,7 @@ def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: F
 
 
 def print_figures_of_plan(connection: sqlite3.Connection, plan: str, folder: Path) -> None:
-    """Draws the figures of a plan and prints their paths, and what they compare."""
+    """Draw the figures of a plan and print their paths, and what they compare."""
     runs = runs_of_plan(connection, plan)
     for path in draw_plan(runs, plan_name(plan), folder).values():
         print(path)
@@ -127,7 +129,7 @@ def print_figures_of_plan(connection: sqlite3.Connection, plan: str, folder: Pat
 
 
 def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> Path:
-    """Draws the figures of a plan and writes its page into `output`; returns the page's path.
+    """Draw the figures of a plan and write its page into `output`; return the page's path.
     Raises LockcrossError."""
     from sweeps.report import report
 
@@ -159,7 +161,8 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
 
 
 def _apart(answer: Answer) -> tuple[str, list[str], list[list[str]]]:
-    """What rows have in common, in words; the columns in which they differ; the rows of those."""
+    """Return what rows have in common, in words; the columns in which they differ; the rows of
+    those."""
     kept, same = {}, []
     for name, column in zip(answer.columns, zip(*answer.rows, strict=True), strict=True):
         if set(column) <= {None, ""}:
@@ -172,7 +175,7 @@ def _apart(answer: Answer) -> tuple[str, list[str], list[list[str]]]:
 
 
 def draw_plan(runs: Sequence[PlanRun], name: str, folder: Path) -> dict[str, Path]:
-    """Draws the costs of a plan's runs along each axis and key of numbers that differs; where none
+    """Draw the costs of a plan's runs along each axis and key of numbers that differs; where none
     does, along another one, or by lock. Returns each figure's PNG by its title. Raises
     LockcrossError."""
     from results.draw.painter import write

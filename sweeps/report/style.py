@@ -63,8 +63,8 @@ def style_at(place: int) -> Style:
 
 
 def style_of(label: LockLabel) -> Style:
-    """The look of a lock label: its lock's colour, in other lines and hatches for a variant. Locks
-    without a look of their own get a colour by their name."""
+    """Return the look of a lock label: its lock's colour, in other lines and hatches for a variant.
+    Locks without a look of their own get a colour by their name."""
     colour = _OTHERS[sum(label.lock.encode()) % len(_OTHERS)]
     known = STYLES.get(label.lock, Style(colour, "++", ":", "v"))
     if not label.variant:

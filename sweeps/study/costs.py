@@ -43,7 +43,7 @@ class Band:
 
     @classmethod
     def of(cls, costs: Sequence[float]) -> "Band":
-        """The band of some costs, one at least."""
+        """Return the band of some costs, one at least."""
         return cls(median(costs), min(costs), max(costs), len(costs))
 
 
@@ -57,8 +57,8 @@ class Group:
     absent: tuple[LockLabel, ...]
 
     def contests(self) -> list[tuple[str, Win | None]]:
-        """The winner with full fences, and the one with any kind where there are others; None
-        where there is one lock alone."""
+        """Return the winner with full fences, and the one with any kind where there are others;
+        None where there is one lock alone."""
         every = {label: band.median for label, band in self.costs.items()}
         full = {label: cost for label, cost in every.items() if label.fence == FULL}
         contests = {FULL: full, "any": every if len(full) < len(every) else {}}
@@ -71,7 +71,7 @@ class Group:
 
 
 def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
-    """The runs of a plan, given by its name or its path. Raises LockcrossError if there are
+    """Return the runs of a plan, given by its name or its path. Raises LockcrossError if there are
     none."""
     test, bound = condition(connection, plan)
     rows = connection.execute(
@@ -86,7 +86,7 @@ def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
 
 
 def groups(runs: Iterable[PlanRun]) -> list[Group]:
-    """The settings in which a lock has a cost, in the order of their values."""
+    """Return the settings in which a lock has a cost, in the order of their values."""
     settings: dict[tuple[tuple[str, Value], ...], tuple[Cell, dict[LockLabel, list[float]]]] = {}
     for run in runs:
         setting = cell_of(run.cell, seed=1, **_OF_LOCK)
@@ -104,7 +104,7 @@ def groups(runs: Iterable[PlanRun]) -> list[Group]:
 
 
 def order(value: Value) -> tuple[int, float, str]:
-    """What values are sorted by: none, then numbers, then texts."""
+    """Return what values are sorted by: none, then numbers, then texts."""
     if value is None:
         return (0, 0, "")
     return (2, 0, value) if isinstance(value, str) else (1, value, "")
@@ -126,12 +126,12 @@ class Panel:
 
     @property
     def title(self) -> str:
-        """What it differs in, in words."""
+        """Return what it differs in, in words."""
         return ", ".join(f"{name}={value}" for name, value in self.place.items())
 
     @property
     def points(self) -> list[Value]:
-        """Every value of the axis that a curve has."""
+        """Return every value of the axis that a curve has."""
         return sorted({x for curve in self.curves.values() for x in curve}, key=order)
 
 
@@ -147,7 +147,8 @@ class Comparison:
 
 
 def axis_name(words: str) -> str:
-    """The name of an axis or key, which may be given as its option is called (`--cas-latency`)."""
+    """Return the name of an axis or key, which may be given as its option is called
+    (`--cas-latency`)."""
     return words.removeprefix("--").replace("-", "_")
 
 
@@ -203,8 +204,8 @@ def panels_of(places: Iterable[Placed], by: str, along: str, held: Sequence[str]
 
 
 def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
-    """What differs among runs with a cost, but for lock and seed: axes and keys of numbers, and
-    those of texts. Raises LockcrossError where no run has a cost."""
+    """Return what differs among the runs with a cost, but for lock and seed: axes and keys of
+    numbers, and those of texts. Raises LockcrossError where no run has a cost."""
     places = _with_cost(runs)
     names = [name for name in _differing(places) if name not in (LOCK, "seed")]
     texts = [name for name in names if any(isinstance(p.get(name), str) for p, _ in places)]
@@ -212,8 +213,8 @@ def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
 
 
 def _with_cost(runs: Iterable[PlanRun]) -> list[Placed]:
-    """The runs with a cost, with the whole label as their lock. Raises LockcrossError where no run
-    has one."""
+    """Return the runs with a cost, with the whole label as their lock. Raises LockcrossError where
+    no run has one."""
     places: list[Placed] = []
     for run in runs:
         places += [(coordinates(run.cell), cost) for cost in run.costs]
@@ -230,6 +231,6 @@ def coordinates(cell: Cell) -> dict[str, Value]:
 
 
 def _differing(places: Sequence[Placed]) -> list[str]:
-    """The names whose values differ, in order."""
+    """Return the names whose values differ, in order."""
     names = dict.fromkeys(name for place, _ in places for name in place)
     return [name for name in names if len({place.get(name) for place, _ in places}) > 1]

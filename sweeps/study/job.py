@@ -149,8 +149,8 @@ class Job:
         STUDY.of(self._name).write(store, plan)
 
     def _settings(self) -> list[Setting]:
-        """What is calibrated: every machine as it is, and those whose latencies are set at those of
-        the plan."""
+        """Return what is calibrated: every machine as it is, and those whose latencies are set at
+        those of the plan."""
         if (calibration := self._plan.calibration) is None:
             return []
         settings: dict[Setting, None] = {}  # a set, in order

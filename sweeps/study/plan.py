@@ -39,7 +39,8 @@ Value = TypeVar("Value")
 
 
 def _as_list(value: Any) -> Any:
-    """A value is an axis of one point; { from, to, step } is a range that includes `to`."""
+    """Return a list: a value is an axis of one point; { from, to, step } is a range that includes
+    `to`."""
     if isinstance(value, dict):
         if set(value) != _RANGE or not {type(number) for number in value.values()} <= _NUMBERS:
             raise ValueError("a range is { from = N, to = N, step = N }, all of them numbers")
@@ -72,7 +73,7 @@ Names = Annotated[list[str], BeforeValidator(_as_names)]
 
 
 def _field(axis: CellAxis) -> Any:
-    """The field of a cell's axis in a sweep, as pydantic takes it: type and default."""
+    """Return the field of a cell's axis in a sweep, as pydantic takes it: type and default."""
     kind: Any = Names
     if axis.quantity:
         kind = Axis[Annotated[int, Field(ge=axis.quantity.low, le=axis.quantity.high)]]
@@ -169,7 +170,7 @@ class Cells(_Axes):
         return list(chosen)
 
     def cells(self) -> Iterator[Cell]:
-        """Every cell of the product, supported or not, in the order of the axes."""
+        """Yield every cell of the product, supported or not, in the order of the axes."""
         points = [
             dict(zip(self.parameters, point, strict=True))
             for point in itertools.product(*self.parameters.values())
@@ -189,12 +190,12 @@ class Cells(_Axes):
                 yield Cell(**{**chosen, "engine": engine}, parameters=parameters)
 
     def size(self) -> int:
-        """How many cells there are, where no axis stands for several values."""
+        """Return how many cells there are, where no axis stands for several values."""
         axes = [self.given(axis.name) for axis in AXES] + list(self.parameters.values())
         return math.prod(len(values) for values in axes if values)
 
     def _values(self, name: str, chosen: Mapping[str, Any]) -> Sequence[Any]:
-        """The values of an axis; what some stand for depends on the axes before."""
+        """Return the values of an axis; what some stand for depends on the axes before."""
         given, every = self.given(name), tuple[str, ...]()
         if name == "lock":
             return given or [NO_LOCK]

@@ -155,7 +155,7 @@ class Exploration:
         CHECK.write(self._store, kept)
 
     def _check_cells(self, like: Cell) -> list[Cell]:
-        """Every lock at each point of the check of a cell's map."""
+        """Return every lock at each point of the check of a cell's map."""
         return [
             point_cell(like, label, point)
             for point in drawn_points(self._plan, like.machine, like.flavour)
@@ -163,7 +163,7 @@ class Exploration:
         ]
 
     def _checked(self, name: str, like: Cell) -> found.Check | None:
-        """How far interpolated costs of a map are off from those of the runs."""
+        """Return how far interpolated costs of a map are off from those of the runs."""
         try:
             grid = cost_grid(self._store.connection, name)
         except NoDataError:  # the page says why

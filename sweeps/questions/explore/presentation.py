@@ -60,7 +60,7 @@ CHECK: Fact[dict[str, Check]] = Fact("explore/check", dict[str, Check])  # by MA
 
 
 def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing]) -> Part | None:
-    """The map; beside a study without any, how it is made."""
+    """Return the map; beside a study without any, how it is made."""
     data = explorer_data(connection)
     of_study = STUDY.optional(connection) is not None
     if not (data or of_study):
@@ -141,7 +141,7 @@ def _keys(
 
 
 def _machines(plan: Plan | PlanFact | None) -> list[str]:
-    """The machines of a plan's maps."""
+    """Return the machines of a plan's maps."""
     if isinstance(plan, Plan):
         return [machine for cells in plan.named(KIND) for machine in cells.given("machine")]
     return plan.machines if plan else []
@@ -160,7 +160,8 @@ class CostGrid:
     runs: Mapping[LockLabel, SeriesRun]
 
     def at(self, label: LockLabel, point: Sequence[float]) -> float:
-        """A lock's cost at a point of `axes`, along straight lines between those of the grid."""
+        """Return a lock's cost at a point of `axes`, along straight lines between those of the
+        grid."""
         costs = self.costs[label]
         for axis, value in zip(self.axes, point, strict=True):
             along = np.reshape(costs, (costs.shape[0], -1))
@@ -171,7 +172,7 @@ class CostGrid:
 
 
 def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
-    """The grid of a series. Raises NoDataError when some of its runs or calibrations are
+    """Return the grid of a series. Raises NoDataError when some of its runs or calibrations are
     missing."""
     kind, machine, isa_name, flavour = name.split("/")
     full_fence = f"fence_{isa(connection, isa_name).full_fence}"
@@ -225,8 +226,8 @@ def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
 
 
 def _map(connection: sqlite3.Connection, name: str, plan: Plan | PlanFact | None) -> dict[str, Any]:
-    """One map. `searched`: the cancellation cost and the share of the crossings' search. Raises
-    NoDataError when some of its runs or calibrations are missing."""
+    """Return one map. `searched`: the cancellation cost and the share of the crossings' search.
+    Raises NoDataError when some of its runs or calibrations are missing."""
     grid = cost_grid(connection, name)
     explored = isinstance(plan, Plan)
     first, *_ = grid.runs.values()
@@ -257,9 +258,9 @@ def _map(connection: sqlite3.Connection, name: str, plan: Plan | PlanFact | None
 
 
 def processors(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-    """The machines as they are, with their own cores, caches and latencies: those of the study's
-    winner table, then what else an exploration has run. Their locks come cheapest first; costs are
-    as stored, and beside them as the tables of the page have them."""
+    """Return the machines as they are, with their own cores, caches and latencies: those of the
+    study's winner table, then what else an exploration has run. Their locks come cheapest first;
+    costs are as stored, and beside them as the tables of the page have them."""
     known: dict[tuple[str, ...], dict[str, Any]] = {}
     for kind, plan in (("table", STUDY.optional(connection)), (AS_IS, PLAN.optional(connection))):
         if plan is None:
@@ -292,7 +293,7 @@ def processors(connection: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def _crossings(connection: sqlite3.Connection, like: SeriesRun) -> dict[str, Any]:
-    """The study's searched crossovers on a map, if they are of the same workload, with the
+    """Return the study's searched crossovers on a map, if they are of the same workload, with the
     cancellation cost and the share that they were searched with."""
     cell = like.cell
     place = cell.machine, cell.isa, cell.flavour
@@ -325,7 +326,7 @@ def _workload(cell: Cell) -> tuple[Any, ...]:
 
 
 def _common(connection: sqlite3.Connection, run: SeriesRun, tie: float) -> dict[str, Any]:
-    """What a map and a machine as it is both have."""
+    """Return what a map and a machine as it is both have."""
     cell = run.cell
     title, out_of_order = connection.execute(
         "SELECT title, json_extract(description, '$.out_of_order') IS NOT NULL FROM machines "
@@ -348,7 +349,7 @@ def _common(connection: sqlite3.Connection, run: SeriesRun, tie: float) -> dict[
 
 
 def _place(connection: sqlite3.Connection, run: SeriesRun) -> Mark | None:
-    """Where a run's machine stands, if it was calibrated on the run's engine."""
+    """Return where a run's machine stands, if it was calibrated on the run's engine."""
     cell = run.cell
     every = places(connection, cell.isa, cell.flavour, cell.engine)
     return next((mark for mark in every if mark.machine == cell.machine), None)
@@ -378,7 +379,7 @@ def _command(connection: sqlite3.Connection, run: SeriesRun) -> str:
 
 
 def _template(command: str) -> str:
-    """A run's command with `{cas_latency}`, `{fence_latency}`, `{cancel_latency}` and
+    """Return a run's command with `{cas_latency}`, `{fence_latency}`, `{cancel_latency}` and
     `{owner_share}` for what is set."""
     for axis in LATENCIES:
         command = re.sub(rf"({option(axis)}) \d+", rf"\1 {{{axis}}}", command)

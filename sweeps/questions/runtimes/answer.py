@@ -73,7 +73,7 @@ class Compared:
 
     @property
     def places(self) -> int:
-        """How many settings have runs of both."""
+        """Return how many settings have runs of both."""
         return len(self.less) + len(self.more) + len(self.tied)
 
     def add(self, place: str, mine: float, theirs: float, error: float | None = None) -> None:
@@ -114,12 +114,12 @@ class Answered:
         return [cost for cost in costs if cost is not None]
 
     def _setting(self, group: Group) -> dict[str, Value]:
-        """What tells a setting from the others."""
+        """Return what tells a setting from the others."""
         every = values(group.setting)
         return {name: every[name] for name in self.question.settings}
 
     def _place(self, group: Group) -> str:
-        """The same in words."""
+        """Return what tells a setting from the others, in words."""
         return _words(self._setting(group))
 
     @staticmethod
@@ -132,8 +132,8 @@ class Answered:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row a setting: what tells it from the others, then what each lock costs, by its label;
-        None where it did not run."""
+        """Return one row per setting: what tells it from the others, then what each lock costs, by
+        its label; None where it did not run."""
         return [
             self._setting(group)
             | {label: self._cost(group, _label(group, label)) for label in self.labels}
@@ -141,13 +141,13 @@ class Answered:
         ]
 
     def ships(self) -> dict[str, str]:
-        """Which runtimes ship which of the locks, in whichever variant."""
+        """Return which runtimes ship which of the locks, in whichever variant."""
         shipped = {label.lock: load_locks()[label.lock].ships_in for label in self.labels}
         return {lock: runtimes for lock, runtimes in shipped.items() if runtimes}
 
     def answer(self) -> str:
-        """The answer in words. Raises LockcrossError for a template that asks for what is not
-        there."""
+        """Return the answer in words. Raises LockcrossError for a template that asks for what is
+        not there."""
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
         words = {
             "less": self.less,
@@ -162,14 +162,14 @@ class Answered:
             raise LockcrossError(f"{self.asked.name}: answer: {error}") from None
 
     def cost(self, lock: str) -> str:
-        """From the least to the greatest cost of a lock, over all settings."""
+        """Say from which to which cost a lock goes, over all settings."""
         if not (known := self._known(lock)):
             raise LockcrossError(f"{self.asked.name}: no setting has runs of {lock}")
         return span(known)
 
     def compared(self, lock: str, other: str) -> Compared:
-        """One lock beside another; they cost as much where the costs of their seeds meet. Raises
-        LockcrossError where no setting has runs of both."""
+        """Compare one lock with another; they cost as much where the costs of their seeds meet.
+        Raises LockcrossError where no setting has runs of both."""
         compared = Compared({}, {}, [], set())
         for place, group in zip(self.places, self._groups, strict=True):
             one, two = _label(group, lock), _label(group, other)
@@ -187,8 +187,8 @@ class Answered:
         return compared
 
     def less(self, lock: str, other: str) -> str:
-        """By how much a lock costs less than another, where it does; where it costs more, and where
-        as much; and in how many settings surely."""
+        """Say by how much a lock costs less than another, where it does; where it costs more, and
+        where as much; and in how many settings surely."""
         compared = self.compared(lock, other)
         return _words_of(
             compared,
@@ -196,7 +196,7 @@ class Answered:
         )
 
     def beside(self, along: str, one: str, other: str, **where: Value) -> str:
-        """By how much the locks cost less with one value of what tells settings apart than with
+        """Say by how much the locks cost less with one value of what tells settings apart than with
         another, where they do; where they cost more, and where as much. `where`: only settings with
         these values. Nothing is sure: how far the engine is off between such settings is not known.
         """
@@ -222,9 +222,9 @@ class Answered:
         return _words_of(compared, lambda _: "")
 
     def crossings(self, lock: str, other: str, along: str) -> dict[str, float | None]:
-        """From which value of a key a lock costs less than another, by what else tells settings
-        apart; None: not up to the greatest, where a tie is none. What they cost in all lies on
-        straight lines between the values that were run."""
+        """Return the value of a key from which a lock costs less than another, by what else tells
+        settings apart; None: not up to the greatest, where a tie is none. What they cost in all
+        lies on straight lines between the values that were run."""
         lines: dict[str, list[tuple[float, float]]] = {}
         for group in self._groups:
             setting = self._setting(group)
@@ -236,7 +236,7 @@ class Answered:
         return {place: _last_crossing(line) for place, line in lines.items()}
 
     def pays(self, lock: str, other: str, along: str) -> str:
-        """From which value on, in words: the least and the greatest of all settings."""
+        """Say from which value on a lock pays: the least and the greatest of all settings."""
         found = self.crossings(lock, other, along)
         never = [place for place, x in found.items() if x is None]
         known = {place: x for place, x in found.items() if x is not None}
@@ -250,7 +250,7 @@ class Answered:
         return ", ".join(words)
 
     def cheapest(self) -> str:
-        """Which lock is the cheapest in which settings; locks within two in a hundred are equal."""
+        """Say which lock is the cheapest in which settings; locks with no lead are equal."""
         won: dict[str, list[str]] = {}
         for place, equal in self.winners().items():
             won.setdefault(" or ".join(f"`{label.words()}`" for label in equal), []).append(place)
@@ -259,7 +259,7 @@ class Answered:
         return "; ".join(f"{locks} {places_words(places, every)}" for locks, places in parts)
 
     def winners(self) -> dict[str, list[LockLabel]]:
-        """The cheapest locks by place."""
+        """Return the cheapest locks by place."""
         won = {}
         for place, row in zip(self.places, self.rows(), strict=True):
             costs = {label: row[label] for label in self.labels if row[label] is not None}
@@ -269,14 +269,15 @@ class Answered:
 
 
 def _label(group: Group, name: str) -> LockLabel | None:
-    """The lock of a name in a setting: without a kind of fence, the one that ran there."""
+    """Return the lock of a name in a setting: without a kind of fence, the one that ran there."""
     if name in group.costs:
         return LockLabel(name)
     return next((label for label in group.costs if label.with_full_fences == name), None)
 
 
 def _meet(one: Band, two: Band) -> bool:
-    """Whether some seed of one costs no less, and another no more, than some seed of the other."""
+    """Tell whether some seed of one costs no less, and another no more, than some seed of the
+    other."""
     return one.least <= two.most and two.least <= one.most
 
 
@@ -289,7 +290,8 @@ def _words(setting: Mapping[str, Value]) -> str:
 
 
 def _last_crossing(line: Sequence[tuple[float, float]]) -> float | None:
-    """From where on a line, given by its points, lies below zero up to its end; None: nowhere."""
+    """Return the place from which on a line, given by its points, lies below zero; None:
+    nowhere."""
     points = sorted(line)
     if points[-1][1] >= 0:
         return None
@@ -319,7 +321,7 @@ def span(costs: Any) -> str:
 
 
 def ends_words(values: Mapping[str, float]) -> str:
-    """The least and the greatest of some values, with their places."""
+    """Return the least and the greatest of some values, with their places."""
     ends = (pick(values, key=lambda place: values[place]) for pick in (min, max))
     return " to ".join(f"{values[end]:,.0f} ({end})" for end in ends)
 

@@ -77,7 +77,7 @@ def runtimes(
 
 
 def page_of(answered: Sequence[Answered]) -> str:
-    """The answers as a page of Markdown."""
+    """Return the answers as a page of Markdown."""
     import jinja2
 
     folder = jinja2.FileSystemLoader(Path(__file__).with_name("templates"))
@@ -121,14 +121,14 @@ def _words_of(name: str) -> Callable[[Mapping[str, Any]], str]:
 
 
 def words_of(value: Value) -> str:
-    """A value of a table's cell: costs with a decimal."""
+    """Return a value of a table's cell: costs with a decimal."""
     if value is None:
         return ""
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 def _rows(answered: Sequence[Answered]) -> Rows:
-    """A row for each cost."""
+    """Return a row for each cost."""
     return Rows(
         [
             {"question": one.asked.name}

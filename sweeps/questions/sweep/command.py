@@ -72,7 +72,7 @@ def sweep(
 
 
 def _print_winners(store: Store, plan: str, form: Form) -> None:
-    """Prints the table of winners of a plan, as far as its runs have costs."""
+    """Print the table of winners of a plan, as far as its runs have costs."""
     from results.text.terminal import console
     from sweeps.report.plan import compared_words, winner_rows
     from sweeps.study.costs import groups, runs_of_plan
@@ -89,7 +89,7 @@ def _print_winners(store: Store, plan: str, form: Form) -> None:
 
 
 def _print_where_the_rest_is(plan: str, db: Path) -> None:
-    """Prints the commands that show more of a plan."""
+    """Print the commands that show more of a plan."""
     of = f"--plan {shlex.quote(plan)}"
     at = "" if db == DATABASE else f" --db {shlex.quote(str(db))}"
     rest = {
@@ -104,7 +104,7 @@ def _print_where_the_rest_is(plan: str, db: Path) -> None:
 
 
 def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
-    """Prints how a sweep ended. Exits with 1 if a cell failed."""
+    """Print how a sweep ended. Exits with 1 if a cell failed."""
     distinct = {run.identity: run for run in runs}.values()
     by_status = Counter(run.status for run in distinct)
     counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))

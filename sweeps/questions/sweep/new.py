@@ -78,7 +78,7 @@ def _template(kind: str) -> str:
 def _write(
     name: str, text: str, output: Path | None, force: bool, read: Callable[[str], object], then: str
 ) -> None:
-    """Writes a file of the user's own, once it has been read as one, prints its path, and says
+    """Write a file of the user's own, once it has been read as one, print its path, and say
     which command takes it. Raises LockcrossError."""
     from sweeps.support.toml import is_path
 
