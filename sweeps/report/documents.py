@@ -18,7 +18,7 @@ SHOWN = ("processors", "decision_map", "winner_map", "rounds", "engines")
 
 
 def write(db: Path = DATABASE) -> list[Path]:
-    """Returns what was written. Raises LockcrossError."""
+    """Return what was written. Raises LockcrossError."""
     page, figures = write_all(db, db.parent)
     with writing(PAGE, "check its permissions"):
         shutil.copyfile(page, PAGE)

@@ -375,33 +375,3 @@ def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:
         (run_id,),
     ).fetchall()
     return [value for _, value in sorted((int(name.split("_")[1]), value) for name, value in rows)]
-
-
-@dataclass(frozen=True)
-class Win:
-    """The cheapest lock and its cost, the next one, and how many cycles per pair lie between them.
-    `tied`: the locks over which the lead is a tie, cheapest first."""
-
-    lock: LockLabel
-    cost: float
-    runner_up: LockLabel
-    margin: float
-    tied: tuple[LockLabel, ...] = ()
-
-    @property
-    def lead(self) -> float:
-        """The margin as a share of the next lock's cost."""
-        return self.margin / (self.cost + self.margin)
-
-
-def winner(costs: Mapping[LockLabel, float], tie: float = 0.0) -> Win:
-    """The winner among two locks or more (cycles per pair); of equal ones the first by name. A lead
-    below the share `tie` of the other's cost is a tie, and so are equal costs."""
-    first, second, *others = sorted(costs, key=lambda lock: (costs[lock], lock))
-    best = costs[first]
-    tied = tuple(
-        lock
-        for lock in (second, *others)
-        if costs[lock] == best or costs[lock] - best < tie * costs[lock]
-    )
-    return Win(first, best, second, costs[second] - best, tied)

@@ -12,8 +12,8 @@ from results.store.export import export
 from results.store.former import current, current_in_document, current_sql
 from results.store.queries import TABLES, VIEWS
 from results.store.store import Store, StoreError
-from sweeps.plans.sweep import expand, parse_plan
 from sweeps.questions.reproduce import definition
+from sweeps.study.plan import expand, parse_plan
 from tests.commands import SMALL, lockcross
 from tests.synthetic import record, study
 

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeps.model.locks import LockLabel
-from sweeps.search.found import Win, winner
 from sweeps.search.searches import (
     Axis,
     Crossing,
@@ -231,17 +229,3 @@ def test_a_lock_that_wins_throughout_is_asked_where_it_leads_least(
 def test_empty_range_is_refused() -> None:
     with pytest.raises(ValueError, match="no axis"):
         run(lambda _: Fraction(0), lambda _: Fraction(1), 10, 10, 1)
-
-
-def test_winner_names_the_runner_up_and_its_margin() -> None:
-    x, y, z = map(LockLabel, "xyz")
-    found = winner({x: 10.0, y: 12.5, z: 30.0})
-    assert found == Win(x, 10.0, y, 2.5)
-    assert found.lead == 0.2
-
-
-def test_a_lead_below_the_share_is_a_tie() -> None:
-    x, y, z = map(LockLabel, "xyz")
-    assert winner({x: 9.9, y: 10.0, z: 9.7}, tie=0.021).tied == (x,)
-    assert winner({x: 9.9, y: 10.0, z: 9.7}, tie=0.04).tied == (x, y)
-    assert winner({x: 1.0, y: 1.0}).tied == (y,)

@@ -22,9 +22,8 @@ from sweeps.search.found import (
     MapCrossing,
     Mark,
     Scale,
-    Win,
-    winner,
 )
+from sweeps.study.leads import Win, winner
 
 Surface = NDArray[np.float64]
 _LATENCIES = ("cas_latency", "fence_latency")

@@ -17,9 +17,10 @@ from sweeps.questions.crossover import processors
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.search.found import PLAN as PLAN_FACT
-from sweeps.search.found import PlanFact, winner
+from sweeps.search.found import PlanFact
 from sweeps.search.lines import FIRST_SEED, AxisLine, in_parts, set_to, with_lock
 from sweeps.search.searches import CrossoverTask, pairs, points, records, search_all
+from sweeps.study.leads import winner
 
 PLAN = "crossover"
 _LATENCIES = ("cas_latency", "fence_latency")

@@ -24,7 +24,6 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
-from sweeps.plans.sweep import LoadedPlan, load_plan
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import store_isas, store_machines
 from sweeps.search.lines import (
@@ -37,6 +36,7 @@ from sweeps.search.lines import (
     set_to,
 )
 from sweeps.search.searches import CrossoverTask, points, records, search_all
+from sweeps.study.plan import LoadedPlan, load_plan
 
 PLAN = "crossovers"
 _MOST_SETTINGS = 100  # of a plan: each is a search of its own
