@@ -13,10 +13,14 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from proofs.assembly.litmus import Instruction, compiler_flags, probe_source, touches_memory
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.programs import TARGETS, find_compiler
+from sweeps.questions.prove.assembly.instructions import (
+    Instruction,
+    compiler_flags,
+    probe_source,
+)
 
 Order = tuple[str, str]  # an access that comes before another one
 
@@ -89,7 +93,7 @@ def machine_steps(code: Iterable[Instruction], flavour: str) -> list[Step]:
     number = -1
     for instruction in code:
         ends_pair = bool(re.fullmatch(r"stl?xr|stwcx\.", instruction.mnemonic))
-        if touches_memory(instruction) and not ends_pair:
+        if instruction.touches_memory() and not ends_pair:
             number += 1
         if step := reader(instruction, number):
             steps.append(step)
@@ -100,7 +104,7 @@ def _x86_64(instruction: Instruction, number: int) -> Step | None:
     """Total store order: a load is before what is later, a store after what is earlier."""
     if instruction.mnemonic == "mfence":
         return Step(barrier=_ALL)
-    if not touches_memory(instruction):
+    if not instruction.touches_memory():
         return None
     if instruction.mnemonic.startswith("lock ") or instruction.mnemonic == "xchg":
         return Step(number, loads=True, stores=True, barrier=_ALL)
@@ -115,7 +119,7 @@ def _power(instruction: Instruction, number: int) -> Step | None:
         return Step(barrier=_NOT_STORE_LOAD)
     if instruction.mnemonic == "isync":
         return Step(import_barrier=True)
-    if not touches_memory(instruction):
+    if not instruction.touches_memory():
         return None
     stores = instruction.mnemonic.startswith("st")
     return Step(number, not stores, stores)
@@ -125,7 +129,7 @@ def _aarch64(instruction: Instruction, number: int) -> Step | None:
     if instruction.mnemonic == "dmb":
         kinds = {"ish": _ALL, "ishld": frozenset({"RR", "RW"}), "ishst": frozenset({"WW"})}
         return Step(barrier=kinds[instruction.operands])
-    if not touches_memory(instruction):
+    if not instruction.touches_memory():
         return None
     name = instruction.mnemonic
     if ordering := re.fullmatch(r"(?:cas|swp|ldadd)(a?)(l?)", name):

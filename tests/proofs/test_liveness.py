@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from proofs.own_checker import (
+from sweeps.model.locks import LockLabel
+from sweeps.questions.prove.own_checker import (
     ANALYSED,
     LINK,
     compiled,
@@ -16,8 +17,8 @@ from proofs.own_checker import (
     make_library,
     with_table,
 )
-from proofs.programs import Flavour, Program, compiler, named
-from sweeps.model.locks import LockLabel
+from sweeps.questions.prove.programs import Program, compiler, known_clients
+from sweeps.verdicts import Flavour
 from tests import litmus, litmus_runs
 
 # A lock of each kind; revocable's sections are the largest pieces of code.
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def program(label: str, client: str, flavour: Flavour) -> Program:
-    return Program(LockLabel(label), flavour, next(named([client])))
+    return Program(LockLabel(label), flavour, known_clients([client])[0])
 
 
 def explored(binary: Path, model: str, *options: str) -> dict[str, Any]:

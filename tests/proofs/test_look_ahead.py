@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from proofs.own_checker import compiled, make_library
-from proofs.programs import Flavour
+from sweeps.questions.prove.own_checker import compiled, make_library
+from sweeps.verdicts import Flavour
 from tests import litmus_runs
 from tests.proofs.test_liveness import explored, program
 

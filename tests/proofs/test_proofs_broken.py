@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from proofs.mutants.mutants import WEAKENED_HEADER, Mutant, mutated
-from proofs.mutants.operators import all_mutants
-from proofs.outside import Dartagnan, Genmc
-from proofs.own_checker import compiled, make_library
-from proofs.programs import Flavour, Program, named
-from proofs.proving import Job, Tool
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
 from sweeps.model.locks import LockLabel
+from sweeps.questions.prove.mutants.mutants import WEAKENED_HEADER, Mutant, mutated
+from sweeps.questions.prove.mutants.operators import all_mutants
+from sweeps.questions.prove.outside import Dartagnan, Genmc
+from sweeps.questions.prove.own_checker import compiled, make_library
+from sweeps.questions.prove.programs import Program, known_clients
+from sweeps.questions.prove.proving import Job, Tool
+from sweeps.verdicts import Flavour
 
 MUTANTS = {one.name: one for one in all_mutants()}
 # Accesses of one size, and a failure that is no waiting for ever: GenMC looks for safety alone.
@@ -54,7 +55,7 @@ def found_or_skipped(tool: Tool) -> None:
 
 
 def program(label: str, client: str, flavour: Flavour) -> Program:
-    return Program(LockLabel(label), flavour, next(named([client])))
+    return Program(LockLabel(label), flavour, known_clients([client])[0])
 
 
 def ours(one: Program, model: str, mutant: Mutant, folder: Path) -> bool:
@@ -79,7 +80,7 @@ def theirs(tool: Tool, job: Job, change: Callable[[Sequence[str]], list[str]]) -
         change(tool.command(job)), capture_output=True, text=True, check=False, timeout=600
     )
     said = ProcessResult(done.returncode, done.stdout, done.stderr, "", 0.0)
-    return tool.found(job, said).verdict.value
+    return tool.finding(job, said).verdict.value
 
 
 @pytest.mark.parametrize(("name", "label", "client", "tso_too"), BROKEN)

@@ -9,49 +9,48 @@ from typing import Annotated
 
 import typer
 
-from proofs import proving, stored
-from proofs.assembly import shown, verdicts
-from proofs.assembly.verdicts import find_herd
-from proofs.mutants import campaign
-from proofs.outside import Dartagnan, Genmc
-from proofs.own_checker import Checker
-from proofs.programs import known_locks, named
-from proofs.proving import Job, Outcome, Tool
-from proofs.stored import Verdict
-from proofs.stored import models as memory_models
-from results.errors import LockcrossError
+from results.errors import LockcrossError, check_known
 from results.store.queries import Answer
 from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import options
 from sweeps.cli.options import Jobs, Store, names_of
 from sweeps.cli.progress import Bar, first_word
+from sweeps.questions.prove import documents, proving
+from sweeps.questions.prove.assembly import herd, tables, verdicts
+from sweeps.questions.prove.mutants import campaign
+from sweeps.questions.prove.outside import Dartagnan, Genmc
+from sweeps.questions.prove.own_checker import Checker
+from sweeps.questions.prove.programs import known_clients, known_locks
+from sweeps.questions.prove.proving import Job, Outcome, Tool
+from sweeps.verdicts import OWN_CHECKER, Verdict
+from sweeps.verdicts import models as memory_models
 
-_STATES = 30_000_000  # of a proof: up to 8 GiB
+_STATES = 30_000_000  # per proof: up to 8 GiB
 _SECONDS = 20
 
 
-def _show(form: Form, *answers: Answer) -> None:
-    """Tables for people, where seconds, the only fractions, have one digit; for programs the rows
-    of all as one."""
+def _print(form: Form, *answers: Answer) -> None:
+    """Print tables for people, where seconds, the only fractions, have one digit; for programs the
+    rows of all as one."""
 
-    def shown(name: str, record: Mapping[str, object]) -> str:
+    def text(name: str, record: Mapping[str, object]) -> str:
         value = record[name]
         return f"{value:.1f}" if isinstance(value, float) else str(value)
 
-    tables = [
+    parts = [
         Rows(
             [dict(zip(answer.columns, row, strict=True)) for row in answer.rows],
-            {name: partial(shown, name) for name in answer.columns},
+            {name: partial(text, name) for name in answer.columns},
         )
         for answer in answers
     ]
-    print_parts(form, *tables, fold=False)
+    print_parts(form, *parts, fold=False)
 
 
 def prove_locks(
     jobs: Sequence[Job], outcomes: list[Outcome], tool: Tool, at_once: int, seconds: int
 ) -> None:
-    """Makes proofs, and adds what comes of each to the outcomes."""
+    """Make proofs, and add what comes of each to the outcomes."""
     first_word(f"proofs by {tool.name}: {len(jobs)}; programs that are new are compiled first")
     with Bar() as progress:
         building = progress.add_task("building", total=len({job.program for job in jobs}))
@@ -62,120 +61,116 @@ def prove_locks(
             progress.advance(task)
 
 
-def _verdict(one: Outcome) -> str:
-    """A verdict, and of a proof that met a bound that it does."""
-    bounded = one.proof.verdict == Verdict.PROVED and one.found.bound
-    return f"{one.proof.verdict} up to the bound" if bounded else one.proof.verdict.value
+def _verdict_words(outcome: Outcome) -> str:
+    """Return a verdict, and for a proof that met a bound that it did."""
+    verdict = outcome.proof.verdict
+    bounded = verdict == Verdict.PROVED and outcome.finding.bound
+    return f"{verdict} up to the bound" if bounded else verdict.value
 
 
 def by_client(outcomes: Sequence[Outcome]) -> Answer:
-    """A row for each proof."""
+    """Return one row per proof."""
     answer = Answer("lock client model verdict bound states seconds reason".split(), [])
-    for one in outcomes:
-        proof, refused = one.proof, one.proof.verdict == Verdict.REFUSED
-        what = (proof.label, proof.client, proof.model, _verdict(one), proof.bound)
-        ran = ("", "") if refused else (one.found.states or one.found.executions, proof.seconds)
-        answer.rows.append((*what, *ran, proof.reason))
+    for outcome in outcomes:
+        proof, refused = outcome.proof, outcome.proof.verdict == Verdict.REFUSED
+        subject = proof.label, proof.client, proof.model, _verdict_words(outcome), proof.bound
+        effort = ("", "") if refused else (outcome.finding.looked_at, proof.seconds)
+        answer.rows.append((*subject, *effort, proof.reason))
     return answer
 
 
-# What is told of a lock: the first of these that any of its clients has.
+# A lock has the first of these verdicts that any of its clients has.
 _ORDER = (Verdict.FAILED, Verdict.BOUND, Verdict.PROVED, Verdict.ASSUMED, Verdict.REFUSED)
 
 
 def by_lock(outcomes: Sequence[Outcome]) -> Answer:
-    """A row for each lock and model: what came of all its clients together."""
+    """Return one row per lock and model: what came of all its clients together."""
     answer = Answer("lock model verdict clients bound states seconds reason".split(), [])
-    places: dict[tuple[str, str], list[Outcome]] = {}
+    groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
-        places.setdefault((outcome.proof.label, outcome.proof.model), []).append(outcome)
-    for place, of_place in sorted(places.items()):
-        proofs = [one.proof for one in of_place]
-        verdict = min((one.verdict for one in proofs), key=_ORDER.index)
-        same = [one for one in proofs if one.verdict == verdict]
-        words = {_verdict(one) for one in of_place if one.proof.verdict == verdict}
+        groups.setdefault((outcome.proof.label, outcome.proof.model), []).append(outcome)
+    for subject, group in sorted(groups.items()):
+        verdict = min((outcome.proof.verdict for outcome in group), key=_ORDER.index)
+        same = [outcome for outcome in group if outcome.proof.verdict == verdict]
         answer.rows.append(
             (
-                *place,
-                max(words, key=len),
-                f"{len(same)} of {len(proofs)}",
-                "; ".join(sorted({proof.bound for proof in proofs if proof.bound})),
-                sum(outcome.found.states or outcome.found.executions for outcome in of_place),
-                sum((proof.seconds for proof in proofs), 0.0),
-                "; ".join(dict.fromkeys(proof.reason for proof in same if proof.reason)),
+                *subject,
+                max(map(_verdict_words, same), key=len),
+                f"{len(same)} of {len(group)}",
+                "; ".join(sorted({outcome.proof.bound for outcome in group} - {""})),
+                sum(outcome.finding.looked_at for outcome in group),
+                sum((outcome.proof.seconds for outcome in group), 0.0),
+                "; ".join(dict.fromkeys(filter(None, (one.proof.reason for one in same)))),
             )
         )
     return answer
 
 
-def _place(words: str) -> tuple[int, str]:
-    """Where a verdict stands in the line of how many there are."""
-    return list(Verdict).index(Verdict(words.split(maxsplit=1)[0])), words
-
-
 def _explain(outcomes: Sequence[Outcome]) -> None:
-    """What the models are; of what failed, for each lock and model the shortest interleaving; how
-    many there are of each verdict."""
+    """Print the models; the shortest interleaving of what failed, per lock and model; how many
+    there are of each verdict."""
     names = dict.fromkeys(outcome.proof.model for outcome in outcomes)
     own = memory_models().own
     print_parts(Form.TABLE, *(f"{name}: {own[name].says}" for name in names if name in own))
-    shortest: dict[tuple[str, str], tuple[int, Outcome]] = {}
-    for one in outcomes:
-        place, steps = (one.proof.label, one.proof.model), len(one.found.steps) or sys.maxsize
-        if not one.ok and (place not in shortest or steps < shortest[place][0]):
-            shortest[place] = steps, one
-    for _, one in shortest.values():
-        said = interleaving(one.found.steps) if one.found.steps else one.found.text
-        print_parts(Form.TABLE, f"\n{one.job.words}: {one.proof.reason}", said, fold=False)
-    ends = Counter(map(_verdict, outcomes))
-    print(", ".join(f"{ends[one]} {one}" for one in sorted(ends, key=_place)), file=sys.stderr)
+    failures: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        if not outcome.ok:
+            subject = outcome.proof.label, outcome.proof.model
+            failures.setdefault(subject, []).append(outcome)
+    for group in failures.values():
+        shortest = min(group, key=lambda outcome: len(outcome.finding.steps) or sys.maxsize)
+        steps, text = shortest.finding.steps, shortest.finding.text
+        trace = interleaving(steps) if steps else text
+        print_parts(Form.TABLE, f"\n{shortest.job}: {shortest.proof.reason}", trace, fold=False)
+    counts = Counter(map(_verdict_words, outcomes))
+    order = list(Verdict)
+    words = sorted(counts, key=lambda words: (order.index(Verdict(words.split()[0])), words))
+    print(", ".join(f"{counts[verdict]} {verdict}" for verdict in words), file=sys.stderr)
 
 
 _COLUMNS = {"line": "place", "buffered": "buffer"}  # what the checker calls otherwise
 
 
 def interleaving(steps: Sequence[Mapping[str, object]]) -> Rows:
-    """A counterexample, step by step. What is in a buffer has not become visible to others."""
+    """Return a counterexample, step by step. What is in a buffer is not yet visible to others."""
     heads = "thread line function access object value buffered".split()
     rows = [{head: str(step[_COLUMNS.get(head, head)]) for head in heads} for step in steps]
     return Rows([{"": str(number), **row} for number, row in enumerate(rows, 1)])
 
 
 def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> bool:
-    """Asks herd7 of instruction sets (none: all), prints what is shown of each primitive, and says
+    """Ask herd7 about instruction sets (none: all), print what is shown of each primitive, and say
     whether every promise is shown that an architecture gives.
 
     Raises LockcrossError (1) where herd7 is missing, (2) for an unknown instruction set.
     """
-    herd = find_herd()
+    herd7 = herd.find_herd()
     first_word("asking herd7 of each primitive")
-    asked = {name: verdicts.questions(name) for name in verdicts.flavours_of(isas)}
-    rows: list[verdicts.Row] = []
+    questions = {name: verdicts.questions(name) for name in verdicts.flavours_of(isas)}
+    rows: list[verdicts.AssemblyRow] = []
     with Bar() as progress:
-        task = progress.add_task("litmus tests", total=sum(map(len, asked.values())))
+        task = progress.add_task("litmus tests", total=sum(map(len, questions.values())))
         tell = partial(progress.advance, task)
-        for flavour, questions in asked.items():
-            rows += verdicts.verdicts(herd, flavour, questions, jobs or 2, tell)
+        for flavour in questions:
+            rows += verdicts.verdicts(herd7, flavour, jobs or 2, tell)
     if store:
         verdicts.write_rows(verdicts.merged(verdicts.read_rows(), rows), verdicts.STORED)
-    primitives, locks = list(shown.shown(rows)), list(shown.shown_locks(rows))
+    primitives, pairs = list(tables.primitives_shown(rows)), list(tables.pairs_shown(rows))
     of_primitives = Answer("primitive flavour fence instructions promised shown".split(), [])
     for primitive in primitives:
         code = primitive.code
-        what = code.primitive, code.flavour, code.fence, code.instructions, code.promise
-        of_primitives.rows.append((*what, shown.said(primitive)))
+        subject = code.primitive, code.flavour, code.fence, code.instructions, code.promise
+        of_primitives.rows.append((*subject, primitive.words))
     of_locks = Answer("lock flavour fence promised shown".split(), [])
-    for pair in locks:
-        by = ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)
-        of_locks.rows.append((pair.lock, pair.flavour, pair.fence, pair.says, by))
-    _show(form, of_primitives, of_locks)
-    wrong = sum(
-        bool(primitive.missing and shown.architectural(primitive.code.fence))
-        for primitive in primitives
-    )
-    wrong += sum(not pair.holds and shown.architectural(pair.fence) for pair in locks)
+    for pair in pairs:
+        shown = ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)
+        of_locks.rows.append((pair.lock, pair.flavour, pair.fence, pair.says, shown))
+    _print(form, of_primitives, of_locks)
+    fences = [primitive.code.fence for primitive in primitives if primitive.missing]
+    fences += [pair.fence for pair in pairs if not pair.holds]
+    wrong = sum(map(tables.architectural, fences))
     print(
-        f"{len(primitives)} primitives and {len(locks)} pairs of threads, by flavour and fence "
+        f"{len(primitives)} primitives and {len(pairs)} pairs of threads, by flavour and fence "
         f"kind; {wrong} promises not shown",
         file=sys.stderr,
     )
@@ -183,7 +178,7 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
 
 
 def judge_mutants(locks: Sequence[str], deep: bool, store: bool, at_once: int, form: Form) -> bool:
-    """Judges what no earlier run has judged, and prints all; whether all that survives is
+    """Judge what no earlier run has judged, and print all; say whether all that survives is
     explained."""
     wanted = [lock.name for lock in known_locks(locks)] if locks else []
     first_word("looking for mutants that no stored verdict is of")
@@ -196,10 +191,10 @@ def judge_mutants(locks: Sequence[str], deep: bool, store: bool, at_once: int, f
         judged.store()
     rows = judged.rows()
     if form != Form.TABLE:
-        _show(form, campaign.by_mutant(rows))
+        _print(form, campaign.by_mutant(rows))
     else:
-        told = rows if locks else [row for row in rows if row.reason]
-        _show(form, campaign.by_mutant(told), campaign.summary(rows))
+        printed = rows if locks else [row for row in rows if row.reason]
+        _print(form, campaign.by_mutant(printed), campaign.summary(rows))
     survivors = [row.mutant for row in rows if row.verdict == campaign.Verdict.SURVIVES]
     if survivors:
         print(f"unexplained: {', '.join(survivors)}", file=sys.stderr)
@@ -212,7 +207,7 @@ _Names = list[str] | None
 def _refuse_what_is_not_read(
     chosen: Mapping[str, bool], given: Mapping[str, tuple[object, str]]
 ) -> None:
-    """Refuses what says something (and the options beside which it would not be read)."""
+    """Refuse options with a value beside one of those (their second entry) that do not read it."""
     for name, (value, needless) in given.items():
         for option in needless.split():
             if value and chosen[option]:
@@ -230,7 +225,7 @@ def prove(
         typer.Option(
             "--checker", "--with", help="lockcross, which needs nothing; genmc; dartagnan."
         ),
-    ] = stored.OWN_CHECKER,
+    ] = OWN_CHECKER,
     deep: Annotated[bool, typer.Option("--deep", help="Larger clients too.")] = False,
     mutants: Annotated[
         bool,
@@ -269,7 +264,7 @@ def prove(
             "LOCK": (locks, "--assembly"),
             "--models": (models, "--assembly --mutants"),
             "--clients": (clients, "--assembly --mutants"),
-            "--checker": (tool != stored.OWN_CHECKER, "--assembly --mutants"),
+            "--checker": (tool != OWN_CHECKER, "--assembly --mutants"),
             "--deep": (deep, "--assembly"),
             "--mutants": (mutants, "--assembly"),
             "--seconds": (seconds != _SECONDS, "--assembly --mutants"),
@@ -283,23 +278,22 @@ def prove(
     elif mutants:
         fine = judge_mutants(locks or (), deep, store, at_once, form)
     else:
-        tools: tuple[Tool, ...] = (Checker(at_once, states), Genmc(), Dartagnan())
-        chosen = next((candidate for candidate in tools if candidate.name == tool), None)
-        if chosen is None:
-            known = ", ".join(candidate.name for candidate in tools)
-            raise LockcrossError(f"tool {tool!r} is unknown; known are {known}")
-        if states != _STATES and tool != stored.OWN_CHECKER:
+        known: dict[str, Tool] = {
+            known.name: known for known in (Checker(at_once, states), Genmc(), Dartagnan())
+        }
+        check_known("tool", [tool], known)
+        if states != _STATES and tool != OWN_CHECKER:
             raise LockcrossError(f"--states: {tool} counts none; leave it out")
-        wanted = known_locks(locks), list(named(clients))
-        planned, outcomes = proving.plan(*wanted, chosen, deep, models or ())
-        chosen.version()  # says what is missing, before anything is built
+        wanted = known_locks(locks), known_clients(clients)
+        planned, outcomes = proving.plan(*wanted, known[tool], deep, models or ())
+        known[tool].version()  # says what is missing, before anything is built
         try:
-            prove_locks(planned, outcomes, chosen, at_once, seconds)
+            prove_locks(planned, outcomes, known[tool], at_once, seconds)
         finally:  # also of what was interrupted
             if store:
-                stored.store(outcome.proof for outcome in outcomes)
+                documents.store(outcome.proof for outcome in outcomes)
         in_short = form == Form.TABLE and not (locks or clients)
-        _show(form, (by_lock if in_short else by_client)(outcomes))
+        _print(form, (by_lock if in_short else by_client)(outcomes))
         if form == Form.TABLE:
             _explain(outcomes)
         fine = all(outcome.ok for outcome in outcomes)
