@@ -204,16 +204,6 @@ def judge_mutants(locks: Sequence[str], deep: bool, store: bool, at_once: int, f
 _Names = list[str] | None
 
 
-def _refuse_what_is_not_read(
-    chosen: Mapping[str, bool], given: Mapping[str, tuple[object, str]]
-) -> None:
-    """Refuse options with a value beside one of those (their second entry) that do not read it."""
-    for name, (value, needless) in given.items():
-        for option in needless.split():
-            if value and chosen[option]:
-                raise LockcrossError(f"{name}: says nothing beside {option}; leave one of them out")
-
-
 def prove(
     locks: Annotated[
         _Names, options.argument("Locks; default: all.", options.locks, "[LOCK]...")
@@ -258,19 +248,23 @@ def prove(
     models, clients = names_of(models, "--models"), names_of(clients, "--clients")
     isas = names_of(isas, "--isas")
     at_once = jobs or len(os.sched_getaffinity(0))
-    _refuse_what_is_not_read(
-        {"--assembly": assembly, "--mutants": mutants},
-        {
-            "LOCK": (locks, "--assembly"),
-            "--models": (models, "--assembly --mutants"),
-            "--clients": (clients, "--assembly --mutants"),
-            "--checker": (tool != OWN_CHECKER, "--assembly --mutants"),
-            "--deep": (deep, "--assembly"),
-            "--mutants": (mutants, "--assembly"),
-            "--seconds": (seconds != _SECONDS, "--assembly --mutants"),
-            "--states": (states != _STATES, "--assembly --mutants"),
-        },
-    )
+    given = {
+        "LOCK": locks,
+        "--models": models,
+        "--clients": clients,
+        "--checker": tool != OWN_CHECKER,
+        "--deep": deep,
+        "--mutants": mutants,
+        "--seconds": seconds != _SECONDS,
+        "--states": states != _STATES,
+    }
+    for option, chosen, read in (
+        ("--assembly", assembly, ()),
+        ("--mutants", mutants, ("LOCK", "--deep", "--mutants")),
+    ):
+        unread = (name for name, value in given.items() if value and name not in read)
+        if chosen and (name := next(unread, "")):
+            raise LockcrossError(f"{name}: says nothing beside {option}; leave one of them out")
     if isas and not assembly:
         raise LockcrossError("--isas: is of --assembly; give both, or neither")
     if assembly:
@@ -278,9 +272,8 @@ def prove(
     elif mutants:
         fine = judge_mutants(locks or (), deep, store, at_once, form)
     else:
-        known: dict[str, Tool] = {
-            known.name: known for known in (Checker(at_once, states), Genmc(), Dartagnan())
-        }
+        tools: tuple[Tool, ...] = (Checker(at_once, states), Genmc(), Dartagnan())
+        known = {known.name: known for known in tools}
         check_known("tool", [tool], known)
         if states != _STATES and tool != OWN_CHECKER:
             raise LockcrossError(f"--states: {tool} counts none; leave it out")

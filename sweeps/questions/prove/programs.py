@@ -46,7 +46,6 @@ class Assumptions(Entry):
 
 @cache
 def assumptions() -> Assumptions:
-    """Read the file. Raises LockcrossError if it cannot be read."""
     return read_registry(Assumptions, PROOFS / "assumptions.toml")
 
 
@@ -86,12 +85,10 @@ class Client:
 
     @property
     def source(self) -> str:
-        """Its file, from the root of the tree."""
         return f"proofs/clients/{self.name}.c"
 
     @property
     def bound(self) -> str:
-        """Its bound, in words."""
         rounds = "1 round" if self.size.rounds == 1 else f"{self.size.rounds} rounds"
         return f"{self.size.threads} threads, {rounds}"
 

@@ -67,10 +67,7 @@ LONG = Effort(
 def by_conformance(target: str, mutant: Mutant | None, effort: Effort = QUICK) -> str:
     """Return the kernel's complaint about the mutant in a lock's program; "" if there is none.
     Without a mutant: about the lock itself."""
-    label = LockLabel(target)
-    program = workloads.Program(
-        "conformance", label.lock, label.fence, _FLAVOUR, variant=label.variant
-    )
+    cells = [_cell(LockLabel(target), run) for run in effort.runs]
     pools = [
         f"-D{macro}={value}"
         for header in known_headers().values()
@@ -78,15 +75,17 @@ def by_conformance(target: str, mutant: Mutant | None, effort: Effort = QUICK) -
     ]
     with TemporaryDirectory() as folder:
         binary = Path(folder) / "conformance"
+        program = workloads.Program.of(cells[0])
         command = program.command(workloads.find_compiler(_FLAVOUR), str(binary))
         command = mutated([*command, *pools], mutant, Path(folder))
         tools.run(command, cwd=ROOT).check_returncode()
-        complaints = (_complaint(binary, label, run) for run in effort.runs)
+        runs = zip(cells, effort.runs, strict=True)
+        complaints = (_complaint(binary, cell, run.instructions) for cell, run in runs)
         return next(filter(None, complaints), "")
 
 
-def _complaint(binary: Path, label: LockLabel, run: KernelRun) -> str:
-    cell = Cell(
+def _cell(label: LockLabel, run: KernelRun) -> Cell:
+    return Cell(
         machine=_MACHINE,
         isa=workloads.TARGETS[_FLAVOUR].isa,
         flavour=_FLAVOUR,
@@ -99,8 +98,10 @@ def _complaint(binary: Path, label: LockLabel, run: KernelRun) -> str:
         seed=run.seed,
         parameters={"iterations": run.iterations},
     )
-    limits = Limits(instructions=run.instructions)
-    command = load_engine(cell.engine).command(cell, binary, limits)
+
+
+def _complaint(binary: Path, cell: Cell, instructions: int) -> str:
+    command = load_engine(cell.engine).command(cell, binary, Limits(instructions=instructions))
     try:
         done = tools.run(command, _RUN_S, binary.parent)
     except subprocess.TimeoutExpired:  # a crash of one core, for which the others wait
