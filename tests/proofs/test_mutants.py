@@ -40,7 +40,6 @@ from sweeps.questions.prove.mutants.operators import (
     operator_mutants,
 )
 from sweeps.questions.prove.programs import headers
-from sweeps.support.csv_rows import write_rows
 
 MUTANTS = {mutant.name: mutant for mutant in all_mutants()}
 STORED = read_judged()
@@ -145,34 +144,6 @@ def test_how_many_there_are_and_are_caught() -> None:
     """What was asked for: 150 mutants, and 95 of 100 that are wrong are caught."""
     assert len(STORED) >= 150
     assert float(caught_share(list(STORED.values())).removesuffix(" %")) >= 95
-
-
-def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
-    rows = {
-        name: JudgedMutant(
-            name,
-            "logic",
-            "lockimpl/a.h",
-            3,
-            'a "change", with\ncommas',
-            verdict,
-            "",
-            "mcs",
-            "exclusion:2x1",
-            "sc",
-            "all executions",
-            "race",
-            1.5,
-            "abc",
-            "why",
-        )
-        for name, verdict in (("a", Verdict.CAUGHT), ("b", Verdict.OUTSIDE))
-    }
-    write_rows(JudgedMutant, rows.values(), tmp_path / "rows.csv")
-    assert read_judged(tmp_path / "rows.csv") == rows
-    (tmp_path / "rows.csv").write_text("mutant\na\n")
-    with pytest.raises(LockcrossError, match="columns must be"):
-        read_judged(tmp_path / "rows.csv")
 
 
 def test_a_row_is_old_when_a_client_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ purpose, and what is stored."""
 import json
 import shutil
 import signal
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,7 +28,6 @@ from sweeps.questions.prove.documents import (
 from sweeps.questions.prove.outside import Dartagnan, Genmc
 from sweeps.questions.prove.own_checker import Checker, compiled, make_library
 from sweeps.questions.prove.programs import (
-    Program,
     assumptions,
     clients,
     known_clients,
@@ -50,14 +48,11 @@ from sweeps.verdicts import (
     standing,
 )
 from tests.commands import lockcross
+from tests.proofs.checked import program, report
 
 # Every lock at least; with these two the suite stays short.
 FAST = ["nesting:2-owner", "handshake:2"]
 STORED = read_proofs()
-
-
-def program(label: str, client: str, flavour: Flavour) -> Program:
-    return Program(LockLabel(label), flavour, known_clients([client])[0])
 
 
 @pytest.mark.long
@@ -117,21 +112,18 @@ def test_a_fence_that_is_missing_is_caught(
 ) -> None:
     """The same program is proved with the fence, so nothing else can be what fails."""
     make_library(2)
-    flavour = Flavour.TSO if model == "tso" else Flavour.WEAK
-    one = program(label, client, flavour)
+    one = program(label, client, model)
     fence = _FENCE if header == "arch/order_full.h" else _STOPS
     change = replaced(tmp_path / "changed", header, text.format(fence), text.format(""))
     for broken in (False, True):
         folder = tmp_path / str(broken)
         folder.mkdir()
         binary = compiled(one, folder, lambda words: [words[0], *[change] * broken, *words[1:]])  # noqa: B023
-        done = subprocess.run(
-            [binary, "--model", model], capture_output=True, text=True, check=False
-        )
-        said = json.loads(done.stdout)
-        assert (done.returncode, said["verdict"]) == ((1, "failed") if broken else (0, "proved"))
+        said = report(binary, model)
+        assert said["verdict"] == ("failed" if broken else "proved")
     assert said["failure"]["kind"] == what
-    found = Checker(2, 1).finding(Job(one, OWN_CHECKER, model), _ended(done))
+    ended = ProcessResult(1, json.dumps(said), "", "", 0.0)
+    found = Checker(2, 1).finding(Job(one, OWN_CHECKER, model), ended)
     shown = interleaving(found.steps)
     assert len(shown.records) == len(said["trace"]) > 5
     assert {"thread", "line", "access", "value", "buffered"} <= set(shown.records[0])
@@ -141,7 +133,7 @@ def test_a_fence_that_is_missing_is_caught(
 def test_a_lock_that_backs_off_for_ever_is_caught(tmp_path: Path, model: str) -> None:
     """Two threads that set their flags, never take them back, and back off again and again."""
     make_library(2)
-    one = program("dekker", "exclusion:2x1", Flavour.TSO if model == "tso" else Flavour.WEAK)
+    one = program("dekker", "exclusion:2x1", model)
     text = (ROOT / "lockimpl/locks/dekker.h").read_text()
     for step in (
         "    store_rlx_u32(mine, 0);\n",
@@ -153,30 +145,23 @@ def test_a_lock_that_backs_off_for_ever_is_caught(tmp_path: Path, model: str) ->
     (tmp_path / "locks" / "dekker.h").write_text(text)
     shutil.copy(ROOT / "lockimpl/lock.h", tmp_path)  # it includes the lock's header from beside it
     binary = compiled(one, tmp_path, lambda words: [words[0], f"-I{tmp_path}", *words[1:]])
-    done = subprocess.run([binary, "--model", model], capture_output=True, text=True, check=False)
-    said = json.loads(done.stdout)
+    said = report(binary, model)
     if model == "tso":
-        assert (done.returncode, said["failure"]["kind"]) == (1, "deadlock")
+        assert said["failure"]["kind"] == "deadlock"
     else:  # each turn leaves a store that the other thread may still read
-        assert (done.returncode, said["verdict"]) == (3, "bound")
-
-
-def _ended(done: "subprocess.CompletedProcess[str]") -> ProcessResult:
-    return ProcessResult(done.returncode, done.stdout, done.stderr, "", 0.0)
+        assert said["verdict"] == "bound"
 
 
 def test_no_lock_at_all_is_caught(tmp_path: Path) -> None:
     make_library(2)
-    binary = compiled(program("nop", "exclusion:2x1", Flavour.WEAK), tmp_path)
-    done = subprocess.run([binary, "--model", "weak"], capture_output=True, text=True, check=False)
-    assert (done.returncode, json.loads(done.stdout)["failure"]["kind"]) == (1, "race")
+    binary = compiled(program("nop", "exclusion:2x1", "weak"), tmp_path)
+    assert report(binary, "weak")["failure"]["kind"] == "race"
 
 
 def test_a_witness_is_tried_under_both_models() -> None:
     for one in assumptions().assumption:
         for lock in one.locks:
-            flavour = Flavour.WEAK if one.model == "weak" else Flavour.TSO
-            witness = program(LockLabel.of(lock, fence=one.fence), one.witness, flavour)
+            witness = program(LockLabel.of(lock, fence=one.fence), one.witness, one.model)
             assert Checker(2, 1).models(witness) == [one.model, one.instead]
 
 
@@ -289,9 +274,8 @@ def test_a_proof_that_met_a_bound_says_so(
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_proof_that_is_killed_from_outside_has_not_failed(number: int) -> None:
     """As the kernel does where no memory is left."""
-    program = Program(LockLabel("mcs"), Flavour.TSO, known_clients(["exclusion:2x1"])[0])
-    killed = ProcessResult(-number, "", "", "", 1.0)
-    found = Checker(1, 1).finding(Job(program, Checker.name, "tso"), killed)
+    job = Job(program("mcs", "exclusion:2x1", "tso"), Checker.name, "tso")
+    found = Checker(1, 1).finding(job, ProcessResult(-number, "", "", "", 1.0))
     assert found.verdict == Verdict.BOUND and "memory" in found.reason
 
 
@@ -403,7 +387,9 @@ def test_tools_that_disagree_are_told_apart() -> None:
 
 def test_rows_are_stored_and_replaced(tmp_path: Path) -> None:
     path = tmp_path / "proofs.csv"
-    first, second = row("weak", Verdict.BOUND), row("tso", Verdict.PROVED)
+    assert read_rows(Proof, path) == []
+    first = row("weak", Verdict.BOUND, reason='a "reason", with\ncommas')
+    second = row("tso", Verdict.PROVED)
     write_rows(Proof, [first, second], path)
     assert read_rows(Proof, path) == [first, second]
     newer = row("weak", Verdict.PROVED)
