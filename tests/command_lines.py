@@ -71,7 +71,7 @@ PLACES = (
     "sweeps.questions.measure.command.measurer",
     "sweeps.questions.record.command._run",
     "sweeps.questions.record.jvm.recorded",
-    "sweeps.questions.prove.documents.store",
+    "sweeps.questions.prove.proofs.documents.store",
     "sweeps.questions.prove.command.prove_locks",
     "sweeps.questions.prove.command.prove_assembly",
     "sweeps.questions.prove.command.judge_mutants",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from results.paths import ROOT, WORK
-from sweeps.questions.prove.own_checker import COMPILE, LINK, building, object_file
+from sweeps.questions.prove.proofs.own_checker import COMPILE, LINK, building, object_file
 from tests import litmus
 
 MODELS = litmus.MODELS

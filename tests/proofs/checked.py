@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sweeps.model.locks import LockLabel
-from sweeps.questions.prove.programs import Program, known_clients
+from sweeps.questions.prove.proofs.programs import Program, known_clients
 from sweeps.verdicts import Flavour
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.questions.prove.own_checker import compiled, make_library
+from sweeps.questions.prove.proofs.own_checker import compiled, make_library
 from tests import litmus_runs
 from tests.proofs.checked import program, report
 

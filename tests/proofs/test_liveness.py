@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.questions.prove.own_checker import (
+from sweeps.questions.prove.proofs.own_checker import (
     ANALYSED,
     LINK,
     compiled,
@@ -14,7 +14,7 @@ from sweeps.questions.prove.own_checker import (
     make_library,
     with_table,
 )
-from sweeps.questions.prove.programs import compiler
+from sweeps.questions.prove.proofs.programs import compiler
 from tests import litmus, litmus_runs
 from tests.proofs.checked import program, report
 

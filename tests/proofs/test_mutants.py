@@ -39,7 +39,7 @@ from sweeps.questions.prove.mutants.operators import (
     every_operator_mutant,
     operator_mutants,
 )
-from sweeps.questions.prove.programs import headers
+from sweeps.questions.prove.proofs.programs import headers
 
 MUTANTS = {mutant.name: mutant for mutant in all_mutants()}
 STORED = read_judged()

@@ -17,7 +17,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import LOCK_ADD, MEMBARRIER, LockLabel, load_locks
 from sweeps.questions.prove.command import interleaving
 from sweeps.questions.prove.command import prove as prove_command
-from sweeps.questions.prove.documents import (
+from sweeps.questions.prove.proofs.documents import (
     DOCUMENTS,
     agreements,
     contended_models,
@@ -25,9 +25,9 @@ from sweeps.questions.prove.documents import (
     merged,
     with_matrix,
 )
-from sweeps.questions.prove.outside import Dartagnan, Genmc
-from sweeps.questions.prove.own_checker import Checker, compiled, make_library
-from sweeps.questions.prove.programs import (
+from sweeps.questions.prove.proofs.outside import Dartagnan, Genmc
+from sweeps.questions.prove.proofs.own_checker import Checker, compiled, make_library
+from sweeps.questions.prove.proofs.programs import (
     assumptions,
     clients,
     known_clients,
@@ -35,7 +35,7 @@ from sweeps.questions.prove.programs import (
     programs,
     sources_digest,
 )
-from sweeps.questions.prove.proving import Finding, Job, Outcome, plan, prove
+from sweeps.questions.prove.proofs.proving import Finding, Job, Outcome, plan, prove
 from sweeps.support.csv_rows import read_rows, write_rows
 from sweeps.verdicts import (
     OWN_CHECKER,
@@ -198,7 +198,7 @@ def test_a_registry_says_what_is_wrong_in_it(
 ) -> None:
     file = tmp_path / "clients.toml"
     file.write_text('[mine]\nsays = "it"\nsizes = [{name = "2", threads = 2, round = 1}]\n')
-    monkeypatch.setattr("sweeps.questions.prove.programs._CLIENTS", file)
+    monkeypatch.setattr("sweeps.questions.prove.proofs.programs._CLIENTS", file)
     words = r"clients\.toml: mine\.sizes\.0\.round: unknown key; allowed are name, threads, rounds"
     with pytest.raises(LockcrossError, match=words) as caught:
         clients.__wrapped__()

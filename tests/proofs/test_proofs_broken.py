@@ -12,10 +12,10 @@ from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
 from sweeps.questions.prove.mutants.mutants import WEAKENED_HEADER, Mutant, mutated
 from sweeps.questions.prove.mutants.operators import all_mutants
-from sweeps.questions.prove.outside import Dartagnan, Genmc
-from sweeps.questions.prove.own_checker import compiled, make_library
-from sweeps.questions.prove.programs import Program
-from sweeps.questions.prove.proving import Job, Tool
+from sweeps.questions.prove.proofs.outside import Dartagnan, Genmc
+from sweeps.questions.prove.proofs.own_checker import compiled, make_library
+from sweeps.questions.prove.proofs.programs import Program
+from sweeps.questions.prove.proofs.proving import Job, Tool
 from tests.proofs.checked import program, report
 
 MUTANTS = {one.name: one for one in all_mutants()}

@@ -15,13 +15,13 @@ from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import options
 from sweeps.cli.options import Jobs, Store, names_of
 from sweeps.cli.progress import Bar, first_word
-from sweeps.questions.prove import documents, proving
 from sweeps.questions.prove.assembly import herd, tables, verdicts
 from sweeps.questions.prove.mutants import campaign
-from sweeps.questions.prove.outside import Dartagnan, Genmc
-from sweeps.questions.prove.own_checker import Checker
-from sweeps.questions.prove.programs import known_clients, known_locks
-from sweeps.questions.prove.proving import Job, Outcome, Tool
+from sweeps.questions.prove.proofs import documents, proving
+from sweeps.questions.prove.proofs.outside import Dartagnan, Genmc
+from sweeps.questions.prove.proofs.own_checker import Checker
+from sweeps.questions.prove.proofs.programs import known_clients, known_locks
+from sweeps.questions.prove.proofs.proving import Job, Outcome, Tool
 from sweeps.verdicts import OWN_CHECKER, Verdict
 from sweeps.verdicts import models as memory_models
 

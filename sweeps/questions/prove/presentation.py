@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection
 
 from results.draw.drawing import Drawing
-from sweeps.questions.prove import documents
+from sweeps.questions.prove.proofs import documents
 from sweeps.report.presentation import Part, Presentation, References, Section
 from sweeps.verdicts import models, read_proofs
 

@@ -8,11 +8,11 @@ from typing import Literal
 
 from pydantic import RootModel
 
+from results.paths import ROOT
 from sweeps.model.locks import FULL
-from sweeps.questions.prove.programs import PROOFS
 from sweeps.support.toml import Entry, read_registry
 
-DATA = PROOFS / "assembly"
+DATA = ROOT / "proofs" / "assembly"
 Role = Literal["acquire", "release", "behind", "order", "before", "fence"]
 Threads = tuple[tuple[str, ...], ...]
 _AT = {8: "0, ", 16: "0, "}  # which byte or half-word `_then_load_next` stores
@@ -37,14 +37,26 @@ class Shape(Entry):
     forbidden: str
 
 
-class OwnShape(Shape):
-    """A shape of one primitive alone."""
+class Litmus(Shape):
+    """A litmus test in C, of a primitive or a lock. `bits`: of places that are no words; `first`:
+    the first values of places, where not 0."""
 
     name: str
     mixed: bool = False
     orders: bool = True
     narrow: str = ""
     contrast: Threads = ()
+    primitive: str = ""
+    promise: str = ""
+    promised: bool = True
+    bits: dict[str, int] = {}
+    first: dict[str, int] = {}
+
+    @property
+    def tested(self) -> list[int]:
+        """The threads that hold the primitive."""
+        call = f"{self.primitive}("
+        return [i for i, thread in enumerate(self.threads) if call in " ".join(thread)]
 
 
 class Primitive(Entry):
@@ -58,8 +70,8 @@ class Primitive(Entry):
     pair: str = ""  # the place that is two words
     fences: tuple[str, ...] = (FULL,)
     parts: dict[Role, Part] = {}
-    own: tuple[OwnShape, ...] = ()
-    beyond: tuple[OwnShape, ...] = ()
+    own: tuple[Litmus, ...] = ()
+    beyond: tuple[Litmus, ...] = ()
 
 
 class Pair(Shape):
@@ -68,23 +80,6 @@ class Pair(Shape):
     says: str
     first: int = 0
     fences: bool = False
-
-
-class Litmus(OwnShape):
-    """A litmus test in C, of a primitive or a lock. `bits`: of places that are no words; `first`:
-    the first values of places, where not 0."""
-
-    primitive: str
-    promise: str
-    promised: bool = True
-    bits: dict[str, int] = {}
-    first: dict[str, int] = {}
-
-    @property
-    def tested(self) -> list[int]:
-        """The threads that hold the primitive."""
-        call = f"{self.primitive}("
-        return [i for i, thread in enumerate(self.threads) if call in " ".join(thread)]
 
 
 @cache
@@ -121,14 +116,18 @@ def litmus_tests(fence: str) -> Iterator[Litmus]:
             bits = dict.fromkeys(test.narrow, primitive.bits)
             if primitive.pair:
                 bits[primitive.pair] = 64
-            threads, contrast = (_in_c(code, bits) for code in (test.threads, test.contrast))
-            yield Litmus(
-                **dict(test) | {"threads": threads, "contrast": contrast}, primitive=name,
-                promise=primitive.promise, promised=test not in primitive.beyond, bits=bits,
-            )  # fmt: skip
+            filled = {
+                "threads": _in_c(test.threads, bits),
+                "contrast": _in_c(test.contrast, bits),
+                "primitive": name,
+                "promise": primitive.promise,
+                "promised": test not in primitive.beyond,
+                "bits": bits,
+            }
+            yield test.model_copy(update=filled)
 
 
-def _of_role(primitive: Primitive, role: Role, shapes: Mapping[str, Shape]) -> Iterator[OwnShape]:
+def _of_role(primitive: Primitive, role: Role, shapes: Mapping[str, Shape]) -> Iterator[Litmus]:
     """Yield the shapes of a role, with the primitive in its place."""
     part = primitive.parts[role]
     reverse = re.sub(r"\b[xyrs]\b", lambda word: _OTHER[word[0]], part.code)
@@ -136,7 +135,7 @@ def _of_role(primitive: Primitive, role: Role, shapes: Mapping[str, Shape]) -> I
     for title, shape in shapes.items():
         if title not in part.without:
             filled = ([line.format_map(words) for line in thread] for thread in shape.threads)
-            yield OwnShape(
+            yield Litmus(
                 name=f"{role}: {title}", threads=tuple(map(tuple, filled)), narrow=primitive.narrow,
                 forbidden=shape.forbidden.format(saw=part.saw, missed=part.missed),
             )  # fmt: skip

@@ -21,7 +21,7 @@ from sweeps.model.locks import LockLabel
 from sweeps.questions.prove.mutants.catch import LONG, QUICK, Effort, by_checker, by_conformance
 from sweeps.questions.prove.mutants.mutants import DATA, Mutant
 from sweeps.questions.prove.mutants.operators import all_mutants
-from sweeps.questions.prove.own_checker import make_library
+from sweeps.questions.prove.proofs.own_checker import make_library
 from sweeps.support import csv_rows
 from sweeps.support.toml import Entry, read_registry
 

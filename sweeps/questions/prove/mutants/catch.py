@@ -17,8 +17,8 @@ from sweeps.engines.base import Limits, load_engine
 from sweeps.model.cell import Cell
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.prove.mutants.mutants import Mutant, known_headers, mutated
-from sweeps.questions.prove.own_checker import SC, compiled, failure_of
-from sweeps.questions.prove.programs import Program, clients, programs
+from sweeps.questions.prove.proofs.own_checker import SC, compiled, failure_of
+from sweeps.questions.prove.proofs.programs import Program, clients, programs
 from sweeps.support import tools
 from sweeps.verdicts import Flavour
 

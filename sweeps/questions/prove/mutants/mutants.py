@@ -15,7 +15,7 @@ from pydantic import RootModel
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.locks import MEMBARRIER, LockLabel, load_locks
-from sweeps.questions.prove.programs import PROOFS, assumptions, headers
+from sweeps.questions.prove.proofs.programs import PROOFS, assumptions, headers
 from sweeps.support.toml import Entry, read_registry
 
 DATA = PROOFS / "mutants"

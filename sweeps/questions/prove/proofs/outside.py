@@ -12,8 +12,8 @@ from functools import cache, cached_property
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
 from sweeps.model.locks import MEMBARRIER, load_locks
-from sweeps.questions.prove.programs import INCLUDES, PROOFS, Program, assumptions, has
-from sweeps.questions.prove.proving import Finding, Job, Tool
+from sweeps.questions.prove.proofs.programs import INCLUDES, PROOFS, Program, assumptions, has
+from sweeps.questions.prove.proofs.proving import Finding, Job, Tool
 from sweeps.support import tools
 from sweeps.support.toml import Entry, read_registry
 from sweeps.verdicts import Flavour, Verdict

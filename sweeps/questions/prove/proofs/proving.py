@@ -8,7 +8,7 @@ from itertools import groupby
 from results.errors import LockcrossError
 from sweeps.engines.base import ProcessResult
 from sweeps.model.locks import Lock
-from sweeps.questions.prove.programs import Client, Program, programs, sources_digest
+from sweeps.questions.prove.proofs.programs import Client, Program, programs, sources_digest
 from sweeps.run.processes import Processes, Task
 from sweeps.support.paths import RUN_FOLDERS
 from sweeps.verdicts import Proof, Verdict

@@ -19,14 +19,14 @@ from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 from sweeps.engines.base import ProcessResult
 from sweeps.programs import compiler_version
-from sweeps.questions.prove.programs import (
+from sweeps.questions.prove.proofs.programs import (
     INCLUDES,
     PROOFS,
     Program,
     compiler,
     sources_digest,
 )
-from sweeps.questions.prove.proving import Finding, Job, Tool
+from sweeps.questions.prove.proofs.proving import Finding, Job, Tool
 from sweeps.support import tools
 from sweeps.verdicts import OWN_CHECKER, Flavour, Verdict, models
 
