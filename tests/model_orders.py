@@ -5,7 +5,6 @@ says nothing of what several threads see in which order (IRIW, WRC): that is her
 """
 
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from sweeps.questions.prove.assembly.instructions import (
     compiler_flags,
     probe_source,
 )
+from sweeps.support import tools
 
 Order = tuple[str, str]  # an access that comes before another one
 
@@ -185,23 +185,9 @@ def compile_model(model: str, fence: str) -> dict[str, list[Step]]:
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         source = Path(folder) / "model.c"
         source.write_text(probe_source(fence))
-        done = subprocess.run(
-            [
-                find_compiler("lock"),
-                *compiler_flags("lock", fence),
-                f"-DLOCKCROSS_MODEL={model}",
-                "-fdump-tree-optimized=/dev/stdout",
-                "-S",
-                "-o",
-                "/dev/null",
-                str(source),
-            ],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        flags = [*compiler_flags("lock", fence), f"-DLOCKCROSS_MODEL={model}"]
+        dump = ["-fdump-tree-optimized=/dev/stdout", "-S", "-o", "/dev/null"]
+        done = tools.run([find_compiler("lock"), *flags, *dump, str(source)], cwd=ROOT)
     if done.returncode != 0:
         raise LockcrossError(f"lockimpl/arch/model.h: {done.stderr[:2000]}", exit_code=1)
     texts = re.split(r"^;; Function (?:probe_)?(\w+).*$", done.stdout, flags=re.MULTILINE)

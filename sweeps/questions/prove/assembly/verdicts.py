@@ -14,7 +14,7 @@ from results.store.queries import compiler_name
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LOCK_ADD, MEMBARRIER, load_locks
 from sweeps.programs import TARGETS, compiler_version, find_compiler
-from sweeps.questions.prove.assembly.herd import Herd, TranslationError, litmus_text, models_of
+from sweeps.questions.prove.assembly import herd, litmus
 from sweeps.questions.prove.assembly.instructions import (
     Code,
     compile_probes,
@@ -22,13 +22,7 @@ from sweeps.questions.prove.assembly.instructions import (
     sequence_of,
     weakenings,
 )
-from sweeps.questions.prove.assembly.litmus import (
-    Litmus,
-    litmus_tests,
-    pair_tests,
-    pairs,
-    primitives,
-)
+from sweeps.questions.prove.assembly.litmus import Litmus, pairs, primitives
 from sweeps.support import csv_rows
 
 STORED = REFERENCE / "assembly.csv"
@@ -64,18 +58,15 @@ def merged(old: Sequence[AssemblyRow], new: Sequence[AssemblyRow]) -> list[Assem
     """Return new verdicts in place of those of the same flavours and compilers; of another compiler
     only those that its instructions differ in, since the same instructions have the same verdict.
     """
-    # Without what differs from run to run, by what they are kept by.
-    groups = {(row.flavour, row.compiler): dict[AssemblyRow, AssemblyRow]() for row in [*old, *new]}
+    places = list(dict.fromkeys((row.flavour, row.compiler) for row in [*old, *new]))
     renewed = {(row.flavour, row.compiler) for row in new}
-    for row in [*(row for row in old if (row.flavour, row.compiler) not in renewed), *new]:
+    rows = [*(row for row in old if (row.flavour, row.compiler) not in renewed), *new]
+    rows.sort(key=lambda row: places.index((row.flavour, row.compiler)))
+    by_answer: dict[AssemblyRow, AssemblyRow] = {}
+    for row in rows:  # the compiler that was stored first comes first
         answer = replace(row, tool="", executions=0, seconds="", compiler="")
-        groups[row.flavour, row.compiler][row] = answer
-    rows: list[AssemblyRow] = []
-    known: set[AssemblyRow] = set()
-    for answers in groups.values():  # the compiler that was stored first comes first
-        rows += [row for row, answer in answers.items() if answer not in known]
-        known |= set(answers.values())
-    return rows
+        by_answer.setdefault(answer, row)
+    return list(by_answer.values())
 
 
 @dataclass(frozen=True)
@@ -119,7 +110,7 @@ def _questions(
     """Ask under every model; what must allow the outcome under the one that shows the promise."""
     weakened = kind == "weakened"
     sequence = "" if weakened else sequence_of(codes)
-    models = models_of(flavour, test)
+    models = herd.models_of(flavour, test)
     for model in list(models)[-1:] if weakened or kind == "contrast" else models:
         row = AssemblyRow(
             test.primitive, flavour, fence, test.promise, test.name, kind, change, model,
@@ -131,7 +122,7 @@ def _questions(
 def _of_primitives(flavour: str) -> Iterator[Question]:
     for fence in fence_kinds_of(flavour):
         ask = partial(_questions, flavour, fence)
-        tests = [test for test in litmus_tests(fence) if _changes(test.primitive, fence)]
+        tests = [test for test in litmus.litmus_tests(fence) if _changes(test.primitive, fence)]
         contrasts = [test.model_copy(update={"threads": test.contrast}) for test in tests]
         compiled = compile_threads([*tests, *contrasts], flavour, fence)
         quadruples = zip(tests, compiled, contrasts, compiled[len(tests) :], strict=False)
@@ -161,7 +152,7 @@ def _of_locks(flavour: str) -> Iterator[Question]:
     for lock, fence in product(pairs(), fence_kinds_of(flavour)):
         if fence not in load_locks()[lock].fence_kinds:
             continue
-        tests, define = pair_tests(lock), f"-DLOCKCROSS_LOCK={lock}"
+        tests, define = litmus.pair_tests(lock), f"-DLOCKCROSS_LOCK={lock}"
         compiled = compile_threads(tests, flavour, fence, _LOCK_HEAD, define)
         for test, codes in zip(tests, compiled, strict=True):
             yield from _questions(flavour, fence, test, "lock", codes)
@@ -190,18 +181,20 @@ def codes(flavour: str) -> Iterator[AssemblyRow]:
                 )  # fmt: skip
 
 
-def verdicts(herd: Herd, flavour: str, at_once: int, tell: Callable[[], None]) -> list[AssemblyRow]:
+def verdicts(
+    herd7: herd.Herd, flavour: str, at_once: int, tell: Callable[[], None]
+) -> list[AssemblyRow]:
     """Return what the primitives of a flavour are compiled to, and herd7's verdicts on the
     questions about it; `tell` is told of each."""
 
     def answered(question: Question) -> AssemblyRow:
         try:
-            text = litmus_text(question.test, question.codes, flavour)
-            answer = herd.ask(text, question.options)
-        except TranslationError as error:
+            text = herd.litmus_text(question.test, question.codes, flavour)
+            answer = herd7.ask(text, question.options)
+        except herd.TranslationError as error:
             answer = {"verdict": f"none: {error}".split(";")[0]}
         tell()
-        return replace(question.row, tool=f"herd7 {herd.version}", **answer)
+        return replace(question.row, tool=f"herd7 {herd7.version}", **answer)
 
     with ThreadPoolExecutor(at_once) as pool:
         return [*codes(flavour), *pool.map(answered, questions(flavour))]
