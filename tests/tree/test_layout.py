@@ -11,7 +11,7 @@ from results.paths import ROOT
 
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-    for package in ("sweeps", "results", "proofs")
+    for package in ("sweeps", "results")
     for path in (ROOT / package).rglob("*.py")
 }
 # From what everything may use to what nothing may.
@@ -27,6 +27,7 @@ ROOMS = (
     "sweeps.setup",
     "sweeps.support",
     "sweeps.model",
+    "sweeps.verdicts",
     "sweeps.programs",
     "sweeps.engines",
     "sweeps.plans",
@@ -35,7 +36,6 @@ ROOMS = (
     "sweeps.study",
     "sweeps.cli",
     "sweeps.report",
-    "proofs",
     "sweeps.questions",
     "sweeps.__main__",
 )
@@ -177,6 +177,6 @@ def test_the_drawing_is_what_is_imported() -> None:
 
 def test_the_drawing_starts_what_is_there() -> None:
     started = drawn(r"-\. \w+ \.->")
-    assert len(started) == 7
+    assert len(started) == 8
     for begin, end in started:
         assert begin in ROOMS and (ROOT / end).is_dir()
