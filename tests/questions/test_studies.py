@@ -19,7 +19,7 @@ from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
 from sweeps.run.runner import Runner
 from sweeps.search.found import crossovers
-from sweeps.study.job import Job, searches, study_of_cells
+from sweeps.study.job import Job, check, searches, study_of_cells
 from sweeps.study.plan import LoadedPlan, expand, parse_plan
 from tests.commands import lockcross
 from tests.synthetic import record
@@ -96,7 +96,7 @@ def plan(**changes: str) -> LoadedPlan:
         assert old in text
         text = text.replace(old, new)
     read = parse_plan(text)
-    searches(read)
+    check(read)
     return LoadedPlan(NAME, read, expand(read))
 
 
@@ -146,6 +146,8 @@ def test_a_study_with_cells_is_the_kernels() -> None:
         ('lines = "many_cores/cores"', 'lines = "many_cores/core"', "show: 'many_cores/core'"),
         ('quantities = ["cancellation"]', 'quantities = ["cancel"]', "show: 'cancel' is unknown"),
         ('along = "links"\n', "", "either `lines` with `along`, or `map`"),
+        ('along = "links"\n', 'along = "link"\n', "show.1: axis 'link' is unknown; known are"),
+        ('name = "many_cores_map"', 'name = "../map"', "show.2.name"),
     ],
 )
 def test_a_mistake_in_the_plan_is_said(old: str, new: str, said: str) -> None:
