@@ -331,13 +331,20 @@ caption = "A figure of my own."
 """
 
 
-@pytest.mark.usefixtures("sketched")
 def test_a_study_of_ones_own_is_a_file_alone(tmp_path: Path) -> None:
-    file, db = tmp_path / "mine.toml", tmp_path / "mine.db"
+    file = tmp_path / "mine.toml"
     file.write_text(OWN)
-    done = lockcross("crossover", "--study", str(file), "--db", str(db))
-    assert done.returncode == 0, done.stderr
+    loaded = study_of_cells(str(file))
+    assert loaded is not None
+    with Store(tmp_path / "mine.db") as store:
+        Job(loaded, store, Runner(store)).run()
+        (table,) = tables(store.connection, loaded.plan)
+        (change,) = changes(store.connection, loaded.plan).records
+        page = render(store.connection, {})
     # Without a CAS to pay tasuki is cheaper, with a dear one it is not.
-    assert "tasuki / asymmetric" in done.stdout and "asymmetric from 400 cycles" in done.stdout
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "A figure of my own." in page and (tmp_path / "figures" / "mine.png").exists()
+    assert [[cell.endswith("*") for cell in row] for row in written(table)["rows"]] == [
+        [False, True, False],
+        [False, False, True],
+    ]
+    assert change["cheaper"] == "asymmetric from 400 cycles"
+    assert "Which lock is cheaper, by the cost of a CAS</h2>" in page
