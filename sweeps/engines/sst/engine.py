@@ -266,10 +266,6 @@ class SstEngine(base.Engine):
         table = {f"sst_{name}": value for name, value in system_of(cell).settings().items()}
         return table | {"place": " ".join(map(str, self._places(cell)))}
 
-    def mechanisms(self, isa: str) -> list[str]:
-        """One: the plugin adds latencies itself, and this shows that it does so here too."""
-        return [_LABEL]
-
     def doctor(self) -> list[Check]:
         """SST and its elements, our own element, and what the probe shows of each flavour."""
         checks: list[Check] = []
