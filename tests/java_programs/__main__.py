@@ -2,7 +2,7 @@
 `./lockcross python -m tests.java_programs [NAME...]`. Needs a JDK, Maven and network; their
 libraries are loaded from Maven Central into the build folder. Takes about half an hour.
 
-The section of what was held to a JVM stays as it is: tests/java_programs/against_jvm.py makes it."""
+The section of what was held to a JVM stays as it is: against_jvm.py, beside this, makes it."""
 
 import json
 import os
