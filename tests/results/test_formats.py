@@ -22,6 +22,7 @@ WITHOUT_ROWS = {  # commands that print no rows, or one run as text
     "measure",
     "new machine",
     "new plan",
+    "new study",
     "python",
     "record",
     "report",
