@@ -25,7 +25,7 @@ from sweeps.model.cell import (
 )
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
-from sweeps.run.costs import GUESS_S, Ahead, Costs, drawn
+from sweeps.run.costs import GUESS_S, Costs, RemainingTime, drawn
 from sweeps.run.system import keep_system
 from sweeps.run.work import CellRecord, Done, LocalPool, Pool, Work, alone, not_run
 from sweeps.support.tools import source_revision
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _NO_BINARY = Binary(Path(), "", "")
-_LOOK_S, _LOOKS = 1.0, 0.05  # between two looks ahead, and the share of the time that they may take
+# Seconds between two estimates of the time left, and the share of the time that they may take.
+_ESTIMATE_S, _ESTIMATES = 1.0, 0.05
 
 
 class Runner:
@@ -201,22 +202,22 @@ class Runner:
             replace(work, expected_s=costs.seconds(work.cell) if costs.knows(work.cell) else None)
             for work in map(by_identity.__getitem__, order)
         ]
-        ahead = Ahead({identity: cells[identity] for identity in order}, pool.slots, costs)
-        began = time.monotonic()
-        look = began
+        remaining = RemainingTime(cells, pool.slots, costs)
+        began = next_estimate = time.monotonic()
         with closing(pool.run(ordered)) as chunks:
             for chunk in chunks:
                 for done in chunk:
-                    ahead.ended(done.identity, done.duration_s, time.monotonic() - began)
+                    remaining.ended(done.identity, done.duration_s)
                 if chunk:
                     records = [_record(by_identity[done.identity], done, system) for done in chunk]
                     self._store.add_runs(records, plan)
                 if self.progress and bar is not None:
                     self.progress.update(bar, state=pool.state())
-                    if (now := time.monotonic()) >= look:
-                        self.progress.update(bar, left_s=ahead.left_s(now - began), of=len(ahead))
+                    if (now := time.monotonic()) >= next_estimate:
+                        left_s = remaining.left_s(now - began)
+                        self.progress.update(bar, left_s=left_s, of=len(remaining))
                         took = time.monotonic() - now
-                        look = now + max(_LOOK_S, took / _LOOKS)
+                        next_estimate = now + max(_ESTIMATE_S, took / _ESTIMATES)
                     if chunk:
                         self.progress.advance(bar, len(chunk))
 

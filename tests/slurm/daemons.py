@@ -170,7 +170,7 @@ class Slurm:
     def jobs(self) -> dict[str, str]:
         """The jobs that have not ended: number -> state."""
         lines = self.call("squeue", "-h", "-o", "%i %T").splitlines()
-        return dict(line.split() for line in lines)  # type: ignore[misc]
+        return dict((number, state) for number, state in map(str.split, lines))
 
     def processes(self) -> dict[int, str]:
         """What drivers and jobs of this Slurm have started and still runs: process id -> command
@@ -189,10 +189,11 @@ class Slurm:
         return found
 
     def on_node(self, name: str) -> list[int]:
-        """The processes of a node's jobs."""
-        return [
-            pid for pid in self.processes() if environment_of(pid).get("SLURMD_NODENAME") == name
-        ]
+        """The processes of a node's jobs, those that Slurm watches over them with first."""
+        running = self.processes()
+        of_node = [pid for pid in running if environment_of(pid).get("SLURMD_NODENAME") == name]
+        watching = {parent for pid in of_node if (parent := parent_of(pid)) not in running}
+        return [*(watching - {0, 1, os.getpid()}), *of_node]
 
     def wait_for_nodes(self) -> None:
         """Until all of them are idle."""
@@ -232,7 +233,8 @@ def environment_of(pid: int) -> dict[str, str]:
         said = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
     except OSError:
         return {}
-    return dict(line.split("=", 1) for line in said.split("\0") if "=" in line)  # type: ignore[misc]
+    pairs = (line.partition("=") for line in said.split("\0"))
+    return {name: value for name, _, value in pairs}
 
 
 def parent_of(pid: int) -> int:

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sweeps.engines.qemu.engine import find_qemu
 from tests.commands import environment, program
@@ -142,7 +143,7 @@ class Study:
         assert self.driver is not None
         return self.driver.wait(limit_s)
 
-    def rows(self, query: str) -> list[tuple]:
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What the database answers; nothing before there is one."""
         try:
             connection = sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10)
@@ -227,9 +228,9 @@ class Study:
         assert self.twice() <= twice_at_most, self.twice()
         tell(f"{self.twice()} cells ran twice; all gone after {gone:.1f} s")
 
-    def left(self) -> dict[object, str]:
+    def left(self) -> list[str]:
         """Processes and jobs of drivers that have ended."""
-        return {**self.slurm.processes(), **self.slurm.jobs()}
+        return [*self.slurm.processes().values(), *self.slurm.jobs()]
 
     def end(self) -> None:
         if self.driver is not None and self.driver.poll() is None:
