@@ -36,7 +36,7 @@ SYSTEM = Fact[System]("system", System)  # by the name that column `system` of t
 
 @cache
 def this_system() -> System:
-    """The one that this process runs on."""
+    """Return the system that this process runs on."""
     name, packages = platform.system(), {}
     with suppress(OSError):
         name = platform.freedesktop_os_release()["PRETTY_NAME"]
@@ -51,7 +51,7 @@ def this_system() -> System:
 
 
 def keep_system(store: Store) -> str:
-    """Keeps it in the database, and returns its name there."""
+    """Store it in the database, and return its name there."""
     system = this_system()
     text = json.dumps([system.name, sorted(system.packages.items())])
     name = hashlib.sha256(text.encode()).hexdigest()[:12]

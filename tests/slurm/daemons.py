@@ -170,7 +170,7 @@ class Slurm:
     def jobs(self) -> dict[str, str]:
         """The jobs that have not ended: number -> state."""
         lines = self.call("squeue", "-h", "-o", "%i %T").splitlines()
-        return dict((number, state) for number, state in map(str.split, lines))
+        return dict(map(str.split, lines))
 
     def processes(self) -> dict[int, str]:
         """What drivers and jobs of this Slurm have started and still runs: process id -> command

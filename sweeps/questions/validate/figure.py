@@ -33,7 +33,7 @@ _COST_TICKS = {  # up to so many times the least cost: costs that stand on the a
 
 
 def draw_validation(connection: sqlite3.Connection) -> Figure:
-    """Error against the reference's cost, a point for each cell. Raises NoDataError."""
+    """Draw the error against the reference's cost, a point for each cell. Raises NoDataError."""
     cells = Stored(connection).compared()
     places: dict[tuple[str, str], SetSummary] = {}
     for summary in summarize(connection):
@@ -71,7 +71,7 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
 
 
 def _draw_set(ax: Axes, cells: Sequence[Compared], of: SetSummary) -> None:
-    """A validation set against one reference; its worst cell is named."""
+    """Draw a validation set against one reference; its worst cell is named."""
     candidate, reference = engines.title(of.candidate), engines.title(of.reference)
     ax.set_title(of.title)
     ax.set_xlabel(f"cycles per pair on {reference}")

@@ -31,7 +31,7 @@ def figures(_: sqlite3.Connection, others: References) -> Iterator[Drawing]:
 
 
 def _figure(source: Source, place: int) -> str:
-    """The name of a validation's figure, the first at place 0."""
+    """Return the name of a validation's figure, the first at place 0."""
     stem = Path(source.name).stem
     further = f"{_VALIDATION}_{stem if stem != _VALIDATION else 'reference'}"
     return further if place else _VALIDATION

@@ -19,7 +19,7 @@ _SHOWN = 5  # findings of a set that are listed; the report has all
 
 
 def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
-    """Errors and bars, what was left out, changed winners, and the engines' speed."""
+    """Yield errors and bars, what was left out, changed winners, and the engines' speed."""
     summaries = summarize(connection)
     if not summaries:
         yield "The database holds no validation; ./lockcross validate makes one."
@@ -55,8 +55,8 @@ def newly_missed(connection: sqlite3.Connection, sets: Collection[str]) -> list[
 
 
 def error_rows(rows: Sequence[Row]) -> Rows:
-    """How far the embedded engine was off, by reference and work, and which leads decide; shares,
-    and the range of measured over predicted costs."""
+    """Say how far the embedded engine was off, by reference and work, and which leads decide;
+    shares, and the range of measured over predicted costs."""
     records = [
         {
             "reference": row.reference,
@@ -115,7 +115,8 @@ def _errors(summaries: list[SetSummary]) -> Rows:
 
 
 def _findings(summary: SetSummary) -> list[str]:
-    """What is to be said of a set: its bars, those that are missed, and what was found in it."""
+    """Return what is to be said of a set: its bars, those that are missed, and what was found in
+    it."""
     bars = {
         "mean at most": summary.bars.mean,
         "median at most": summary.bars.median,

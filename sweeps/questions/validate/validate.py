@@ -78,7 +78,7 @@ def load_validation(name: str) -> Definition:
 
 
 def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
-    """The sets of these names, all for none. Raises LockcrossError for an unknown one."""
+    """Return the sets of these names, all for none. Raises LockcrossError for an unknown one."""
     known = [judged.name for judged in definition.set]
     if unknown := [name for name in wanted if name not in known]:
         raise LockcrossError(f"set {unknown[0]!r} is unknown; known are {', '.join(known)}")
@@ -86,8 +86,8 @@ def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
 
 
 def host_machine(references: Iterable[str], machine: str = "") -> str:
-    """The machine that describes the host, where it is one of these engines: `machine`, or the
-    latest that was measured on it; else nothing.
+    """Return the machine that describes the host, where it is one of these engines: `machine`, or
+    the latest that was measured on it; else nothing.
 
     Raises LockcrossError when none does, or not `machine`.
     """
@@ -103,8 +103,8 @@ def host_machine(references: Iterable[str], machine: str = "") -> str:
 
 
 def cells_of(judged: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
-    """The cells of a set, each with so many seeds. Where its reference is the host, those that the
-    host can run, on the machine that describes it.
+    """Return the cells of a set, each with so many seeds. Where its reference is the host, those
+    that the host can run, on the machine that describes it.
 
     Raises LockcrossError when the plan is faulty, and as host_machine does.
     """
@@ -126,8 +126,8 @@ Apart = Mapping[Cell, float]
 def _as_placed(
     definition: Definition, cells: Sequence[Cell], apart: Apart, runner: Runner
 ) -> list[Cell]:
-    """The cells, the candidate's with its cores as far from one another as the host's CPUs were: a
-    hypervisor moves these. Near or far is what a hand-over by workload transfer takes."""
+    """Return the cells, the candidate's with its cores as far from one another as the host's CPUs
+    were: a hypervisor moves these. Near or far is what a hand-over by workload transfer takes."""
     labels = (definition.candidate, definition.far)
     takes: dict[tuple[str, str, str], tuple[float | None, ...]] = {}
 
@@ -149,7 +149,8 @@ def _as_placed(
 
 
 def _handover_on(label: str, place: tuple[str, str, str], runner: Runner) -> float | None:
-    """Cycles of a hand-over between two cores of an engine; None where it refuses that machine."""
+    """Return cycles of a hand-over between two cores of an engine; None where it refuses that
+    machine."""
     machine, isa, flavour = place
     cell = Cell(
         engine=label,

@@ -46,12 +46,12 @@ class Cluster(Document):
 
     @property
     def slots(self) -> int:
-        """The most workers that there can be."""
+        """Return the most workers that there can be."""
         return self.blocks * self.nodes * self.workers
 
     @property
     def wall_s(self) -> int:
-        """The seconds of a block."""
+        """Return the seconds of a block."""
         hours, minutes, seconds = map(int, self.wall_time.split(":"))
         return (hours * 60 + minutes) * 60 + seconds
 
