@@ -83,18 +83,18 @@ class Extra:
             stderr=subprocess.PIPE,
             text=True,
         )
-        said = None
+        complaint = None
         try:
-            while said is None:
+            while complaint is None:
                 try:
-                    said = process.communicate(timeout=_TICK_S)[1]
+                    complaint = process.communicate(timeout=_TICK_S)[1]
                 except subprocess.TimeoutExpired:
                     _say(f"still installing {self.name} after {time.monotonic() - begun:.0f} s")
         finally:
             children.end(process)  # where this was interrupted
         importlib.invalidate_caches()
         if process.returncode or not self.installed():
-            print(said, end="", file=sys.stderr)
+            print(complaint, end="", file=sys.stderr)
             raise LockcrossError(
                 f"{self.name} could not be installed; check the network and pip's index",
                 exit_code=1,

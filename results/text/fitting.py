@@ -135,8 +135,8 @@ def _part(
     )
     for at, width in zip(columns, widths, strict=True):
         column = table.columns[at]
-        own = {name: getattr(column, name) for name in _COLUMN} | {"overflow": "fold"}
-        part.add_column(column.header, width=width, **own)
+        look = {name: getattr(column, name) for name in _COLUMN} | {"overflow": "fold"}
+        part.add_column(column.header, width=width, **look)
     cells = [[*table.columns[at].cells] for at in columns]
     for number, row in enumerate(table.rows):
         part.add_row(

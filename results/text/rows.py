@@ -98,14 +98,14 @@ def print_parts(form: Form, *parts: "Rows | RenderableType", fold: bool = True) 
         for part in parts:
             out.print(part)
         return
-    every = [part for part in parts if isinstance(part, Rows)]
-    titled = len(every) > 1 and any(rows.title for rows in every)
+    tables = [part for part in parts if isinstance(part, Rows)]
+    titled = len(tables) > 1 and any(rows.title for rows in tables)
     records = [
         ({"table": rows.title} if titled else {}) | dict(record)
-        for rows in every
+        for rows in tables
         for record in rows.records
     ]
-    shown = (head for rows in every for head in rows.shown or ())
+    shown = (head for rows in tables for head in rows.shown or ())
     names = list(dict.fromkeys(chain.from_iterable(records)) or dict.fromkeys(shown))
     # As programs name what they read.
     heads = [re.sub(r"\W+", "_", name) for name in names]

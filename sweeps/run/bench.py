@@ -220,12 +220,12 @@ def seconds(cells: Sequence[Cell], limits: Limits) -> list[float]:
 def _other_engines(cell: Cell) -> Iterator[Row]:
     """Measure how much longer other simulators take for a cell, where they are installed."""
     limits = Limits(serve=False)
-    (own,) = seconds([cell], limits)
+    (embedded_s,) = seconds([cell], limits)
     for entry in engines.ENGINES:
         other = _accepted(replace(cell, engine=entry.label))
         if other and entry.label != engines.DEFAULT:
-            (its,) = seconds([other], limits)
-            yield Row(f"one core, {entry.title}", its / own, "times as long")
+            (other_s,) = seconds([other], limits)
+            yield Row(f"one core, {entry.title}", other_s / embedded_s, "times as long")
 
 
 def _accepted(cell: Cell) -> Cell | None:

@@ -266,11 +266,11 @@ class Processes(Generic[Key]):
         self._free.append(running.slot)
         if code is None:
             return None
-        said = {"stdout": "", "stderr": ""}
-        for name in said:
+        streams = {"stdout": "", "stderr": ""}
+        for name in streams:
             with suppress(OSError):  # the run has put something else in its place
-                said[name] = head(running.folder / name, _KEPT).decode(errors="replace")
-        return ProcessResult(code, exceeded=running.exceeded, duration_s=duration, **said)
+                streams[name] = head(running.folder / name, _KEPT).decode(errors="replace")
+        return ProcessResult(code, exceeded=running.exceeded, duration_s=duration, **streams)
 
 
 def _emptied(folder: Path) -> bool:

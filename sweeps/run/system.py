@@ -42,8 +42,8 @@ def this_system() -> System:
         name = platform.freedesktop_os_release()["PRETTY_NAME"]
     words = "${db:Status-Abbrev}\t${Package}:${Architecture}\t${Version}\n"
     with suppress(OSError, subprocess.TimeoutExpired):
-        said = tools.run(["dpkg-query", "-W", "-f", words, *_PACKAGES], _ASK_S).stdout
-        for line in said.splitlines():
+        listed = tools.run(["dpkg-query", "-W", "-f", words, *_PACKAGES], _ASK_S).stdout
+        for line in listed.splitlines():
             state, package, version = line.split("\t")
             if state.startswith("ii"):
                 packages[package] = version

@@ -138,9 +138,9 @@ def execute(
             artifacts.check_room(
                 processes.root
             )  # a cell that failed because the disk is full is not stored
-            said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
+            streams = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
             cause = shortened(outcome.cause, _SHOWN_CAUSE)
-            output = shortened(said, _SHOWN_OUTPUT)
+            output = shortened(streams, _SHOWN_OUTPUT)
         began = datetime.now(UTC) - timedelta(seconds=end.duration_s)
         done = Done(
             identity=work.identity,

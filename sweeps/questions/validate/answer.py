@@ -297,7 +297,7 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
         about = stored.about(name)
         unjudged = StoredSet(title=about.title, candidate=about.candidate, own=about.own)
         here = [c for c in cells if (c.set, c.cell.engine) == (name, engine)]
-        own = [
+        members = [
             run
             for run in stored.runs
             if run.set == name and (run.cell.engine == engine or stored.is_candidate(run))
@@ -305,12 +305,15 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
         isas = [isa for _, _, isa in some]
         by_isa = len(isas) == 1 or about.each_isa
         for isa in isas:
-            of_isa = [c for c in here if c.cell.isa == isa], [r for r in own if r.cell.isa == isa]
+            of_isa = (
+                [c for c in here if c.cell.isa == isa],
+                [r for r in members if r.cell.isa == isa],
+            )
             bars = about if by_isa else unjudged
             summaries.append(_summary((name, engine, isa), bars, *of_isa, stored.java))
         if len(isas) > 1:  # what is found in it stands with the ISAs
             bars = unjudged if by_isa else about
-            whole = _summary((name, engine, ALL_ISAS), bars, here, own, stored.java)
+            whole = _summary((name, engine, ALL_ISAS), bars, here, members, stored.java)
             whole = replace(whole, worst_cell="", contests=0, winner_changes=(), left_out={})
             summaries.append(whole)
     return summaries

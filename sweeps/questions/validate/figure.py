@@ -45,9 +45,9 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
     for ax, (place, first) in zip(axes, places.items(), strict=False):
         _draw_set(ax, [cell for cell in cells if (cell.set, cell.cell.engine) == place], first)
     isas = {cell.cell.flavour: isa_title(connection, cell.cell.isa) for cell in cells}
-    every = {LockLabel(cell.cell.lock) for cell in cells}
-    locks = sorted(lock for lock in every if lock.lock in STYLES)
-    others = sorted(every.difference(locks))[:1]  # they all have one marker
+    labels = {LockLabel(cell.cell.lock) for cell in cells}
+    locks = sorted(lock for lock in labels if lock.lock in STYLES)
+    others = sorted(labels.difference(locks))[:1]  # they all have one marker
     handles = [
         Line2D(
             [], [], linestyle="", marker="o", color=colour, label=isa_words(isas[flavour], flavour)

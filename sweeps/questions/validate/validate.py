@@ -200,9 +200,11 @@ def run(
         }
         cells = {name: _as_placed(definition, some, apart, runner) for name, some in cells.items()}
     for judged in sets:
-        own: dict[str, Any] = dict(judged.own)
+        settings: dict[str, Any] = dict(judged.own)
         cells[judged.name] = [
-            cell if cell.engine == judged.reference or interrupts(cell) else replace(cell, **own)
+            cell
+            if cell.engine == judged.reference or interrupts(cell)
+            else replace(cell, **settings)
             for cell in cells[judged.name]
         ]
     everything = list(itertools.chain(*cells.values()))

@@ -30,9 +30,9 @@ def check(cluster: Cluster, nodes: int) -> tuple[Rows, list[str], float]:
     sweep does."""
     work, cycles = _run_here()
     question = _engines(), Chunk([work], cluster.scratch, plugin_digest())
-    asked = cluster.model_copy(update={"workers": 1, "nodes": nodes, "blocks": 1})
+    one_worker = cluster.model_copy(update={"workers": 1, "nodes": nodes, "blocks": 1})
     records, complaints = [], []
-    with Session(asked, at_once=True) as session:
+    with Session(one_worker, at_once=True) as session:
         with session.undisturbed():
             session.start()
         while session.workers < nodes:  # until all are there: each is then given one question

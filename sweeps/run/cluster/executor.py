@@ -102,8 +102,8 @@ def _make_provider(cluster: Cluster, least: int) -> Any:
         settings |= {name: value for name in names if name in known and value is not None}
     settings |= cluster.options
     if slurm:
-        own = settings.get("scheduler_options", "")
-        settings["scheduler_options"] = f"#SBATCH --no-requeue\n{own}"
+        options = settings.get("scheduler_options", "")
+        settings["scheduler_options"] = f"#SBATCH --no-requeue\n{options}"
     try:
         return kind(**settings)
     except Exception as error:  # Parsl's own checks raise errors of many kinds
