@@ -108,7 +108,9 @@ class ParslPool:
         reply: Reply = answer.result()
         chunks.learn(sent, reply.done)
         self._ends.append((time.monotonic(), len(reply.done)))
-        if reply.refused:
+        if not reply.refused:
+            self._session.answered()
+        else:
             self._session.leave_out(reply.place.host, reply.block, reply.refused)
             finished = {done.identity for done in reply.done}
             chunks.again([work for work in sent if work.identity not in finished])

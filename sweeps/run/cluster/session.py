@@ -53,7 +53,8 @@ class Session:
         self._next_look = 0.0
         self._states: list[str] = []  # of the blocks, in Parsl's words
         self._left_out: dict[str, str] = {}  # host -> why
-        self._unfit_blocks: list[str] = []
+        self._unfit_blocks: set[str] = set()
+        self._refusals = 0  # blocks whose nodes were unfit, since a node has run cells
         numbers = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as it is under nohup
             numbers.append(signal.SIGHUP)  # a closed terminal too ends the jobs
@@ -163,7 +164,8 @@ class Session:
             print(f"lockcross: node {host} is left out: {why}", file=sys.stderr)
         if block in self._unfit_blocks:
             return
-        self._unfit_blocks.append(block)
+        self._unfit_blocks.add(block)
+        self._refusals += 1
         self._executor._hold_block(block)
         if self.cluster.provider == "slurm":  # the next block goes elsewhere
             provider, hosts = self._executor.provider, ",".join(self._left_out)
@@ -173,8 +175,12 @@ class Session:
             self._executor.provider.cancel([job])
         self._next_look = 0.0
         self.look()
-        if len(self._unfit_blocks) >= max(_FAILURES, self.cluster.blocks) and not self.workers:
+        if self._refusals >= max(_FAILURES, self.cluster.blocks) and not self.workers:
             raise self._error("no node can run the cells")
+
+    def answered(self) -> None:
+        """Note that a node has run cells."""
+        self._refusals = 0
 
     def state(self) -> str:
         """Say how many blocks and workers there are; nothing before Parsl is started."""
