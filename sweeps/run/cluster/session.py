@@ -54,6 +54,7 @@ class Session:
         self._states: list[str] = []  # of the blocks, in Parsl's words
         self._left_out: dict[str, str] = {}  # host -> why
         self._unfit_blocks: set[str] = set()
+        self._options = ""  # of the cluster file, for the batch system
         self._refusals = 0  # blocks whose nodes were unfit, since a node has run cells
         numbers = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as it is under nohup
@@ -169,8 +170,8 @@ class Session:
         self._executor._hold_block(block)
         if self.cluster.provider == "slurm":  # the next block goes elsewhere
             provider, hosts = self._executor.provider, ",".join(self._left_out)
-            options, _, _ = provider.scheduler_options.partition("#SBATCH --exclude=")
-            provider.scheduler_options = f"{options}\n#SBATCH --exclude={hosts}\n"
+            self._options = self._options or provider.scheduler_options
+            provider.scheduler_options = f"{self._options}\n#SBATCH --exclude={hosts}\n"
         if job := self._executor.blocks_to_job_id.get(block):
             self._executor.provider.cancel([job])
         self._next_look = 0.0
