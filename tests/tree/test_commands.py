@@ -85,9 +85,9 @@ def test_a_figure_names_the_function_that_draws_it(tmp_path: Path) -> None:
         store.set_fact("many_cores", {})  # its question is asked only where it is
         own = store.connection
         every = drawings(own, References([Source(own)], {"another": own}))
-    sections = {"study", "study/more", "many_cores", "latency", "validation"}
+    sections = {"study", "study/more", "many_cores", "validation"}
     assert {one.section for one in every} == sections
-    assert len({one.draw for one in every}) == 11
+    assert len({one.draw for one in every}) == 10
     for drawing in every:
         module, _, name = drawing.draw.rpartition(".")
         assert callable(getattr(import_module(module), name))
