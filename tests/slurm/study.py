@@ -113,7 +113,7 @@ class Study:
 
     def _start(self, *options: str) -> None:
         self._runs += 1
-        words = ["sweep", str(self._plan), "--db", str(self.db), *options]
+        words = ["sweep", str(self._plan), "--no-server", "--db", str(self.db), *options]
         variables = {name: self.slurm.env[name] for name in ("SLURM_CONF", "PATH")}
         variables["LOCKCROSS_QEMU"] = str(self.folder / "qemu")
         variables |= self._variables
