@@ -19,7 +19,7 @@ PACE_S = 0.5  # a cell sleeps so long before it begins, so that the machine is n
 CHUNK = 4  # cells at most in two seconds of work at that pace
 PRIMED = 8  # cells that are run here first, so that the driver knows how long one takes
 AHEAD = 2  # chunks in flight for each worker
-GONE_S = 45  # after the driver's end nothing of it may be left
+GONE_S = 60  # after the driver's end nothing of it may be left
 
 _PLAN = """
 title = "For tests of faults"

@@ -58,6 +58,7 @@ def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
         prefetch_capacity=0 if at_once else cluster.workers,
         heartbeat_period=_HEARTBEAT_S,
         heartbeat_threshold=_LOST_S,
+        address_probe_timeout=_LOST_S,  # of a job that starts when its driver is gone
         drain_period=None if local else drain_s,
         block_error_handler=False,  # Session judges
         launch_cmd=DEFAULT_LAUNCH_CMD.replace(
