@@ -21,8 +21,8 @@ from sweeps.questions.validate.jvm.definition import JvmDefinition, Program
 from sweeps.questions.validate.jvm.programs import FOLDER, Built, build
 from sweeps.questions.validate.jvm.table import page
 from sweeps.questions.validate.validate import load_validation
-from sweeps.search.locality import pattern
-from sweeps.search.lock_log import EventLog, Kind, read_events
+from sweeps.lock_logs.locality import pattern
+from sweeps.lock_logs.log import EventLog, Kind, read_events
 
 DOCUMENT = ROOT / "docs" / "java.md"
 MACHINES = ("zen5", "neoverse_v2", "redwood_cove")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sweeps.lock_logs.log import Kind, read_events
 from sweeps.questions.record.preload import preloaded
 from sweeps.questions.record.watch import Watch
-from sweeps.search.lock_log import Kind, read_events
 from tests.questions.pthread_programs import LIBRARY, source
 
 SEED = int(os.environ.get("LOCKCROSS_FUZZ_SEED", "1"))

@@ -26,6 +26,7 @@ ROOMS = (
     "results.browser",
     "sweeps.setup",
     "sweeps.support",
+    "sweeps.lock_logs",
     "sweeps.model",
     "sweeps.programs",
     "sweeps.engines",

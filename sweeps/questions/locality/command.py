@@ -14,7 +14,7 @@ from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, print_parts
 
 if TYPE_CHECKING:
-    from sweeps.search.lock_log import EventLog
+    from sweeps.lock_logs.log import EventLog
 
 _STATISTICS = "Table 4.2: Overall synchronization statistics"
 _LINES = 25  # of source that a table for people has
@@ -58,7 +58,7 @@ def locality(
     Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition, a release, a
     wait or a notification.
     """
-    from sweeps.search.lock_log import read_events
+    from sweeps.lock_logs.log import read_events
 
     logs = [read_events(file) for file in files]
     for log in logs:
@@ -101,7 +101,7 @@ def _remarks(log: "EventLog") -> Iterator[str]:
 def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
     """The lines of source that take locks, so many at most. Raises LockcrossError for a log without
     them."""
-    from sweeps.search.sites import sites
+    from sweeps.lock_logs.sites import sites
 
     if not log.sites:
         raise LockcrossError(f"{log.name}: has no lines of source; `record` writes logs with them")
@@ -144,8 +144,8 @@ def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
 
 def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
     """The tables, a row a log. Raises LockcrossError for a log of a lock that excludes nobody."""
-    from sweeps.search.locality import Sections
-    from sweeps.search.locality import locality as measured
+    from sweeps.lock_logs.locality import Sections
+    from sweeps.lock_logs.locality import locality as measured
 
     tables: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for log in logs:

@@ -96,7 +96,7 @@ def record(
         )
         raise typer.Exit(code or 1)
     from sweeps.questions.record.cost import cost_line  # once the program has ended: it is large
-    from sweeps.search.lock_log import add_line
+    from sweeps.lock_logs.log import add_line
 
     # A program that a signal has ended is one that its user wants to be done with.
     if code < _SIGNALLED and (cost := cost_line(log, pthread)) is not None:

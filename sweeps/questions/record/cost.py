@@ -20,7 +20,7 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.questions.record.jvm import AGENT, Program
 from sweeps.questions.record.preload import preloaded
-from sweeps.search.lock_log import first_line
+from sweeps.lock_logs.log import first_line
 from sweeps.support.tools import run
 
 _SOURCE = ROOT / "pthread-recorder" / "cost" / "pairs.c"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sweeps.questions.record.fitness import why_not
-from sweeps.search.lock_log import last_line
+from sweeps.lock_logs.log import last_line
 
 _SIGNALLED = 128
 _PATIENCE = 60.0  # seconds that logs may take to be written once their programs have ended

@@ -15,7 +15,7 @@ from results.paths import ROOT
 from sweeps.questions.validate.jvm.definition import Program
 from sweeps.questions.validate.jvm.modes import Jvm
 from sweeps.questions.validate.jvm.programs import Built, environment
-from sweeps.search.lock_log import Kind, read_events
+from sweeps.lock_logs.log import Kind, read_events
 from sweeps.support.tools import complaint, run
 
 _PROBLEM = "^lockcross: |error"

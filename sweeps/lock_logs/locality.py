@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from results.errors import LockcrossError
-from sweeps.search.lock_log import EventLog, Flags, Integers, Kind, levels
+from sweeps.lock_logs.log import EventLog, Flags, Integers, Kind, levels
 
 _THREAD_BITS = 24  # behind those of an object, where both are one number
 _OPERATIONS = (Kind.ACQUIRED, Kind.RELEASE, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)

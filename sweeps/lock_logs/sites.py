@@ -8,7 +8,7 @@ stacks of a sample of them have.
 import numpy as np
 import pandas as pd
 
-from sweeps.search.lock_log import EventLog, Kind, Site, levels
+from sweeps.lock_logs.log import EventLog, Kind, Site, levels
 
 _OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
