@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer
+from sweeps.questions.advise.advice import USE_AXES, Advice, AxisAnswer
 from sweeps.report.style import style_of
 
 _COLOURS = ("#E69F00", "#009E73", "#F0E442", "#CC79A7", "#56B4E9", "#D55E00", "#BBBBBB")

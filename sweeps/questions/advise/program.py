@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sweeps.search.lock_log import EventLog, Totals
+    from sweeps.lock_logs.log import EventLog, Totals
 
 # Of a log that does not say what recording cost: nanoseconds a pair, at most what was measured
 # where the compiler had not come to it yet. Nothing is taken off.

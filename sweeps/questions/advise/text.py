@@ -10,7 +10,7 @@ from rich.table import Table
 from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
 from sweeps.model.locks import LockLabel, load_locks
-from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
+from sweeps.questions.advise.advice import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
 from sweeps.questions.advise.program import Program
 from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
 from sweeps.search.errors import EngineError
@@ -100,7 +100,7 @@ def print_answers(answers: Sequence[Advice]) -> None:
             out.print(line)
         out.print(_setting(advice), end="\n\n")
         out.print(_locks(advice))
-        if _works(advice):
+        if advice.works:
             out.print("Causes count the program's own work, too: the core does both at once.")
         out.print("\n" + reason(advice), end="\n\n")
         if advice.program is not None:
@@ -182,7 +182,7 @@ def _overview(answers: Sequence[Advice]) -> Table:
 
 def headline(advice: Advice) -> str:
     """The answer in one sentence."""
-    win, works = advice.win, _works(advice)
+    win, works = advice.win, advice.works
     words = f"{advice.beside_work(win.lock):.1f} cycles a pair"
     if works:
         words += f" beside the {advice.work:.1f} of the program itself"
@@ -217,11 +217,6 @@ def _tied(advice: Advice) -> str:
     if not others:
         return f"all {len(tied)} others"
     return f"{words}, not with {', '.join(others)}" if len(others) <= _NAMED else words
-
-
-def _works(advice: Advice) -> bool:
-    """Whether the program does anything in or between its sections."""
-    return bool(advice.setting["critical"] or advice.setting["think"])
 
 
 def remarks(advice: Advice) -> list[str]:
@@ -287,7 +282,7 @@ def _sure(advice: Advice, error: EngineError) -> str:
         if alike.pairs >= _FEW
         else "too few pairs of locks had a lead like this"
     )
-    if _works(advice):
+    if advice.works:
         words += "; none had work around the lock"
     if advice.setting["described"] != MEASURED:
         words += f". {advice.setting['machine']} itself was compared with no silicon"
@@ -322,7 +317,7 @@ def _setting(advice: Advice) -> str:
     return (
         f"{of['machine']}, {of['isa']} ({of['flavour']}), {of['threads']} threads: a CAS measures "
         f"{of['cas_measured']:.1f} cycles, a full fence {of['fence_measured']:.1f}. Acquisitions: "
-        f"{parts}" + work * _works(advice)
+        f"{parts}" + work * advice.works
     )
 
 
