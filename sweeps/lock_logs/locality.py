@@ -26,7 +26,7 @@ _NOTIFICATION = (Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
 
 
 def repetitions(objects: pd.Series, threads: pd.Series) -> pd.DataFrame:
-    """Of each object's lock sequence: its length, its `first` and its `longest` repetition.
+    """Return by object the length of its lock sequence, its `first` and its `longest` repetition.
 
     The n-th acquisition is that of objects[n] by threads[n]. The first repetition is the beginning
     that consists of the initial locker only, be it one acquisition.
@@ -80,7 +80,7 @@ class Pattern:
 
 
 def pattern(log: EventLog) -> Pattern:
-    """The pattern of a log. Raises LockcrossError for one without acquisitions."""
+    """Return the pattern of a log. Raises LockcrossError for one without acquisitions."""
     sections = Sections(log)
     ordered = sections.acquisitions()
     if ordered.empty:
@@ -144,13 +144,14 @@ class Sections:
         return np.isin(self._kind, kinds)
 
     def _outermost(self) -> Flags:
-        """Of ACQUIRE, ACQUIRED and RELEASE: not nested."""
+        """Return which of ACQUIRE, ACQUIRED and RELEASE are not nested."""
         change = self._is(Kind.ACQUIRED).astype(np.int64) - self._is(Kind.RELEASE)
         outermost: Flags = levels(change, self._by_thread) == self._is(Kind.ACQUIRED)
         return outermost
 
     def _contention_changes(self) -> Integers:
-        """At each record: by how much the number of contending and waiting threads changes."""
+        """Return at each record by how much the number of contending and waiting threads
+        changes."""
         size = len(self._kind)
         begins = np.flatnonzero(self._is(Kind.ACQUIRE) & self._outermost())
         # Where each has the lock; behind all records where it never does. A thread tells nothing in
@@ -168,7 +169,7 @@ class Sections:
         return change
 
     def _neighbours(self, places: Integers, marked: Flags) -> tuple[Integers, Integers]:
-        """Of the records at some places, which are not marked: the last marked one of the same
+        """Return for records at some places, which are not marked, the last marked one of the same
         object before each (or -1), and the next one behind it (or the number of records)."""
         size = len(marked)
         marks = pd.Series(np.where(marked, np.arange(size), np.nan)).groupby(self._object)
@@ -176,20 +177,20 @@ class Sections:
         return np.asarray(last, np.int64)[places], np.asarray(following, np.int64)[places]
 
     def acquisitions(self) -> pd.DataFrame:
-        """The outermost acquisitions, those of an object in order: object and thread."""
+        """Return the outermost acquisitions, those of an object in order: object and thread."""
         outermost = self._is(Kind.ACQUIRED) & self._outermost()
         return self.events.loc[outermost, ["object", "thread"]].reset_index(drop=True)
 
     def operations(self) -> pd.DataFrame:
-        """The synchronization operations: object, kind, whether in a fat section (`in_fat`),
+        """Return the synchronization operations: object, kind, whether in a fat section (`in_fat`),
         whether the lock was inflated (`fat`)."""
         in_fat = np.where(self._is(Kind.ACQUIRED), self._fat_before, self._fat_after)
         table = self.events[["object", "kind", "fat"]].assign(in_fat=in_fat)
         return table[self._is(*_OPERATIONS)]
 
     def objects(self) -> pd.DataFrame:
-        """By object: its operations, those in fat sections and on an inflated lock, its fat and
-        flat sections, whether it takes part in event notification (`waits`)."""
+        """Return by object its operations, those in fat sections and on an inflated lock, its fat
+        and flat sections, whether it takes part in event notification (`waits`)."""
         begins = np.diff(self._object, prepend=-1) != 0  # here the records of an object begin
         before, after = self._fat_before, self._fat_after
         # The log may find an object in a fat section.
@@ -207,8 +208,8 @@ class Sections:
         return by_object.assign(fat=sums["fat"], flat=sums["flat"]).astype({"waits": bool})
 
     def statistics(self) -> dict[str, int]:
-        """Table 4.2: threads, synchronized objects and their operations, and those of them that are
-        heavily synchronized: with one fat section or more."""
+        """Return Table 4.2: threads, synchronized objects and their operations, and those of them
+        that are heavily synchronized: with one fat section or more."""
         objects = self.objects()
         heavy = objects[objects["fat"] > 0]
         return {
@@ -220,9 +221,9 @@ class Sections:
         }
 
     def contention(self) -> pd.DataFrame:
-        """Table 4.3, of the heavily synchronized objects in the groups `nowait` and `wait`: their
-        number, operations, fat and flat sections, operations in fat sections (`in_fat`) and on an
-        inflated lock."""
+        """Return Table 4.3, of the heavily synchronized objects in the groups `nowait` and `wait`:
+        their number, operations, fat and flat sections, operations in fat sections (`in_fat`) and
+        on an inflated lock."""
         objects = self.objects().assign(objects=1)
         sums = objects[objects["fat"] > 0].groupby("waits").sum()
         groups = sums.reindex([False, True], fill_value=0).set_axis(["nowait", "wait"])
@@ -230,8 +231,8 @@ class Sections:
         return groups[columns]
 
     def locked(self) -> pd.DataFrame:
-        """The locked sections: object, thread, begin and end (cycles). Those that the log does not
-        have whole are left out."""
+        """Return the locked sections: object, thread, begin and end (cycles). Those that the log
+        does not have whole are left out."""
         own = self.events[self._gains | self._losses]
         gain = self._gains[own.index.to_numpy()]
         later = own[["object", "cycle"]].shift(-1, fill_value=-1)
@@ -241,8 +242,8 @@ class Sections:
         return sections
 
     def durations(self, long: float) -> dict[str, float]:
-        """Table 4.4: the sections, their average and longest duration (cycles), and how many are
-        `long`: of so many cycles or more."""
+        """Return Table 4.4: the sections, their average and longest duration (cycles), and how many
+        are `long`: of so many cycles or more."""
         sections = self.locked()
         lengths = sections["end"] - sections["begin"]
         return {

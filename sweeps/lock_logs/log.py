@@ -128,7 +128,7 @@ class EventLog:
 
 
 def read_events(path: Path) -> EventLog:
-    """Reads a log; its name is the file's. A log without an end (the program was killed) is read as
+    """Read a log; its name is the file's. A log without an end (the program was killed) is read as
     far as all threads had told what they did. Raises LockcrossError for a file that is none."""
     with path.open("rb") as file:
         start = file.read(HEADER.size)
@@ -161,7 +161,7 @@ def read_events(path: Path) -> EventLog:
 
 
 def first_line(path: Path) -> dict[str, Any]:
-    """What a log says first: who wrote it. Raises OSError or ValueError for what is none."""
+    """Return what a log says first: who wrote it. Raises OSError or ValueError for what is none."""
     with path.open("rb") as file:
         start = file.read(HEADER.size + BLOCK.size)
         if len(start) < HEADER.size + BLOCK.size or not start.startswith(MAGIC):
@@ -171,7 +171,7 @@ def first_line(path: Path) -> dict[str, Any]:
 
 
 def last_line(path: Path) -> dict[str, Any] | None:
-    """What a log says at its end; None where it has none."""
+    """Return what a log says at its end; None where it has none."""
     if path.stat().st_size < HEADER.size:
         return None
     content = np.memmap(path, np.uint8, "r")
@@ -183,7 +183,7 @@ def last_line(path: Path) -> dict[str, Any] | None:
 
 
 def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, int]]:
-    """The blocks of a log that are whole: tag, buffer, and where they begin and end."""
+    """Yield the blocks of a log that are whole: tag, buffer, and where they begin and end."""
     place = HEADER.size
     while place + BLOCK.size <= len(content):
         tag, buffer, size = BLOCK.unpack(content[place : place + BLOCK.size].tobytes())
@@ -289,7 +289,8 @@ class _Block:
 
 
 def _times(blocks: list[_Block]) -> Integers:
-    """The whole times of records, which have the last 48 bits: those nearest to the last mark."""
+    """Return the whole times of records, which have the last 48 bits: those nearest to the last
+    mark."""
     parts = []
     for block in blocks:
         time = (block.records["word"] >> np.uint64(_TIME)).astype(np.int64)
@@ -301,8 +302,8 @@ def _times(blocks: list[_Block]) -> Integers:
 def _events(
     buffers: Mapping[int, list[_Block]], marked: int | None, facts: _Facts
 ) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """The events of all threads in order, up to a time, the stacks, and how many releases were
-    another thread's. Raises ValueError."""
+    """Return the events of all threads in order, up to a time, the stacks, and how many releases
+    were another thread's. Raises ValueError."""
     parts, stacks = [], []
     for buffer, blocks in sorted(buffers.items()):
         records = np.concatenate([block.records for block in blocks])
@@ -340,9 +341,9 @@ def _events(
 
 
 def _give_to_holders(events: pd.DataFrame) -> int:
-    """Gives each release by a thread that did not have the lock to the one that had it; how many
-    there are. The first of them ends the first section that its own thread does not end, and so
-    on: sections of one lock exclude each other."""
+    """Give each release by a thread that did not have the lock to the one that had it; return how
+    many there are. The first of them ends the first section that its own thread does not end, and
+    so on: sections of one lock exclude each other."""
     object_, thread = events["object"].to_numpy(), events["thread"].to_numpy()
     kind, cycle = events["kind"].to_numpy(), events["cycle"].to_numpy()
     taken, given = kind == Kind.ACQUIRED, kind == Kind.RELEASE
@@ -396,8 +397,8 @@ def _table(
 
 
 def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: int) -> Integers:
-    """Of each record of a buffer: its thread. A buffer's own has its number, another one its id
-    behind all of those."""
+    """Return the thread of each record of a buffer. A buffer's own has its number, another one its
+    id behind all of those."""
     at = np.flatnonzero(kind == Kind.THREAD)
     if not len(at):
         return np.full(len(records), buffer, np.int64)
@@ -409,8 +410,9 @@ def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: 
 
 
 def _with_wakings(events: pd.DataFrame, begun: Flags) -> tuple[pd.DataFrame, Flags]:
-    """A wait that ended by an exception tells nothing: it ends where its thread does the next thing
-    with that object, which is mostly to leave the section."""
+    """Return the events with the ends of waits. A wait that ended by an exception tells nothing: it
+    ends where its thread does the next thing with that object, which is mostly to leave the
+    section."""
     columns = [events[name].to_numpy() for name in ("cycle", "thread", "object")]
     order = np.lexsort(columns)
     kind = events["kind"].to_numpy()[order]
@@ -425,8 +427,9 @@ def _with_wakings(events: pd.DataFrame, begun: Flags) -> tuple[pd.DataFrame, Fla
 
 
 def _with_acquisitions(events: pd.DataFrame, begun: Flags) -> pd.DataFrame:
-    """Events in the order of time. Where a record says when its thread began to acquire (`begun`),
-    the lock was had when the last one gave it back, if that was later: then both are there."""
+    """Return the events in the order of time. Where a record says when its thread began to acquire
+    (`begun`), the lock was had when the last one gave it back, if that was later: then both are
+    there."""
     object_, thread = events["object"].to_numpy(), events["thread"].to_numpy()
     kind, cycle = events["kind"].to_numpy(), events["cycle"].to_numpy()
     several = _taken_by_several(events)
@@ -460,7 +463,8 @@ def _with_acquisitions(events: pd.DataFrame, begun: Flags) -> pd.DataFrame:
 
 
 def _taken_by_several(events: pd.DataFrame) -> Integers:
-    """The places of all records of objects that several threads take: others nobody waits for."""
+    """Return the places of all records of objects that several threads take: others nobody waits
+    for."""
     acquired = events.loc[events["kind"] == Kind.ACQUIRED, ["object", "thread"]]
     first = acquired.groupby("object")["thread"].transform("first")
     shared = acquired.loc[acquired["thread"] != first, "object"].unique()
@@ -468,16 +472,16 @@ def _taken_by_several(events: pd.DataFrame) -> Integers:
 
 
 def levels(changes: Integers, groups: Integers) -> Integers:
-    """The running sum of changes within each group, raised where it would go below zero: what was
-    there when the log began."""
+    """Return the running sum of changes within each group, raised where it would go below zero:
+    what was there when the log began."""
     level = pd.Series(changes).groupby(groups, sort=False).cumsum()
     lowest = level.groupby(groups, sort=False).transform("min").clip(upper=0)
     return np.asarray(level - lowest, np.int64)
 
 
 def _held(kind: npt.NDArray[np.int8], group: Integers) -> tuple[Flags, Flags]:
-    """Of records in groups of one thread at one object: where it has the lock from, and up to
-    where, nested acquisitions apart."""
+    """Return for records in groups of one thread at one object where it has the lock from, and up
+    to where, nested acquisitions apart."""
     taken, given = kind == Kind.ACQUIRED, kind == Kind.RELEASE
     depth = levels(taken.astype(np.int64) - given, group)
     gains = (taken & (depth == 1)) | (kind == Kind.WAITED)
@@ -486,13 +490,13 @@ def _held(kind: npt.NDArray[np.int8], group: Integers) -> tuple[Flags, Flags]:
 
 
 def _differ(values: npt.NDArray[Any]) -> Flags:
-    """Whether each but the first is another than the one before."""
+    """Return whether each but the first is another than the one before."""
     found: Flags = values[1:] != values[:-1]
     return found
 
 
 def without_idle_operations(events: pd.DataFrame) -> pd.DataFrame:
-    """Leaves out every NOTHING_DONE and the record of its thread before it, which it undoes."""
+    """Leave out every NOTHING_DONE and the record of its thread before it, which it undoes."""
     if not (events["kind"] == Kind.NOTHING_DONE).any():
         return events
     thread = events["thread"].to_numpy()
@@ -507,7 +511,7 @@ def without_idle_operations(events: pd.DataFrame) -> pd.DataFrame:
 
 
 def convert(engine_log: Path, log: Path) -> None:
-    """Writes the log of what an engine recorded. Raises LockcrossError for a file that is none."""
+    """Write the log of what an engine recorded. Raises LockcrossError for a file that is none."""
     content = engine_log.read_bytes()
     if len(content) < ENGINE_HEADER.size or not content.startswith(MAGIC):
         raise LockcrossError(f"{engine_log}: no engine's lock events", exit_code=1)
@@ -526,7 +530,7 @@ def convert(engine_log: Path, log: Path) -> None:
 
 
 def add_line(log: Path, line: Mapping[str, Any]) -> None:
-    """Adds to a log what is known only behind its end. Raises OSError."""
+    """Add to a log what is known only behind its end. Raises OSError."""
     body = _line(line)
     with log.open("ab") as file:
         file.write(BLOCK.pack(TEXT, 0, len(body)) + body)
@@ -537,8 +541,8 @@ def _line(line: Mapping[str, Any]) -> bytes:
 
 
 def _in_one_buffer(records: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-    """An engine's records in their order, with one before each that is of another thread than the
-    last."""
+    """Return an engine's records in their order, with one before each that is of another thread
+    than the last."""
     thread = records["thread"].astype(np.int64)
     new = np.diff(thread, prepend=-1) != 0
     places = np.arange(len(records)) + np.cumsum(new)

@@ -14,8 +14,8 @@ _OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
 
 def sites(log: EventLog) -> pd.DataFrame:
-    """By place, the one with most acquisitions by the object's first thread before any other's
-    first: these a lock that is biased makes free.
+    """Return a row for each place, the one with most acquisitions by the object's first thread
+    before any other's first: these a lock that is biased makes free.
 
     Columns: `line` and, where that is in the JDK and was called from elsewhere, `through` it;
     `acquisitions`, nested ones too; `nested`, `first` (before any other thread's first) and
@@ -68,7 +68,7 @@ def _by_site(log: EventLog) -> pd.DataFrame:
 
 
 def _nested(acquired: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
-    """Whether each acquisition is by a thread that has the object already."""
+    """Return whether each acquisition is by a thread that has the object already."""
     kinds = events["kind"].to_numpy()
     taken = (kinds == Kind.ACQUIRED).astype(np.int64)
     by_thread = np.asarray(events.groupby(["object", "thread"]).ngroup(), np.int64)
@@ -78,7 +78,7 @@ def _nested(acquired: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
 
 
 def _callers(log: EventLog) -> dict[int, dict[str, float]]:
-    """Of each site: the shares of the lines of the program that it is called from."""
+    """Return for each site the shares of the lines of the program that it is called from."""
     found: dict[int, dict[str, float]] = {}
     pairs = log.stacks.groupby(["site", "stack"]).size().reset_index(name="count")
     for site, stack, count in pairs.astype(int).to_numpy().tolist():

@@ -16,13 +16,13 @@ from typing import Any
 
 from results.paths import REFERENCE, ROOT
 from results.store.store import reading
+from sweeps.lock_logs.locality import pattern
+from sweeps.lock_logs.log import EventLog, Kind, read_events
 from sweeps.questions.validate.jvm.answer import HELD
 from sweeps.questions.validate.jvm.definition import JvmDefinition, Program
 from sweeps.questions.validate.jvm.programs import FOLDER, Built, build
 from sweeps.questions.validate.jvm.table import page
 from sweeps.questions.validate.validate import load_validation
-from sweeps.lock_logs.locality import pattern
-from sweeps.lock_logs.log import EventLog, Kind, read_events
 
 DOCUMENT = ROOT / "docs" / "java.md"
 MACHINES = ("zen5", "neoverse_v2", "redwood_cove")

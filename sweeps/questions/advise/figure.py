@@ -12,7 +12,7 @@ _HATCHES = ("///", "\\\\\\", "..", "xx", "--", "++", "")
 
 
 def draw_advice(advice: Advice) -> Figure:
-    """Costs by cause on the left, the reach of the answer on the right."""
+    """Draw costs by cause on the left, and on the right how far the answer holds."""
     figure = Figure(figsize=(11, max(3.8, _ROW * len(advice.axes))), layout="constrained")
     costs, reach = figure.subplots(1, 2)
     _draw_costs(costs, advice)
@@ -44,16 +44,16 @@ def _draw_costs(ax: Axes, advice: Advice) -> None:
 
 
 def _draw_reach(ax: Axes, advice: Advice) -> None:
-    """Each axis from the lowest to the highest value searched, with what changes where."""
+    """Draw each axis from the lowest to the highest value searched, with what changes where."""
     best = advice.win.lock
     for row, axis in enumerate(advice.axes):
         low, high = (
-            _place(axis, change.value) if change else end
+            _along(axis, change.value) if change else end
             for change, end in ((axis.below, 0.0), (axis.above, 1.0))
         )
         ax.barh(row, 1, color="#EEEEEE", height=0.5)
         ax.barh(row, high - low, left=low, color=style_of(best).colour, height=0.5)
-        now = _place(axis, axis.now)
+        now = _along(axis, axis.now)
         ax.plot([now, now], [row - 0.35, row + 0.35], color="black")
         for change, end in ((axis.below, low), (axis.above, high)):
             if change is not None:
@@ -77,8 +77,8 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
     ax.set_title(f"How far {best.words()} stays the cheapest (line: now)")
 
 
-def _place(axis: AxisAnswer, value: float) -> float:
-    """Where a value lies between the ends, from 0 to 1; by its root, since ranges are wide."""
+def _along(axis: AxisAnswer, value: float) -> float:
+    """Return where a value lies between the ends, from 0 to 1; by its root: ranges are wide."""
     share = (value - axis.low) / (axis.high - axis.low)
     return float(max(share, 0.0) ** 0.5)
 

@@ -135,7 +135,7 @@ class _Lifetimes:
             self._shared = use.acquisitions / every
 
     def local(self) -> _Weighted:
-        """Objects that no other thread takes."""
+        """Yield the runs of objects that no other thread takes."""
         weight, most = 1 - self._shared, self._long
         for count, part in _whole(self._use.local_acquisitions) if weight else ():
             share = part * count / self._use.local_acquisitions  # of the acquisitions
@@ -145,8 +145,8 @@ class _Lifetimes:
             yield self._run(_Lifetime(min(count, most))), weight * share
 
     def shared(self) -> _Weighted:
-        """Objects that change hands: their lifetimes in whole numbers, each with the share of the
-        objects that have it."""
+        """Yield the runs of objects that change hands: their lifetimes in whole numbers, each with
+        the share of the objects that have it."""
         use = self._use
         if not self._shared:
             return
@@ -178,7 +178,7 @@ class _Lifetimes:
         }
 
     def _beginning(self, lifetime: _Lifetime, each: Fraction) -> _Weighted:
-        """A lifetime, or as much of it as can be run, and what each further acquisition adds.
+        """Yield a lifetime, or as much of it as can be run, and what each further acquisition adds.
         `each`: the weight of an acquisition."""
         most = self._long
         if lifetime.pairs > 2 * most and lifetime.first > most:
@@ -203,8 +203,8 @@ class _Lifetimes:
         yield self._run(short), each * short.pairs * (1 - more)
 
     def _long_turns(self, lifetime: _Lifetime, each: Fraction) -> _Weighted:
-        """A lifetime with more acquisitions between two changes of hands than can be run: fewer of
-        them, and what each further one adds, by others and by the owner behind them."""
+        """Yield a lifetime with more acquisitions between two changes of hands than can be run:
+        fewer of them, and what each further one adds, by others and by the owner behind them."""
         most = max(self._long // _PARTS_OF_TURN, 1)
         turn = replace(
             lifetime,
@@ -226,7 +226,7 @@ class _Lifetimes:
         yield from self._beginning(shorter, each)
 
     def _steady(self, weight: Fraction) -> _Weighted:
-        """Acquisitions by an owner who has made many."""
+        """Yield acquisitions by an owner who has made many."""
         yield self._run(_Lifetime(self._long)), 2 * weight
         yield self._run(_Lifetime(self._long // 2)), -weight
 

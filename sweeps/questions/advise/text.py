@@ -1,7 +1,7 @@
 """An answer of `advise` in words and tables, for a terminal."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +13,6 @@ from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.advise.advice import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
 from sweeps.questions.advise.program import Program
 from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
-from sweeps.search.errors import EngineError
 
 _MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
 _FEW = 10  # pairs of which no share is taken
@@ -22,7 +21,7 @@ _SMALL = 0.05  # cycles a pair that are not worth a word
 
 
 def print_json(answers: Sequence[Advice]) -> None:
-    """A list of answers; of one machine the answer itself."""
+    """Print a list of answers; of one machine the answer itself."""
     rows: list[dict[str, Any]] = []
     for advice in answers:
         win = advice.win
@@ -49,19 +48,23 @@ def print_json(answers: Sequence[Advice]) -> None:
                 ],
             }
         )
+    _print_json(rows)
+
+
+def _print_json(rows: Sequence[Mapping[str, Any]]) -> None:
     print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
 
 
 def print_csv(answers: Sequence[Advice]) -> None:
-    """A row for each lock on each machine, the cheapest first."""
+    """Print a row for each lock on each machine, the cheapest first."""
     rows = [
         {name: advice.setting[name] for name in ("machine", "isa", "flavour", "threads")}
-        | {"lock": str(one.label), "verdict": _verdict(advice, one.label)}
-        | {"cycles_per_pair": one.cost, "seeds": one.seeds}
-        | {"native_cycles_per_pair": one.native}
-        | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in one.causes.items()}
+        | {"lock": str(lock.label), "verdict": _verdict(advice, lock.label)}
+        | {"cycles_per_pair": lock.cost, "seeds": lock.seeds}
+        | {"native_cycles_per_pair": lock.native}
+        | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in lock.causes.items()}
         for advice in answers
-        for one in advice.locks
+        for lock in advice.locks
     ]
     print_parts(Form.CSV, Rows(rows))
 
@@ -73,7 +76,7 @@ def _verdict(advice: Advice, label: LockLabel) -> str:
 
 
 def print_untold(form: Form, machines: Sequence[str], program: Program) -> None:
-    """That a log does not say which lock is the cheapest, and why, in place of an answer."""
+    """Print that a log does not say which lock is the cheapest, and why."""
     if form == Form.TABLE:
         console(fold=False).print(program.untold.capitalize())
         return
@@ -81,14 +84,13 @@ def print_untold(form: Form, machines: Sequence[str], program: Program) -> None:
         rows = [{"machine": name, "lock": None, "verdict": program.untold} for name in machines]
         print_parts(Form.CSV, Rows(rows))
         return
-    of_log = {"verdict": program.untold, "cheapest": None, "recording": program.recording}
-    told = [{"setting": {"machine": name}, **of_log} for name in machines]
-    print(json.dumps(told if len(told) > 1 else told[0], indent=1))
+    without = {"verdict": program.untold, "cheapest": None, "recording": program.recording}
+    _print_json([{"setting": {"machine": name}, **without} for name in machines])
 
 
 def print_answers(answers: Sequence[Advice]) -> None:
-    """Of several machines a line each; then of each the verdict with its doubt, the locks in order,
-    why, what would change it, what it rests on."""
+    """Print a line for each of several machines; then for each the verdict with its doubt, the
+    locks in order, why, what would change it, what it rests on."""
     out = console(fold=False)
     if len(answers) > 1:
         out.print(_overview(answers), end="\n\n")
@@ -126,7 +128,7 @@ def _axes(advice: Advice) -> Table:
 
 
 def _of_program(program: OfProgram) -> Table:
-    """What the locks cost the program, in the order of their costs."""
+    """Return what the locks cost the program, in the order of their costs."""
     least, most = (f"{100 * share:.3g}" for share in program.recording)
     time = "" if program.plain else f", without the {least} to {most} % that recording took of it"
     table = Table(
@@ -138,13 +140,13 @@ def _of_program(program: OfProgram) -> Table:
     table.add_column("lock")
     for name in ("million cycles a second", "interval", "of its CPU time", "interval"):
         table.add_column(name, justify="right")
-    for label, one in program.costs.items():
+    for label, share in program.costs.items():
         table.add_row(
             label.words(),
-            f"{one.cycles / 1e6:,.2f}",
-            _between(one.low, one.high, 1e-6, ""),
-            f"{100 * one.share:.2f} %",
-            _between(one.share_low, one.share_high, 100, " %"),
+            f"{share.cycles / 1e6:,.2f}",
+            _between(share.low, share.high, 1e-6, ""),
+            f"{100 * share.share:.2f} %",
+            _between(share.share_low, share.share_high, 100, " %"),
         )
     return table
 
@@ -181,7 +183,7 @@ def _overview(answers: Sequence[Advice]) -> Table:
 
 
 def headline(advice: Advice) -> str:
-    """The answer in one sentence."""
+    """Return the answer in one sentence."""
     win, works = advice.win, advice.works
     words = f"{advice.beside_work(win.lock):.1f} cycles a pair"
     if works:
@@ -206,8 +208,8 @@ def headline(advice: Advice) -> str:
 
 
 def _tied(advice: Advice) -> str:
-    """The locks in a tie with the winner, by name where they are few; else how many, and which
-    are not among them."""
+    """Return the locks in a tie with the winner, by name where they are few; else how many, and
+    which are not among them."""
     tied = advice.win.tied
     if len(tied) <= _NAMED:
         return ", ".join(lock.words() for lock in tied)
@@ -219,30 +221,28 @@ def _tied(advice: Advice) -> str:
     return f"{words}, not with {', '.join(others)}" if len(others) <= _NAMED else words
 
 
-def remarks(advice: Advice) -> list[str]:
-    """What must be known beside the answer: what it depends on, how sure it is, what its lock
+def remarks(advice: Advice) -> Iterator[str]:
+    """Yield what must be known beside the answer: what it depends on, how sure it is, what its lock
     cannot do and the best without it."""
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
-    said = [_decides([flip for flip in advice.flips if flip.given.name == name]) for name in names]
-    others = [given for given in advice.inputs if given.kind == ASSUMED and given.name not in names]
-    if others:
-        said.append(
-            f"Assumed and not decisive, as far as their ranges are known: {len(others)} inputs "
+    for name in names:
+        yield _decides([flip for flip in advice.flips if flip.given.name == name])
+    rest = [given for given in advice.inputs if given.kind == ASSUMED and given.name not in names]
+    if rest:
+        yield (
+            f"Assumed and not decisive, as far as their ranges are known: {len(rest)} inputs "
             "(see the end)."
         )
-    if advice.error is None:
-        said.append("How sure: nothing like this was compared with silicon or another simulator")
-    else:
-        said.append(_sure(advice, advice.error))
+    yield _sure(advice)
     win = advice.win
     if native := {lock.label: lock.native for lock in advice.locks if lock.native is not None}:
         best = min(native, key=lambda label: (native[label], label))
         also = "too" if best in (win.lock, *win.tied) else "which is another"
-        said.append(
+        yield (
             f"On this host {best.words()} is the cheapest, {also}: {native[best]:.1f} cycles a pair"
         )
     if advice.contended is not None:
-        said.append(_under_contention(advice.contended))
+        yield _under_contention(advice.contended)
     if (limit := advice.limits.get(win.lock)) is not None:
         words = f"Mind: {win.lock.words()}: {limit}"
         if (other := advice.without_limits) is not None:
@@ -251,12 +251,12 @@ def remarks(advice: Advice) -> list[str]:
                 f". Without it: {other.lock.words()}, {advice.beside_work(other.lock):.1f} "
                 f"cycles a pair{tied} (lead {100 * other.lead:.1f} %)"
             )
-        said.append(words)
-    return [*said, *advice.notes]
+        yield words
+    yield from advice.notes
 
 
 def _decides(flips: Sequence[Flip]) -> str:
-    """An assumption that decides, in a sentence; its flips, downwards and upwards."""
+    """Return a sentence about an assumption that decides, by its flips downwards and upwards."""
     axis, given = flips[0].axis, flips[0].given
     assert given.low is not None and given.high is not None  # else it decides nothing
     # No further than what was searched: a shared object lives long enough to be shared.
@@ -272,8 +272,11 @@ def _decides(flips: Sequence[Flip]) -> str:
     )
 
 
-def _sure(advice: Advice, error: EngineError) -> str:
-    """How sure the order of the first two is."""
+def _sure(advice: Advice) -> str:
+    """Return how sure the order of the first two is."""
+    error = advice.error
+    if error is None:
+        return "How sure: nothing like this was compared with silicon or another simulator"
     alike = error.alike(advice.win.lead)
     words = f"How sure: {error.words}: median error {100 * error.median:.0f} %; "
     words += (
@@ -302,23 +305,22 @@ def _under_contention(contended: Contended) -> str:
 
 
 def _name(axis: str) -> str:
-    """An input or an axis in words."""
+    """Return an input or an axis in words."""
     return USE_AXES.get(axis, axis.replace("_", " "))
 
 
 def _setting(advice: Advice) -> str:
-    """The processor, and what the answer is made of."""
-    of = advice.setting
+    """Return the processor, and what the answer is made of."""
+    processor = (
+        "{machine}, {isa} ({flavour}), {threads} threads: a CAS measures {cas_measured:.1f} "
+        "cycles, a full fence {fence_measured:.1f}. Acquisitions: "
+    ).format_map(advice.setting)
     parts = ", ".join(f"{100 * share:.4g} % {words}" for words, share in advice.parts.items())
     work = (
         f"; what a pair takes without a lock, {advice.work:.1f} cycles beside those of the "
         "simplest loop, is taken off"
     )
-    return (
-        f"{of['machine']}, {of['isa']} ({of['flavour']}), {of['threads']} threads: a CAS measures "
-        f"{of['cas_measured']:.1f} cycles, a full fence {of['fence_measured']:.1f}. Acquisitions: "
-        f"{parts}" + work * advice.works
-    )
+    return processor + parts + work * advice.works
 
 
 def _locks(advice: Advice) -> Table:
@@ -343,7 +345,7 @@ def _locks(advice: Advice) -> Table:
 
 
 def reason(advice: Advice) -> str:
-    """Why the best is ahead of the next: by how many cycles, by cause, the largest first."""
+    """Return why the best is ahead of the next: by how many cycles, by cause, the largest first."""
     best, other = advice.locks[:2]
     more = {cause: other.causes[cause] - best.causes[cause] for cause in best.causes}
     causes = sorted(
@@ -368,7 +370,7 @@ def _change(axis: AxisAnswer, upwards: bool) -> str:
 
 
 def _value(axis: AxisAnswer, value: float) -> str:
-    """A value of an axis with its unit."""
+    """Return a value of an axis with its unit."""
     if axis.unit == "share":
         return f"{100 * value:.4g} %"
     if axis.unit == "cycles":

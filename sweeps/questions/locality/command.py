@@ -72,7 +72,7 @@ def locality(
 
 
 def _remarks(log: "EventLog") -> Iterator[str]:
-    """What a log does not have."""
+    """Yield what a log does not have."""
     if log.totals is None:
         return
     if log.totals.end == "cut":
@@ -99,8 +99,8 @@ def _remarks(log: "EventLog") -> Iterator[str]:
 
 
 def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
-    """The lines of source that take locks, so many at most. Raises LockcrossError for a log without
-    them."""
+    """Yield the lines of source that take locks, so many at most. Raises LockcrossError for a log
+    without them."""
     from sweeps.lock_logs.sites import sites
 
     if not log.sites:
@@ -143,7 +143,8 @@ def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
 
 
 def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
-    """The tables, a row a log. Raises LockcrossError for a log of a lock that excludes nobody."""
+    """Yield the tables, with a row for each log. Raises LockcrossError for a log of a lock that
+    excludes nobody."""
     from sweeps.lock_logs.locality import Sections
     from sweeps.lock_logs.locality import locality as measured
 
@@ -236,8 +237,8 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def _share(name: str, part: float, whole: float | None) -> dict[str, float | None]:
-    """A number and, in a column that tables for people do not have, its share in another, where
-    that is known."""
+    """Return a number and, in a column that tables for people do not have, its share in another,
+    where that is known."""
     return {name: part, f"{name}{_SHARE}": None if whole is None else _ratio(part, whole)}
 
 

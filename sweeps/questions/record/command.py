@@ -95,8 +95,8 @@ def record(
             "or it starts none, or clears JAVA_TOOL_OPTIONS"
         )
         raise typer.Exit(code or 1)
-    from sweeps.questions.record.cost import cost_line  # once the program has ended: it is large
     from sweeps.lock_logs.log import add_line
+    from sweeps.questions.record.cost import cost_line  # once the program has ended: it is large
 
     # A program that a signal has ended is one that its user wants to be done with.
     if code < _SIGNALLED and (cost := cost_line(log, pthread)) is not None:
@@ -119,7 +119,7 @@ def record(
 
 
 def _say_what_was_seen(watch: Watch, log: Path, program: Program, code: int) -> None:
-    """Ends with the program's code, or with 1, where nothing was recorded."""
+    """Say what was seen, and end with the program's code, or with 1, where nothing was recorded."""
     watch.wait()
     for line in watch.summary(log, library()):
         _say(line)
@@ -132,13 +132,13 @@ def _say_what_was_seen(watch: Watch, log: Path, program: Program, code: int) -> 
 
 
 def _adopt() -> None:
-    """Makes what the program leaves behind this process's own, which takes leave of it: not every
+    """Make what the program leaves behind this process's own, which takes leave of it: not every
     container has a first process that does."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _bytes(text: str) -> int:
-    """A size as people write it."""
+    """Return the bytes of a size as people write it."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip().upper())
     size = int(float(found[1]) * _SUFFIXES[found[2]]) if found else 0
     if size < _LEAST:
@@ -147,7 +147,7 @@ def _bytes(text: str) -> int:
 
 
 def _make_room(log: Path, force: bool) -> None:
-    """Raises LockcrossError where the log cannot be."""
+    """Raise LockcrossError where the log cannot be."""
     if not log.parent.is_dir():
         raise LockcrossError(f"--output {log}: the folder does not exist")
     if log.exists() and not (force and log.is_file()):
@@ -162,8 +162,8 @@ def _without_agent(program: Program) -> tuple[str, ...]:
 
 
 def _run(program: Program) -> tuple[int, float]:
-    """Runs it to its end: its exit code, and the seconds of CPU time that it took. Ctrl-C is for
-    the program alone, which the log survives."""
+    """Run a program to its end; return its exit code, and the seconds of CPU time that it took.
+    Ctrl-C is for the program alone, which the log survives."""
     before = _cpu()
     kept = {one: signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGQUIT)}
     try:
@@ -193,8 +193,8 @@ def _end_of(process: subprocess.Popen[bytes]) -> int:
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    """What this process has, but for what its launcher has set for Python, and more: behind what
-    is in a variable already, unless it is one of Lockcross's own."""
+    """Return what this process has, but for what its launcher has set for Python, and more: behind
+    what is in a variable already, unless it is one of Lockcross's own."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     for name, value in more.items():
         before = "" if name.startswith("LOCKCROSS_") else environment.get(name, "")
@@ -215,7 +215,7 @@ def _cpu() -> float:
 
 
 def _made(log: Path) -> float:
-    """When it was last written to, seconds; others' logs may lie there from earlier runs."""
+    """Return when it was last written to, seconds; others' logs may lie there from earlier runs."""
     return log.stat().st_mtime
 
 

@@ -41,7 +41,7 @@ class Elf:
 
 
 def read_elf(program: Path) -> Elf | None:
-    """None: no ELF file, such as a script, or one that is not whole."""
+    """Return what a file says; None: no ELF file, such as a script, or one that is not whole."""
     try:
         with program.open("rb") as file:
             if file.read(4) != b"\x7fELF":
@@ -104,7 +104,7 @@ def _text(content: bytes) -> str:
 
 
 def why_not(program: Path, library: Path) -> str:
-    """Why the library cannot be preloaded into a program; empty: it can, as far as its file
+    """Return why the library cannot be preloaded into a program; empty: it can, as far as its file
     shows."""
     elf, own = read_elf(program), read_elf(library)
     if elf is None or own is None:
@@ -145,7 +145,7 @@ def _gains_rights(program: Path) -> bool:
 
 
 def needs_first_place(program: Path) -> bool:
-    """Whether it is compiled with AddressSanitizer's shared library, which ends a program that
-    loads another one before it, unless it is told not to look."""
+    """Return whether it is compiled with AddressSanitizer's shared library, which ends a program
+    that loads another one before it, unless it is told not to look."""
     elf = read_elf(program)
     return elf is not None and any(one.startswith("libasan.so") for one in elf.needed)

@@ -27,9 +27,9 @@ class Program:
 
 
 def recorded(command: Sequence[str], options: str) -> Program:
-    """The program with the agent, whose options are given. A command that is no `java` itself, as a
-    script that calls one, hands them on in a variable. Raises LockcrossError where there is no such
-    program, or its JVM is too old."""
+    """Return the program with the agent, whose options are given. A command that is no `java`
+    itself, as a script that calls one, hands them on in a variable. Raises LockcrossError where
+    there is no such program, or its JVM is too old."""
     if not AGENT.exists():
         raise LockcrossError(f"{AGENT}: is not built; ./lockcross record builds it", exit_code=1)
     if "=" in str(AGENT):
@@ -57,7 +57,7 @@ def recorded(command: Sequence[str], options: str) -> Program:
 
 
 def _version(program: str) -> int:
-    """The feature release of a JVM: 8, 11, 17. Raises LockcrossError if it does not say."""
+    """Return the feature release of a JVM: 8, 11, 17. Raises LockcrossError if it does not say."""
     try:
         done = run([program, "-version"], _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -26,7 +26,7 @@ _SEPARATORS = " :$\t\n;"  # in LD_PRELOAD, or given a meaning by the loader
 
 
 def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None = None) -> Program:
-    """The program with the library, which writes `log`, ends with `most` bytes, and tells in
+    """Return the program with the library, which writes `log`, ends with `most` bytes, and tells in
     `report` what happens. Raises LockcrossError where there is no such program, or it cannot be
     recorded."""
     program = shutil.which(command[0])
@@ -47,7 +47,7 @@ def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None 
 
 
 def library() -> Path:
-    """Compiles it where its source or its compiler is another one."""
+    """Return the library, compiled where its source or its compiler is another one."""
     compiler = os.environ.get("CC") or "cc"
     sources = sorted(SOURCES.glob("*.[ch]"))
     content = b"".join(one.read_bytes() for one in sources) + " ".join((compiler, *_FLAGS)).encode()
@@ -71,8 +71,9 @@ def library() -> Path:
 
 
 def _loadable(made: Path) -> Path:
-    """The library at a path that LD_PRELOAD can name: a copy, which stays, since what the program
-    has started may start others later. Raises LockcrossError where there is no such place."""
+    """Return the library at a path that LD_PRELOAD can name: a copy, which stays, since what the
+    program has started may start others later. Raises LockcrossError where there is no such
+    place."""
     if not set(_SEPARATORS) & set(str(made)):
         return made
     for place in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm"):

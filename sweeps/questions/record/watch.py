@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sweeps.questions.record.fitness import why_not
 from sweeps.lock_logs.log import last_line
+from sweeps.questions.record.fitness import why_not
 
 _SIGNALLED = 128
 _PATIENCE = 60.0  # seconds that logs may take to be written once their programs have ended
@@ -54,7 +54,7 @@ class Watch:
         return [Told(one[0], int(one[1]), one[2]) for one in parts if len(one) == 3]
 
     def wait(self) -> None:
-        """Until the logs of all processes that have ended are written."""
+        """Wait until the logs of all processes that have ended are written."""
         for _ in range(round(_PATIENCE / _PAUSE)):
             _bury()
             writing = {one.process for one in self.told() if self._writes(one.process)}
@@ -64,7 +64,7 @@ class Watch:
             select.select([], [], [], _PAUSE)
 
     def _writes(self, process: int) -> bool:
-        """A writer holds a lock on the byte of its process."""
+        """Return whether it writes: a writer holds a lock on the byte of its process."""
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, process)
         except OSError:
@@ -73,7 +73,7 @@ class Watch:
         return False
 
     def summary(self, log: Path, library: Path) -> Iterator[str]:
-        """Of each log what is in it, and of what is in none why not."""
+        """Yield what is in each log, and why what is in none is not."""
         told = self.told()
         logs = {one.words: one.process for one in told if one.what == "log"}
         for name, process in logs.items():
@@ -111,7 +111,7 @@ def _of_log(log: Path, process: int) -> Iterator[str]:
 
 
 def _unwatched(told: list[Told], library: Path) -> Iterator[str]:
-    """What has run and was not seen."""
+    """Yield what has run and was not seen."""
     for one in dict.fromkeys(told):
         if one.what == "deep":
             yield (
@@ -124,7 +124,7 @@ def _unwatched(told: list[Told], library: Path) -> Iterator[str]:
 
 
 def _seen_as(told: list[Told], became: Told) -> bool:
-    """Whether it has told of itself, be it that it cannot be recorded."""
+    """Return whether it has told of itself, be it that it cannot be recorded."""
     mine = [one for one in told if one.process == became.process]
     return any(
         one.what == "failed" or (one.what == "seen" and one.words == became.words) for one in mine
@@ -132,7 +132,7 @@ def _seen_as(told: list[Told], became: Told) -> bool:
 
 
 def why_nothing(told: list[Told], code: int) -> str:
-    """Why there is no log, as far as can be said."""
+    """Return why there is no log, as far as can be said."""
     seen = [one for one in told if one.what == "seen"]
     if not seen:
         return (
@@ -160,7 +160,7 @@ def signal_name(code: int) -> str:
 
 
 def alive(process: int) -> bool:
-    """Whether it runs; so it does where its first thread has ended before others."""
+    """Return whether it runs; so it does where its first thread has ended before others."""
     folder = Path(f"/proc/{process}")
     try:
         state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
@@ -170,7 +170,7 @@ def alive(process: int) -> bool:
 
 
 def _bury() -> None:
-    """Takes leave of ended processes that came to this one."""
+    """Reap ended processes that came to this one."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -151,7 +151,7 @@ def _cases(cases: Sequence[Case]) -> Rows:
 
 
 def print_reproduction(reproduction: Reproduction) -> None:
-    """Prints the rows of one, and its verdict."""
+    """Print the rows of one, and its verdict."""
     wide = console(fold=False)
     source = f"{reproduction.document} {reproduction.place}"
     title = f"{reproduction.name}: {reproduction.title} ({source}), {reproduction.unit}"
@@ -162,7 +162,7 @@ def print_reproduction(reproduction: Reproduction) -> None:
 
 
 def print_summary(results: Sequence[Reproduction]) -> None:
-    """Prints the verdicts of all, and their sums."""
+    """Print the verdicts of all, and their sums."""
     rows = [
         (
             reproduction.name,

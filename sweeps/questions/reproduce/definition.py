@@ -65,8 +65,8 @@ _FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
 
 
 def evaluate(text: str, look: Look) -> float:
-    """The value of an expression; `look` gives that of a name and its part ("" for none). Raises
-    ValueError for what is no expression, and what `look` raises."""
+    """Return the value of an expression; `look` gives that of a name and its part ("" for none).
+    Raises ValueError for what is no expression, and what `look` raises."""
 
     def value(node: ast.expr) -> float:
         match node:
@@ -110,7 +110,7 @@ class Source(Document):
     factor: float = 1.0
 
     def look_up(self, document: str) -> Published:
-        """The published number. Raises KeyError where there is none."""
+        """Return the published number. Raises KeyError where there is none."""
         if self.stated:
             part = paper.stated(document, self.stated)
             if not self.over_stated:
@@ -138,7 +138,7 @@ class Multiplied(Document):
     each: dict[str, list[Value]] = {}
 
     def points(self) -> Iterator[Self]:
-        """Each of them, with the values in place of `{axis}`. Raises ValueError."""
+        """Yield each of them, with the values in place of `{axis}`. Raises ValueError."""
         texts = self.model_dump(exclude={"each"})
         for values in itertools.product(*self.each.values()):
             point = dict(zip(self.each, values, strict=True))
@@ -153,7 +153,7 @@ class Multiplied(Document):
 
 
 def _filled(text: Any, point: Mapping[str, Value]) -> Any:
-    """A text, or all that are in a table or a list, with the values of axes in place."""
+    """Return a text, or all that are in a table or a list, with the values of axes in place."""
     if isinstance(text, dict):
         return {key: _filled(inner, point) for key, inner in text.items()}
     if isinstance(text, list):
@@ -221,14 +221,13 @@ class Definition(Document):
         return self
 
     def machines(self) -> set[str]:
-        """All that it has cells of. Raises ValueError."""
+        """Return all that it has cells of. Raises ValueError."""
         named = (point.machine for cell in self.cell for point in cell.points())
         return {self.machine, *named} - {""}
 
 
 def load(name: str, machine: str = "") -> PlannedReproduction:
-    """Reads sweeps/plans/reproductions/<name>.toml; with `machine`, for that one instead of its
-    own.
+    """Read sweeps/plans/reproductions/<name>.toml; with `machine`, for that one instead of its own.
 
     Raises LockcrossError (exit code 2) that names file, key and what is wrong.
     """
@@ -241,7 +240,7 @@ def load(name: str, machine: str = "") -> PlannedReproduction:
 
 
 def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
-    """Reads a definition from TOML; with `machine`, for that one. Raises ValueError."""
+    """Read a definition from TOML; with `machine`, for that one. Raises ValueError."""
     plan = toml.parse(Definition, text)
     if machine:
         if several := sorted(plan.machines() - {plan.machine}):

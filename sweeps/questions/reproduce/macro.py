@@ -71,12 +71,12 @@ class Statistics:
 
 
 def programs(table: str) -> list[str]:
-    """The programs of a table of lock statistics."""
+    """Return the programs of a table of lock statistics."""
     return [str(row["program"]) for row in paper.table(table).rows]
 
 
 def statistics(table: str, program: str) -> Statistics:
-    """A program's row of Table 5.6 or 6.2, and what Tables 5.2 and 5.3 tell besides.
+    """Return a program's row of Table 5.6 or 6.2, and what Tables 5.2 and 5.3 tell besides.
 
     The sources do not say how the acquisitions that hit no reservation part into nested ones and
     other threads'. Where Table 5.2 has the program, what lies outside of first repetitions is
@@ -104,8 +104,8 @@ def statistics(table: str, program: str) -> Statistics:
 
 
 def mix(of: Statistics, wanted: int) -> dict[str, float]:
-    """Scales a program down to `wanted` acquisitions: the parameters of lock_mix. Where other
-    threads or returning owners have any of them, one object at least is shared."""
+    """Scale a program down to `wanted` acquisitions and return the parameters of lock_mix. Where
+    other threads or returning owners have any of them, one object at least is shared."""
     count = min(of.acquisitions, wanted)
     objects = min(max(1, round(of.objects * count / of.acquisitions)), OBJECTS_MAX)
     shared = min(objects, round(of.rate * count))
@@ -132,23 +132,23 @@ def mix(of: Statistics, wanted: int) -> dict[str, float]:
 
 
 def rate(drawn: Mapping[str, float]) -> float:
-    """Cancellations an acquisition of a drawn sequence: each shared object has one."""
+    """Return the cancellations per acquisition of a drawn sequence: each shared object has one."""
     return drawn["shared_objects"] / drawn["acquisitions"]
 
 
 def mix_cell(machine: str, label: str, drawn: Mapping[str, Value]) -> Cell:
-    """The run of a lock label on a sequence."""
+    """Return the run of a lock label on a sequence."""
     return cell_on(machine, label, "lock_mix", drawn, threads=THREADS)
 
 
 def transition_cell(machine: str, label: str) -> Cell:
-    """The run that a cancellation's cost is taken from: (phase 4 - phase 5) / TRANSITION."""
+    """Return the run that a cancellation's cost is taken from: (phase 4 - phase 5) / TRANSITION."""
     objects: dict[str, Value] = {"objects": TRANSITION, "owner": "running"}
     return cell_on(machine, label, "transition", objects, threads=THREADS)
 
 
 def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
-    """Every run of a definition's [macro], by its name."""
+    """Return every run of a definition's [macro], by its name."""
 
     def labels(locks: Iterable[str]) -> list[LockLabel]:
         return [LockLabel.of(lock, fence=kind) for kind, lock in product(plan.fences, locks)]
@@ -164,7 +164,7 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
 
 
 def macro_rows(plan: MacroPlan) -> list[PlannedRow]:
-    """What a definition's [macro] compares."""
+    """Return what a definition's [macro] compares."""
     places = product(programs(plan.table), plan.fences)
     return [row for program, kind in places for row in _Program(plan, program, kind).rows()]
 
@@ -182,7 +182,7 @@ class _Program:
         return LockLabel.of(lock, fence=self._kind)
 
     def _cost(self, look: Look, lock: str) -> float:
-        """Of an acquisition and its release."""
+        """Return the cost of an acquisition and its release."""
         runs = (f"{self._label(lock)} {self._program}", f"nop {self._program}")
         cycles, floor = (look(run, "cycles") for run in runs)
         cost = (cycles - floor) / self._drawn["acquisitions"]
@@ -196,15 +196,16 @@ class _Program:
         return (look(run, "phase_4_cycles") - look(run, "phase_5_cycles")) / TRANSITION
 
     def _saved(self, look: Look, lock: str) -> float:
-        """The share of the base's lock time."""
+        """Return the share that is saved of the base's lock time."""
         return 1 - self._cost(look, lock) / self._cost(look, BASE)
 
     def _run_time(self, look: Look, cycles: float, share: float) -> float:
-        """Seconds of the program where so many cycles an acquisition are a share of it."""
+        """Return the seconds of the program where so many cycles an acquisition are a share of
+        it."""
         return cycles * self._of.acquisitions * look("s", "") / share
 
     def rows(self) -> Iterator[PlannedRow]:
-        """What is compared, and what our costs imply besides."""
+        """Yield what is compared, and what our costs imply besides."""
         for lock in self._plan.locks:
             yield from self._compared(lock)
         yield from map(self._cancelling, filter(cancels, self._plan.locks))
@@ -263,7 +264,7 @@ class _Program:
     def _implied(
         self, lock: str, words: str, stated: Published, speedup: float
     ) -> Iterator[PlannedRow]:
-        """What a published speedup (%) implies with our costs: nothing of it is compared."""
+        """Yield what a published speedup (%) implies with our costs: nothing of it is compared."""
         less = round(1 - 1 / (1 + speedup / 100), 9)  # of the run time
 
         def removed(look: Look) -> float:
@@ -285,7 +286,7 @@ class _Program:
             )
 
     def _cancelling(self, lock: str) -> PlannedRow:
-        """The time of all the cancellations that the source counted."""
+        """Return the time of all the cancellations that the source counted."""
         count = round(self._of.cancellations)
         words = f"{self._program}, {self._label(lock)}: s that {count} cancellations take"
         return PlannedRow(
@@ -295,7 +296,7 @@ class _Program:
 
 
 def stated_speedup(prefix: str, program: str) -> Published | None:
-    """What the text of the thesis states of a program, where it does."""
+    """Return what the text of the thesis states of a program, where it does."""
     short = {"SPECjbb2000": "jbb"}.get(program, program.lower().replace(" ", "_"))
     try:
         return paper.stated("K", f"{prefix}_{short.removeprefix('_')}")

@@ -12,10 +12,10 @@ from typing import Any
 
 from results.errors import LockcrossError
 from results.paths import ROOT
+from sweeps.lock_logs.log import Kind, read_events
 from sweeps.questions.validate.jvm.definition import Program
 from sweeps.questions.validate.jvm.modes import Jvm
 from sweeps.questions.validate.jvm.programs import Built, environment
-from sweeps.lock_logs.log import Kind, read_events
 from sweeps.support.tools import complaint, run
 
 _PROBLEM = "^lockcross: |error"
