@@ -57,52 +57,53 @@ def locality(log: EventLog) -> dict[str, int]:
     }
 
 
+def with_owners(acquired: pd.DataFrame) -> pd.DataFrame:
+    """Return acquisitions with what is known of each: whether it is by another thread than the
+    object's first locker, its owner (`other`), whether the object is `shared` with such a thread,
+    and whether it is `before` any other thread's first."""
+    other = acquired["thread"] != acquired.groupby("object")["thread"].transform("first")
+    by_object = other.groupby(acquired["object"])
+    shared, before = by_object.transform("any"), ~by_object.cummax()
+    return acquired.assign(other=other, shared=shared, before=before)
+
+
 @dataclass(frozen=True)
 class Pattern:
-    """How a program uses its locks, in the terms of `advise`. The owner of an object is its first
-    locker; an object is shared if another thread takes it, too. Acquisitions are outermost ones.
-
-    `shared_objects`: the share of objects that are shared; `acquisitions` of an object, in the mean
-    of all, and `shared_acquisitions` of those that are shared (0: none is). `owner_share` of all
-    acquisitions; `first_share` of those of shared objects, before anybody else's first.
-    `run_length`: acquisitions in a row by a thread that is not the owner. `nested`: share of all
-    acquisitions, nested ones too; `contended`: share of operations in fat sections."""
+    """How a program uses its locks, in the terms of `advise`: an object is shared if another thread
+    than its owner takes it, too. Acquisitions are outermost ones."""
 
     threads: int
-    shared_objects: float
-    acquisitions: float
-    shared_acquisitions: float
-    owner_share: float
-    first_share: float
-    run_length: float
-    nested: float
-    contended: float
+    shared_objects: float  # share of objects
+    acquisitions: float  # of an object, in the mean of all
+    shared_acquisitions: float  # of a shared one; 0: none is
+    owner_share: float  # of all acquisitions
+    first_share: float  # of shared objects' acquisitions, before anybody else's first
+    run_length: float  # acquisitions in a row by a thread that is not the owner
+    nested: float  # share of all acquisitions, nested ones too
+    contended: float  # share of operations in fat sections
 
 
 def pattern(log: EventLog) -> Pattern:
     """Return the pattern of a log. Raises LockcrossError for one without acquisitions."""
     sections = Sections(log)
-    ordered = sections.acquisitions()
+    ordered = with_owners(sections.acquisitions())
     if ordered.empty:
         raise LockcrossError(f"{log.name}: nothing is acquired in this log")
-    every = int((log.events["kind"] == Kind.ACQUIRED).sum())
-    owner = ordered.groupby("object")["thread"].transform("first")
-    other = ordered["thread"] != owner
-    shared = other.groupby(ordered["object"]).transform("any")
-    before = shared & ~other.groupby(ordered["object"]).cummax()
+    total = int((log.events["kind"] == Kind.ACQUIRED).sum())
+    other, shared = ordered["other"], ordered["shared"]
     new = (ordered[["object", "thread"]] != ordered[["object", "thread"]].shift()).any(axis=1)
     objects = int(ordered["object"].nunique())
     changed = int(ordered.loc[shared, "object"].nunique())
     return Pattern(
-        int(ordered["thread"].nunique()),
-        changed / objects,
-        len(ordered) / objects,
-        float(shared.sum() / changed) if changed else 0.0,
-        float(1 - other.mean()),
-        float(before.sum() / shared.sum()) if changed else 1.0,
-        float(other.sum() / (new & other).sum()) if changed else 0.0,
-        1 - len(ordered) / every,
-        float(sections.operations()["in_fat"].mean()),
+        threads=int(ordered["thread"].nunique()),
+        shared_objects=changed / objects,
+        acquisitions=len(ordered) / objects,
+        shared_acquisitions=float(shared.sum() / changed) if changed else 0.0,
+        owner_share=float(1 - other.mean()),
+        first_share=float(ordered.loc[shared, "before"].mean()) if changed else 1.0,
+        run_length=float(other.sum() / (new & other).sum()) if changed else 0.0,
+        nested=1 - len(ordered) / total,
+        contended=float(sections.operations()["in_fat"].mean()),
     )
 
 

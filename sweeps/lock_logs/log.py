@@ -59,38 +59,32 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Site:
-    """A place in a program that takes a lock, waits or notifies. `what`: block, method, wait,
-    notify or notifyAll; `jdk`: in a class of the JDK itself."""
+    """A place in a program that takes a lock, waits or notifies."""
 
     type: str
     method: str
     file: str
     line: int
-    what: str
-    jdk: bool
+    what: str  # block, method, wait, notify or notifyAll
+    jdk: bool  # in a class of the JDK itself
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What a recording says of the whole program. `seconds` and `cpu_seconds` of what was recorded
-    (None where nobody knows); `acquisitions`, nested ones too; `left_out`: those of objects outside
-    the sample; `lost`: records; `end`: exit, limit, disk or memory, and "cut" where the log says
-    nothing; `counted`: acquisitions behind that end (None where nobody counted); `cpu_recorded`,
-    `cpu_plain`: of the whole process, the same without recording, where both were run.
-    `recording`: nanoseconds of CPU time that recording a pair of acquire and release took on that
-    host, the least, the middle and the most; `start_cpu`: seconds of it that a JVM's start took."""
+    """What a recording says of the whole program; None where nobody knows."""
 
-    seconds: float | None = None
+    seconds: float | None = None  # of what was recorded
     cpu_seconds: float | None = None
-    acquisitions: int = 0
-    left_out: int = 0
-    lost: int = 0
-    end: str = "exit"
-    cpu_plain: float | None = None
-    cpu_recorded: float | None = None
-    counted: int | None = None
+    acquisitions: int = 0  # nested ones too
+    left_out: int = 0  # acquisitions of objects outside the sample
+    lost: int = 0  # records
+    end: str = "exit"  # or limit, disk, memory; "cut" where the log says nothing
+    cpu_plain: float | None = None  # of the whole process without recording, if both were run
+    cpu_recorded: float | None = None  # the same with it
+    counted: int | None = None  # acquisitions behind the end
+    # Nanoseconds of CPU time that recording a pair took on that host: least, middle and most.
     recording: tuple[float, float, float] | None = None
-    start_cpu: float = 0.0
+    start_cpu: float = 0.0  # seconds of CPU time that a JVM's start took
 
 
 @dataclass(frozen=True)
@@ -98,25 +92,22 @@ class EventLog:
     """The lock events of one program, in the order of time.
 
     `events` has the columns cycle (of a clock of `clock_mhz`), object, thread, kind, fat and site
-    (0: unknown); operations that did nothing are left out. `objects_made` counts the objects with a
-    lock, used or not; None where nobody knows. `identity_bits`: objects are told apart by a hash of
-    so many bits; 0: exactly. `sample`: of so many objects one is in the log. `stacks`: of some
-    acquisitions, the site and the number of the stack in `frames`, innermost first.
-    `released_by_others`: releases by another thread than took the lock, which end its section.
+    (0: unknown); operations that did nothing are left out.
     """
 
     name: str
     clock_mhz: int
-    objects_made: int | None
+    objects_made: int | None  # with a lock, used or not; None where nobody knows
     events: pd.DataFrame
-    identity_bits: int = 0
-    sample: int = 1
+    identity_bits: int = 0  # of the hash by which objects are told apart; 0: exactly
+    sample: int = 1  # one of so many objects is in the log
     totals: Totals | None = None
     sites: Mapping[int, Site] = field(default_factory=dict)
+    # Of some acquisitions: the site, and the number of the stack in `frames`, innermost first.
     stacks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"site": [], "stack": []}))
     frames: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
-    released_by_others: int = 0
+    released_by_others: int = 0  # releases by another thread than took the lock
 
     @property
     def expected_collisions(self) -> float:
@@ -205,19 +196,18 @@ class _Facts:
     def add(self, text: bytes) -> None:
         for line in text.splitlines():
             try:
-                one = json.loads(line)
+                fact = json.loads(line)
             except ValueError:
                 continue  # of a program that put what it should not into a name
-            if "site" in one:
-                self._sites[one["site"]] = Site(
-                    one["class"], one["method"], one["file"], one["line"], one["what"], one["jdk"]
-                )
-            elif "stack" in one:
-                self._frames[one["stack"]] = tuple(one["frames"])
-            elif not one.keys().isdisjoint(("end", "cpu_plain", "recording_ns")):
-                self._totals |= one
-            elif "log" in one:
-                self._about = one
+            if "site" in fact:
+                site = (fact[name] for name in ("class", "method", "file", "line", "what", "jdk"))
+                self._sites[fact["site"]] = Site(*site)
+            elif "stack" in fact:
+                self._frames[fact["stack"]] = tuple(fact["frames"])
+            elif not fact.keys().isdisjoint(("end", "cpu_plain", "recording_ns")):
+                self._totals |= fact
+            elif "log" in fact:
+                self._about = fact
 
     @property
     def whole(self) -> bool:
@@ -237,26 +227,15 @@ class _Facts:
     def log(
         self, name: str, events: pd.DataFrame, stacks: pd.DataFrame, by_others: int
     ) -> EventLog:
-        about, said = self._about, self._totals
+        about, totals = self._about, self._totals
         clock = int(about["clock_mhz"])
         if clock <= 0:
             raise ValueError
-        acquired = int((events["kind"] == Kind.ACQUIRED).sum())
-        end = events["cycle"].max() / clock / 1e6 if len(events) else 0.0
-        of_java = "time" in said or "end" not in said
-        totals = Totals(
-            said.get("time", 0) / 1e9 or float(end),
-            (said.get("cpu", 0) / 1e9) or None,
-            acquired,
-            said.get("left_out", 0),
-            said.get("lost", 0),
-            said.get("end", "cut"),
-            said.get("cpu_plain"),
-            said.get("cpu_recorded"),
-            said.get("counted"),
-            _recording(said),
-            said.get("start_cpu", 0.0),
-        )
+        last = events["cycle"].max() / clock / 1e6 if len(events) else 0.0
+        plain = ("left_out", "lost", "cpu_plain", "cpu_recorded", "counted", "start_cpu")
+        recording = [f"recording_{name}" for name in ("least", "ns", "most")]
+        least, middle, most = (float(totals.get(name, 0)) for name in recording)
+        of_java = "time" in totals or "end" not in totals
         return EventLog(
             name,
             clock,
@@ -264,20 +243,22 @@ class _Facts:
             events,
             about.get("identity_bits", 0),
             about.get("sample", 1),
-            totals if of_java else None,
+            Totals(
+                seconds=totals.get("time", 0) / 1e9 or float(last),
+                cpu_seconds=totals.get("cpu", 0) / 1e9 or None,
+                acquisitions=int((events["kind"] == Kind.ACQUIRED).sum()),
+                end=totals.get("end", "cut"),
+                recording=(least, middle, most) if "recording_ns" in totals else None,
+                **{name: totals[name] for name in plain if name in totals},
+            )
+            if of_java
+            else None,
             self._sites,
             stacks,
             self._frames,
             about,
             by_others,
         )
-
-
-def _recording(said: Mapping[str, Any]) -> tuple[float, float, float] | None:
-    if "recording_ns" not in said:
-        return None
-    least, middle, most = (float(said[f"recording_{one}"]) for one in ("least", "ns", "most"))
-    return least, middle, most
 
 
 @dataclass(frozen=True)

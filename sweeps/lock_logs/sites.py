@@ -8,6 +8,7 @@ stacks of a sample of them have.
 import numpy as np
 import pandas as pd
 
+from sweeps.lock_logs.locality import with_owners
 from sweeps.lock_logs.log import EventLog, Kind, Site, levels
 
 _OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
@@ -39,14 +40,8 @@ def sites(log: EventLog) -> pd.DataFrame:
 def _by_site(log: EventLog) -> pd.DataFrame:
     events = log.events
     acquired = events[events["kind"] == Kind.ACQUIRED]
-    owner = acquired.groupby("object")["thread"].transform("first")
-    other = acquired["thread"] != owner
-    changed = other.groupby(acquired["object"]).transform("any")
-    before = ~other.groupby(acquired["object"]).cummax()
     begun = events["kind"] == Kind.ACQUIRE
-    marked = acquired.assign(
-        first=before, others=other, changed=changed, nested=_nested(acquired, events)
-    )
+    marked = with_owners(acquired).assign(nested=_nested(acquired, events))
     by_site = marked.groupby("site")
     each = marked.drop_duplicates(["site", "object"]).groupby("site")
     return (
@@ -54,11 +49,11 @@ def _by_site(log: EventLog) -> pd.DataFrame:
             {
                 "acquisitions": by_site.size(),
                 "nested": by_site["nested"].sum(),
-                "first": by_site["first"].sum(),
-                "others": by_site["others"].sum(),
+                "first": by_site["before"].sum(),
+                "others": by_site["other"].sum(),
                 "waited": events[begun].groupby("site").size(),
                 "objects": each.size(),
-                "changed": each["changed"].sum(),
+                "changed": each["shared"].sum(),
             }
         )
         .fillna(0)

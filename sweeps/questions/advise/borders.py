@@ -12,16 +12,16 @@ from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.advise.advice import AxisAnswer, Change
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.question import Question
-from sweeps.questions.advise.use import ACQUISITION, MOST_WORK, SHARE, STEPS
+from sweeps.questions.advise.use import ACQUISITION, SHARE, STEPS
 from sweeps.search.lines import value_of
 from sweeps.search.searches import Crossover, Point, find_all, search
 
-_LATENCY_VALUES = (0, 40, 300)
-_CANCEL_VALUES, _CANCEL_TOLERANCE = (0, 5_000, 100_000), 20
+_LATENCY_VALUES = (0, 300)
+_CANCEL_VALUES, _CANCEL_TOLERANCE = (0, 100_000), 20
 _SHARES = (0.5, 0.7, 0.9, 0.99, 0.999)
 _SHARED = (0.0001, 0.001, 0.01, 0.1, 1.0)
 _TIMES = (0.25, 4, 16)  # the acquisitions now
-_THINK = (0, 30, 100, MOST_WORK)
+_THINK = (0, 100, 1_000)
 _THREADS = (2, 4, 8)
 _PROBES = 8  # between two values of an axis, at whether uses there can be run
 
@@ -103,7 +103,7 @@ def _begin_with(question: Question, scenario: Scenario) -> Iterator[tuple[str, l
         yield "shared_objects", [round(x * SHARE) for x in _SHARED], SHARE // 100_000
         yield "acquisitions", lives, max(life // 50, 1)
         yield "owner_share", shares, step
-        yield "first_share", [owner // 100, owner // 4, owner // 2, owner], step
+        yield "first_share", [owner // 100, owner // 2, owner], step
         yield "run_length", [x for x in lengths if ACQUISITION <= x <= others * ACQUISITION], 500
         yield "threads", [n for n in _THREADS if n <= threads], 1
     yield "think", list(_THINK), 1

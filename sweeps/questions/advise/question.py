@@ -13,7 +13,7 @@ from sweeps.model.machine import Machine, load_machine, machine_names
 from sweeps.plans.study import load_study
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.program import Program
-from sweeps.questions.advise.use import MOST_THREADS, MOST_WORK, ExactUse, Use, settle
+from sweeps.questions.advise.use import MOST_THREADS, ExactUse, Use, settle
 from sweeps.search.lines import check_label, own_latency
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _BROKEN = "store forwarding orders nothing on the processors that were tried: no
 _PROCESS_WIDE = "membarrier"  # fences that the other side makes
 _PRODUCTION = "rmw"  # how runtimes order a store before a load where a locked operation does it
 _TWICE = 2  # an assumed latency may be half of it, or twice
+_LOGGED_WORK = 300  # cycles, of those that a log has: further ones change no cost of a lock
 _SIGNAL = "stop_by_signal"  # a figure of measured machines
 
 
@@ -144,9 +145,9 @@ def _with_sources(use: Use, log: Logged | None, mhz: float) -> tuple[Use, dict[s
     words = f"{log.name}: {cycles:,.0f} cycles of CPU time for each"
     if program.own:
         words += f", without {clock * program.own:,.0f} of its own lock"
-    if cycles > MOST_WORK:
-        words += f"; beyond {MOST_WORK} they change no cost of a lock"
-    think = min(max(round(cycles) - (use.critical or 0), 0), MOST_WORK)
+    if cycles > _LOGGED_WORK:
+        words += f"; beyond {_LOGGED_WORK} they change no cost of a lock"
+    think = min(max(round(cycles) - (use.critical or 0), 0), _LOGGED_WORK)
     return replace(use, think=think), sources | {"think": words}
 
 
@@ -217,7 +218,7 @@ def _latency(base: Cell, axis: str, measured: int | None) -> Input:
 def _assumed(use: ExactUse, name: str, words: str) -> Input:
     """Return an assumption about the use, with the range within which it may well lie."""
     owner = float(use.owner_share)
-    ranges: dict[str, tuple[float, float]] = {"think": (0, MOST_WORK)}
+    ranges: dict[str, tuple[float, float]] = {"think": (0, 1_000)}
     if use.shared_objects:  # what is of no shared object has no range in a use without any
         ranges |= {
             "owner_share": (0.5, 0.999),

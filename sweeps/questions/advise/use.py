@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 PANEL = "How the program uses its locks"  # of the help
 MOST_THREADS = 8  # that a log is run with: locks cost the same with more, but for waiting
 MAP = "as on the winner map"
-MOST_WORK = 300  # cycles between two sections: further ones change no cost of a lock
-_MOST_STATED = 100_000  # cycles of work
+_MOST_WORK = 100_000  # cycles
 # Assumed where nobody says; in a shared object's terms where only some are shared.
 _ASSUMED = {
     "owner_share": (0.9, f": {MAP}"),
@@ -91,10 +90,10 @@ class Use:
         None
     )
     critical: Annotated[
-        int | None, _number("Cycles of work inside a section.", 0, _MOST_STATED)
+        int | None, _number("Cycles of work inside a section.", 0, _MOST_WORK)
     ] = None
     think: Annotated[
-        int | None, _number("Cycles of work between two sections.", 0, _MOST_STATED)
+        int | None, _number("Cycles of work between two sections.", 0, _MOST_WORK)
     ] = None
     locks_per_second: Annotated[
         float | None,
@@ -112,11 +111,11 @@ class Use:
             return self
         each = mhz * 1e6 / self.locks_per_second
         left = round(each - (self.critical or 0))
-        if not 0 <= left <= _MOST_STATED:
+        if not 0 <= left <= _MOST_WORK:
             raise LockcrossError(
                 f"--locks-per-second {self.locks_per_second:g}: that is {each:,.0f} cycles for "
                 f"each at {mhz:,.0f} MHz; between {self.critical or 0:,} (--critical) and "
-                f"{_MOST_STATED:,} can be run"
+                f"{_MOST_WORK:,} can be run"
             )
         return replace(self, think=left)
 

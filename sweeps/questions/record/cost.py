@@ -51,7 +51,7 @@ def cost_line(log: Path, pthread: bool) -> dict[str, float] | None:
 
 
 def _of_java(home: str, log: Path) -> tuple[Program, Program]:
-    """Return the cost of the loop on the JVM that was recorded, without recording and with it."""
+    """Return the loop on the JVM that was recorded, without recording and with it."""
     java, *loop = str(Path(home) / "bin" / "java"), "-cp", str(AGENT), "lockcross.cost.Pairs"
     agent = f"-javaagent:{AGENT}=most={_MOST};output={log}"
     return Program((java, *loop), {}), Program((java, agent, *loop), {})
