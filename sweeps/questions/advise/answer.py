@@ -145,8 +145,8 @@ class Advisor:
 
     def _calibrate(self) -> None:
         """Fit set to measured latencies, and set those that were asked for."""
-        base, asked = self._scenario.base, self._question.measured
-        tops = [2 * max(asked.get(axis, 0), own_latency(base, axis)) for axis in _MEASURED_AS]
+        base, wanted = self._scenario.base, self._question.measured
+        tops = [2 * max(wanted.get(axis, 0), own_latency(base, axis)) for axis in _MEASURED_AS]
         top = max(_CALIBRATED, *tops)
         settings = [
             Setting(base.machine, base.isa, base.flavour, x, x, base.engine, ops=LATENCY_OPS)
@@ -160,7 +160,7 @@ class Advisor:
                     for setting, costs in zip(settings, measured, strict=True)
                 ]
             )
-            if (cycles := asked.get(axis)) is None:
+            if (cycles := wanted.get(axis)) is None:
                 continue
             if (value := scale.inverse(cycles)) is None:
                 raise LockcrossError(
@@ -252,9 +252,9 @@ class Advisor:
         more than a tie at an end of the range."""
         win = advice.win
         shown = {given.name: given for given in advice.inputs}
-        asked = {given.name: given for given in self._question.inputs}
+        inputs = {given.name: given for given in self._question.inputs}
         for axis, answer in zip(axes, advice.axes, strict=True):
-            assumed = asked.get(axis.name)
+            assumed = inputs.get(axis.name)
             if assumed is None or assumed.low is None or assumed.high is None:
                 continue
             for change, end, sign in (
@@ -379,11 +379,8 @@ class Advisor:
 
 def check_engine(engine: str, bases: Sequence[Cell]) -> None:
     """Raise LockcrossError for an engine that does not run programs of their ISAs on this host."""
-    on_host = {
-        engine_entry.label: able.isas
-        for engine_entry in engines.ENGINES
-        if (able := load_engine(engine_entry.label).capabilities()).host_machines
-    }
+    able = {entry.label: load_engine(entry.label).capabilities() for entry in engines.ENGINES}
+    on_host = {label: known.isas for label, known in able.items() if known.host_machines}
     if engine not in on_host:
         raise LockcrossError(f"--check: {engine!r}: allowed is {', '.join(on_host)}")
     isas = on_host[engine]

@@ -18,7 +18,7 @@ from sweeps.search.searches import Crossover, Point, find_all, search
 
 _LATENCY_VALUES = (0, 300)
 _CANCEL_VALUES, _CANCEL_TOLERANCE = (0, 100_000), 20
-_SHARES = (0.5, 0.7, 0.9, 0.99, 0.999)
+_SHARES = (0.5, 0.7, 0.9, 0.95, 0.99, 0.999)
 _SHARED = (0.0001, 0.001, 0.01, 0.1, 1.0)
 _TIMES = (0.25, 4, 16)  # the acquisitions now
 _THINK = (0, 100, 1_000)
@@ -97,7 +97,7 @@ def _begin_with(question: Question, scenario: Scenario) -> Iterator[tuple[str, l
         least = int((use.first_share or 0) * SHARE)
         shares = [x for share in _SHARES if least <= (x := round(share * SHARE)) <= most]
         lives = [x for times in _TIMES if (x := round(life * times)) * others >= life]
-        lengths = {length * times // 8 for times in (1, 4, 32)} | {others * ACQUISITION}
+        lengths = {ACQUISITION, length // 2, 4 * length, others * ACQUISITION}
         limits = [load_locks()[label.lock].threads for label in question.labels]
         threads = min(limit or _THREADS[-1] for limit in limits)
         yield "shared_objects", [round(x * SHARE) for x in _SHARED], SHARE // 100_000

@@ -155,10 +155,10 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     processors = list(dict.fromkeys(map(_machine, named)))
     compared = names_of([locks], "--locks"), names_of([fences], "--fences")
 
-    def questions() -> list[Question]:
+    def ask_all() -> list[Question]:
         return [ask(name, isa, flavour, *compared, latencies, use, logged) for name in processors]
 
-    asked = questions()
+    questions = ask_all()
     if figure is not None:
         from results.draw.painter import check_file, save
         from sweeps.questions.advise.figure import draw_advice
@@ -169,8 +169,8 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
             raise LockcrossError("--figure: draws what --ranking leaves out; give one of them")
         check_file(figure)  # before anything is run
     if check:
-        check_engine(check, [question.scenario.base for question in asked])
-    bounds, total = served(no_server), _USUAL * len(asked)
+        check_engine(check, [question.scenario.base for question in questions])
+    bounds, total = served(no_server), _USUAL * len(questions)
     with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
         if logged is not None and logged.program is not None:
@@ -179,8 +179,10 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
             if logged.program.untold:
                 print_untold(form, processors, logged.program)
                 return
-            asked = questions()
-        answers = [Advisor(question, store, runner).answer(check, ranking) for question in asked]
+            questions = ask_all()
+        answers = [
+            Advisor(question, store, runner).answer(check, ranking) for question in questions
+        ]
     _PRINTED[form](answers)
     if figure is not None:
         save(figure, lambda: draw_advice(answers[0]))

@@ -4,6 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sweeps.questions.advise.advice import USE_AXES, Advice, AxisAnswer
+from sweeps.questions.advise.text import value_in_words
 from sweeps.report.style import style_of
 
 _COLOURS = ("#E69F00", "#009E73", "#F0E442", "#CC79A7", "#56B4E9", "#D55E00", "#BBBBBB")
@@ -57,7 +58,7 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
         ax.plot([now, now], [row - 0.35, row + 0.35], color="black")
         for change, end in ((axis.below, low), (axis.above, high)):
             if change is not None:
-                words = f"{change.lock.words()}: {_words(axis, change.value)}"
+                words = f"{change.lock.words()}: {value_in_words(axis, change.value)}"
                 ax.annotate(
                     words,
                     (end, row - 0.3),
@@ -68,7 +69,7 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
     ax.set_yticks(
         range(len(advice.axes)),
         [
-            f"{USE_AXES.get(along.axis, along.axis)}\n{_words(along, along.now)}"
+            f"{USE_AXES.get(along.axis, along.axis)}\n{value_in_words(along, along.now)}"
             for along in advice.axes
         ],
     )
@@ -81,9 +82,3 @@ def _along(axis: AxisAnswer, value: float) -> float:
     """Return where a value lies between the ends, from 0 to 1; by its root: ranges are wide."""
     share = (value - axis.low) / (axis.high - axis.low)
     return float(max(share, 0.0) ** 0.5)
-
-
-def _words(axis: AxisAnswer, value: float) -> str:
-    if axis.unit == "share":
-        return f"{100 * value:.3g} %"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

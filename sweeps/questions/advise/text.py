@@ -123,7 +123,7 @@ def _axes(advice: Advice) -> Table:
     for axis in advice.axes:
         name = "measured " * (axis.axis in _MEASURED) + _name(axis.axis)
         down, up = _change(axis, upwards=False), _change(axis, upwards=True)
-        table.add_row(name, _value(axis, axis.now), down, up)
+        table.add_row(name, value_in_words(axis, axis.now), down, up)
     return table
 
 
@@ -260,14 +260,17 @@ def _decides(flips: Sequence[Flip]) -> str:
     axis, given = flips[0].axis, flips[0].given
     assert given.low is not None and given.high is not None  # else it decides nothing
     # No further than what was searched: a shared object lives long enough to be shared.
-    low, high = _value(axis, max(given.low, axis.low)), _value(axis, min(given.high, axis.high))
+    low, high = (
+        value_in_words(axis, max(given.low, axis.low)),
+        value_in_words(axis, min(given.high, axis.high)),
+    )
     changes = []
     for flip in flips:
-        value = _value(axis, flip.change.value)
+        value = value_in_words(axis, flip.change.value)
         reach = f"from {value} on" if flip.upwards else f"up to {value}"
         changes.append(f"{flip.change.lock.words()} is as cheap {reach}")
     return (
-        f"  {_name(given.name)}: {_value(axis, axis.now)} is assumed, {low} to {high} is "
+        f"  {_name(given.name)}: {value_in_words(axis, axis.now)} is assumed, {low} to {high} is "
         f"plausible; {', '.join(changes)}"
     )
 
@@ -364,12 +367,12 @@ def _change(axis: AxisAnswer, upwards: bool) -> str:
     change, end = (axis.above, axis.high) if upwards else (axis.below, axis.low)
     if change is not None:
         towards = "from" if upwards else "to"
-        return f"{change.lock.words()} {towards} {_value(axis, change.value)}"
-    none = f"none {'up' if upwards else 'down'} to {_value(axis, end)}"
+        return f"{change.lock.words()} {towards} {value_in_words(axis, change.value)}"
+    none = f"none {'up' if upwards else 'down'} to {value_in_words(axis, end)}"
     return "-" if end == axis.now else none
 
 
-def _value(axis: AxisAnswer, value: float) -> str:
+def value_in_words(axis: AxisAnswer, value: float) -> str:
     """Return a value of an axis with its unit."""
     if axis.unit == "share":
         return f"{100 * value:.4g} %"

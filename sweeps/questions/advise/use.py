@@ -89,12 +89,12 @@ class Use:
     contended: Annotated[float | None, _share("Share of acquisitions that find the lock held.")] = (
         None
     )
-    critical: Annotated[
-        int | None, _number("Cycles of work inside a section.", 0, _MOST_WORK)
-    ] = None
-    think: Annotated[
-        int | None, _number("Cycles of work between two sections.", 0, _MOST_WORK)
-    ] = None
+    critical: Annotated[int | None, _number("Cycles of work inside a section.", 0, _MOST_WORK)] = (
+        None
+    )
+    think: Annotated[int | None, _number("Cycles of work between two sections.", 0, _MOST_WORK)] = (
+        None
+    )
     locks_per_second: Annotated[
         float | None,
         _number("Acquisitions a second of CPU time: in place of --think.", 1, 10**10),

@@ -29,7 +29,7 @@ ORDER_MARGIN = 0.1  # published values nearer than this are in no order
 PLAN = "reproduce"  # what the runs are stored under
 CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}  # names of a cycle's time, in nanoseconds
 # Of (a cell's name, a metric or a name in CLOCK), or of (a name in CLOCK, "").
-Look = Callable[[str, str], float]
+Lookup = Callable[[str, str], float]
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class PlannedRow:
     of a number that means something only above zero."""
 
     row: Row
-    ours: Callable[[Look], float]
+    ours: Callable[[Lookup], float]
     if_not_positive: str = ""
 
 
@@ -232,7 +232,7 @@ def run(
     def cycle_in(unit: str, machine: str) -> float:
         return 1000 / load_machine(machine).clock_mhz.number / CLOCK[unit]
 
-    def look(name: str, metric: str) -> float:
+    def lookup(name: str, metric: str) -> float:
         if name in CLOCK:
             return cycle_in(name, planned.outline.machine)
         if metric in CLOCK:
@@ -246,7 +246,7 @@ def run(
     rows = []
     for plan in planned.rows:
         try:
-            ours = plan.ours(look)
+            ours = plan.ours(lookup)
         except _MissingError as error:
             rows.append(replace(plan.row, missing=str(error)))
         except ZeroDivisionError:

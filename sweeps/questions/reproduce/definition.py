@@ -31,7 +31,7 @@ from sweeps.model.workloads import read_value
 from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce.answer import (
     CLOCK,
-    Look,
+    Lookup,
     PlannedReproduction,
     PlannedRow,
     Plot,
@@ -64,18 +64,18 @@ _FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
 }
 
 
-def evaluate(text: str, look: Look) -> float:
-    """Return the value of an expression; `look` gives that of a name and its part ("" for none).
-    Raises ValueError for what is no expression, and what `look` raises."""
+def evaluate(text: str, lookup: Lookup) -> float:
+    """Return the value of an expression; `lookup` gives that of a name and its part ("" for none).
+    Raises ValueError for what is no expression, and what `lookup` raises."""
 
     def value(node: ast.expr) -> float:
         match node:
             case ast.Constant(value=int() | float() as number):
                 return float(number)
             case ast.Name(id=name):
-                return look(name, "")
+                return lookup(name, "")
             case ast.Attribute(value=ast.Name(id=name), attr=part):
-                return look(name, part)
+                return lookup(name, part)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](value(left), value(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -293,8 +293,8 @@ def _row(plan: Definition, row: RowPlan, metrics: Mapping[str, str]) -> PlannedR
             raise ValueError(f"row {label!r}: no cell is named {name!r}")
         return math.nan  # which no division by it stops
 
-    def ours(look: Look) -> float:
-        return evaluate(expression, lambda name, part: look(name, part or metrics.get(name, "")))
+    def ours(lookup: Lookup) -> float:
+        return evaluate(expression, lambda name, part: lookup(name, part or metrics.get(name, "")))
 
     with suppress(ZeroDivisionError):
         evaluate(expression, known)

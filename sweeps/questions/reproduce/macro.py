@@ -18,7 +18,7 @@ from pydantic import Field
 from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.workloads import Value
-from sweeps.questions.reproduce.answer import Look, PlannedRow, Row, cell_on, in_words
+from sweeps.questions.reproduce.answer import Lookup, PlannedRow, Row, cell_on, in_words
 from sweeps.search import published as paper
 from sweeps.search.lines import parts
 from sweeps.search.published import Published
@@ -181,28 +181,28 @@ class _Program:
     def _label(self, lock: str) -> LockLabel:
         return LockLabel.of(lock, fence=self._kind)
 
-    def _cost(self, look: Look, lock: str) -> float:
+    def _cost(self, lookup: Lookup, lock: str) -> float:
         """Return the cost of an acquisition and its release."""
         runs = (f"{self._label(lock)} {self._program}", f"nop {self._program}")
-        cycles, floor = (look(run, "cycles") for run in runs)
+        cycles, floor = (lookup(run, "cycles") for run in runs)
         cost = (cycles - floor) / self._drawn["acquisitions"]
         if cancels(lock):
             missing = round(self._of.rate - rate(self._drawn), 12)
-            cost += missing * self._cancellation(look, lock)
+            cost += missing * self._cancellation(lookup, lock)
         return cost
 
-    def _cancellation(self, look: Look, lock: str) -> float:
+    def _cancellation(self, lookup: Lookup, lock: str) -> float:
         run = f"{self._label(lock)} transition"
-        return (look(run, "phase_4_cycles") - look(run, "phase_5_cycles")) / TRANSITION
+        return (lookup(run, "phase_4_cycles") - lookup(run, "phase_5_cycles")) / TRANSITION
 
-    def _saved(self, look: Look, lock: str) -> float:
+    def _saved(self, lookup: Lookup, lock: str) -> float:
         """Return the share that is saved of the base's lock time."""
-        return 1 - self._cost(look, lock) / self._cost(look, BASE)
+        return 1 - self._cost(lookup, lock) / self._cost(lookup, BASE)
 
-    def _run_time(self, look: Look, cycles: float, share: float) -> float:
+    def _run_time(self, lookup: Lookup, cycles: float, share: float) -> float:
         """Return the seconds of the program where so many cycles an acquisition are a share of
         it."""
-        return cycles * self._of.acquisitions * look("s", "") / share
+        return cycles * self._of.acquisitions * lookup("s", "") / share
 
     def rows(self) -> Iterator[PlannedRow]:
         """Yield what is compared, and what our costs imply besides."""
@@ -216,7 +216,7 @@ class _Program:
                 words = f"{self._program}{kind}: {second} before {first}, % of lock time"
                 yield PlannedRow(
                     Row(in_words(words), stated, group="before"),
-                    lambda look: 100 * (self._saved(look, second) - self._saved(look, first)),
+                    lambda lookup: 100 * (self._saved(lookup, second) - self._saved(lookup, first)),
                 )
 
     def _compared(self, lock: str) -> Iterator[PlannedRow]:
@@ -224,8 +224,8 @@ class _Program:
         words = in_words(f"{program}, {label}")
         stated = stated_speedup(plan.published[lock], program)
 
-        def removed(look: Look) -> float:
-            return 100 * self._saved(look, lock)
+        def removed(lookup: Lookup) -> float:
+            return 100 * self._saved(lookup, lock)
 
         sign = None
         if stated and program not in plan.few:  # faster or slower
@@ -248,14 +248,14 @@ class _Program:
             speedup = f"{words}: % speedup with locks {share} % of the run time"
             yield PlannedRow(
                 Row(speedup, stated, group="speedup"),
-                lambda look: 100 * (1 / (1 - part * self._saved(look, lock)) - 1),
+                lambda lookup: 100 * (1 / (1 - part * self._saved(lookup, lock)) - 1),
             )
             about = stated_speedup(f"removed_{lock}", program)
             less = f"{words}: % of the lock time removed"
             yield PlannedRow(Row(less, about, None, REMOVED_WITHIN, group="removed"), removed)
             yield PlannedRow(
                 Row(f"{words}: run time in s, by the share of locks", group="run time"),
-                lambda look: self._run_time(look, self._cost(look, BASE), part),
+                lambda lookup: self._run_time(lookup, self._cost(lookup, BASE), part),
             )
         if stated:
             for percent in dict.fromkeys(end for end in (stated.low, stated.high) if end):
@@ -267,21 +267,21 @@ class _Program:
         """Yield what a published speedup (%) implies with our costs: nothing of it is compared."""
         less = round(1 - 1 / (1 + speedup / 100), 9)  # of the run time
 
-        def removed(look: Look) -> float:
-            return self._cost(look, BASE) * self._saved(look, lock)
+        def removed(lookup: Lookup) -> float:
+            return self._cost(lookup, BASE) * self._saved(lookup, lock)
 
         if (stated.low or 0) > 0:
             share = f"{words}: % of the run time in locks that {speedup:g} % imply"
             yield PlannedRow(
                 Row(share, group="share"),
-                lambda look: 100 * less / self._saved(look, lock),
+                lambda lookup: 100 * less / self._saved(lookup, lock),
                 _NOT_CHEAPER,
             )
         if stated.value is not None:
             time = f"{words}: run time in s that {speedup:g} % imply"
             yield PlannedRow(
                 Row(time, group="run time"),
-                lambda look: self._run_time(look, removed(look), less),
+                lambda lookup: self._run_time(lookup, removed(lookup), less),
                 _NOT_CHEAPER,
             )
 
@@ -291,7 +291,7 @@ class _Program:
         words = f"{self._program}, {self._label(lock)}: s that {count} cancellations take"
         return PlannedRow(
             Row(in_words(words), group="cancellations"),
-            lambda look: count * self._cancellation(look, lock) * look("s", ""),
+            lambda lookup: count * self._cancellation(lookup, lock) * lookup("s", ""),
         )
 
 
