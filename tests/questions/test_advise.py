@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -81,19 +81,18 @@ def engine_always_right(monkeypatch: pytest.MonkeyPatch) -> None:
 def advice(
     store: Store,
     locks: str,
-    cas: int = 23,
-    fence: int = 32,
+    latencies: Sequence[int] = (23, 32, 5000),
     use: Use = NOTHING,
     program: Program | None = None,
     runner: Runner | None = None,
     ranking: bool = False,
 ) -> Advice:
-    """In the model, a CAS measures 3 more and a fence 2 more than is set; 400 acquisitions pay for
-    a cancellation of 5,000 cycles."""
+    """An answer with latencies as measured of a CAS and a fence (3 and 2 more than is set, in the
+    model) and as set of a cancellation, for which 400 acquisitions pay."""
     plain = {name: f"{name}/full" for name in ("tasuki", "reservation", "asym_tasuki")}
     names = [plain.get(name, name) for name in locks.split(",")]
     log = None if program is None else Logged("log", PATTERN, program)
-    cycles = dict(zip(LATENCIES, (cas, fence, 5000), strict=False))
+    cycles = dict(zip(LATENCIES, latencies, strict=False))
     question = ask("generic", "", "", names, [], cycles, use, log)
     return Advisor(question, store, runner or ModelRunner(store)).answer(ranking=ranking)
 
@@ -157,7 +156,7 @@ def test_a_cancellation_is_paid_back_by_so_many_acquisitions(store: Store) -> No
 
 def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> None:
     """tasuki = asym_tasuki where cas = fence + 5; each further seed makes tasuki a cycle dearer."""
-    found = advice(store, "tasuki,asym_tasuki", 38, 32)
+    found = advice(store, "tasuki,asym_tasuki", (38, 32, 5000))
     assert [one.seeds for one in found.locks] == [3, 3]
     assert found.win.lock == "asym_tasuki" and found.win.tied == ("tasuki",)
     assert "in a tie with tasuki" in headline(found)
@@ -208,7 +207,7 @@ def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> No
 def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
     """reservation 167 and c / 100 against tasuki's 290: at the dearest signal it has lost by
     far."""
-    found = advice(store, "tasuki,reservation", 123, 132, Use(acquisitions=100, run_length=10))
+    found = advice(store, "tasuki,reservation", (123, 132), Use(acquisitions=100, run_length=10))
     (flip,) = (one for one in found.flips if one.given.name == "cancel_latency")
     assert flip.upwards and flip.change.lock == "tasuki"
     assert flip.change.value == pytest.approx(12_300, abs=20)
@@ -314,7 +313,7 @@ def test_a_second_answer_runs_nothing(store: Store) -> None:
 
 def test_a_latency_that_no_setting_reaches_is_refused(store: Store) -> None:
     with pytest.raises(LockcrossError, match=r"a CAS measures 3\.0 or more"):
-        advice(store, "thin,tasuki", cas=2)
+        advice(store, "thin,tasuki", (2, 32))
 
 
 def test_a_machine_from_a_path_is_its_content(tmp_path: Path) -> None:

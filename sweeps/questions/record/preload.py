@@ -50,22 +50,24 @@ def library() -> Path:
     """Return the library, compiled where its source or its compiler is another one."""
     compiler = os.environ.get("CC") or "cc"
     sources = sorted(SOURCES.glob("*.[ch]"))
-    content = b"".join(one.read_bytes() for one in sources) + " ".join((compiler, *_FLAGS)).encode()
+    content = (
+        b"".join(path.read_bytes() for path in sources) + " ".join((compiler, *_FLAGS)).encode()
+    )
     digest = hashlib.sha256(content).hexdigest()[:16]
     made = WORK / "build" / "pthread-recorder" / f"{digest}.so"
     if made.exists():
         return made
     made.parent.mkdir(parents=True, exist_ok=True)
     new = made.with_suffix(f".{os.getpid()}")
-    units = [str(one) for one in sources if one.suffix == ".c"]
+    units = [str(path) for path in sources if path.suffix == ".c"]
     command = [*compiler.split(), *_FLAGS, "-o", str(new), *units, "-pthread", "-ldl"]
     try:
         done = run(command, _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LockcrossError(f"{compiler}: {error}; CC names another C compiler") from None
     if done.returncode:
-        said = done.stderr[-400:]
-        raise LockcrossError(f"{compiler}: pthread-recorder/ was not compiled: {said}")
+        why = done.stderr[-400:]
+        raise LockcrossError(f"{compiler}: pthread-recorder/ was not compiled: {why}")
     new.rename(made)
     return made
 
