@@ -3,12 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sweeps.model.axes import AXIS_WORDS, USE_QUANTITIES
+from sweeps.model.axes import AXIS_WORDS, Quantity
 from sweeps.model.locks import LockLabel
 from sweeps.questions.advise.question import STORE_FORWARD, Input
 from sweeps.search.errors import EngineError
 from sweeps.search.found import Win, winner
 
+# Numbers of a use that may be moved, where they are others than those of a cell.
+USE_QUANTITIES = {
+    "owner_share": Quantity("owner's share, shared objects", "share"),
+    "first_share": Quantity("owner's first share", "share"),
+    "shared_objects": Quantity("objects that are shared", "share"),
+    "acquisitions": Quantity("acquisitions, shared objects", "acquisitions"),
+    "think": Quantity("work between sections", "cycles"),
+}
 # What may be moved, in words.
 USE_AXES = AXIS_WORDS | {name: quantity.words for name, quantity in USE_QUANTITIES.items()}
 

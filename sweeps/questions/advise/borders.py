@@ -6,10 +6,10 @@ from fractions import Fraction
 from itertools import product
 
 from results.errors import LockcrossError
-from sweeps.model.axes import LATENCIES, QUANTITIES, USE_QUANTITIES
+from sweeps.model.axes import LATENCIES, QUANTITIES
 from sweeps.model.cell import NO_LOCK
 from sweeps.model.locks import LockLabel, load_locks
-from sweeps.questions.advise.advice import AxisAnswer, Change
+from sweeps.questions.advise.advice import USE_QUANTITIES, AxisAnswer, Change
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.question import Question
 from sweeps.questions.advise.use import ACQUISITION, SHARE, STEPS
