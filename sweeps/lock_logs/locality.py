@@ -234,12 +234,12 @@ class Sections:
     def locked(self) -> pd.DataFrame:
         """Return the locked sections: object, thread, begin and end (cycles). Those that the log
         does not have whole are left out."""
-        own = self.events[self._gains | self._losses]
-        gain = self._gains[own.index.to_numpy()]
-        later = own[["object", "cycle"]].shift(-1, fill_value=-1)
-        whole = gain & (own["object"] == later["object"]).to_numpy()
-        begin = own[["object", "thread", "cycle"]].rename(columns={"cycle": "begin"})
-        sections: pd.DataFrame = begin.assign(end=later["cycle"])[whole]
+        changes = self.events[self._gains | self._losses]
+        gain = self._gains[changes.index.to_numpy()]
+        later = changes[["object", "cycle"]].shift(-1, fill_value=-1)
+        complete = gain & (changes["object"] == later["object"]).to_numpy()
+        begin = changes[["object", "thread", "cycle"]].rename(columns={"cycle": "begin"})
+        sections: pd.DataFrame = begin.assign(end=later["cycle"])[complete]
         return sections
 
     def durations(self, long: float) -> dict[str, float]:

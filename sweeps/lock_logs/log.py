@@ -138,8 +138,8 @@ def read_events(path: Path) -> EventLog:
     marked = None
     for tag, buffer, first, last in _blocks(content):
         if tag == EVENTS:
-            whole = last - (last - first) % RECORD.itemsize
-            records = content[first:whole].view(RECORD)
+            end = last - (last - first) % RECORD.itemsize
+            records = content[first:end].view(RECORD)
             buffers.setdefault(buffer, []).append(_Block(records, marked or 0))
         elif tag == MARK:
             marked = int.from_bytes(content[first:last].tobytes(), "little")
@@ -317,8 +317,8 @@ def _events(
             begun = events.pop("begun").to_numpy()
             by_others = _give_to_holders(events)
         events = _with_acquisitions(*_with_wakings(events, begun))
-    every = pd.concat(stacks) if stacks else pd.DataFrame({"site": [], "stack": []})
-    return without_idle_operations(events), every, by_others
+    all_stacks = pd.concat(stacks) if stacks else pd.DataFrame({"site": [], "stack": []})
+    return without_idle_operations(events), all_stacks, by_others
 
 
 def _give_to_holders(events: pd.DataFrame) -> int:
@@ -327,11 +327,11 @@ def _give_to_holders(events: pd.DataFrame) -> int:
     so on: sections of one lock exclude each other."""
     object_, thread = events["object"].to_numpy(), events["thread"].to_numpy()
     kind, cycle = events["kind"].to_numpy(), events["cycle"].to_numpy()
-    taken, given = kind == Kind.ACQUIRED, kind == Kind.RELEASE
+    taken, released = kind == Kind.ACQUIRED, kind == Kind.RELEASE
     # Of one thread at one lock, in its order.
     order = np.lexsort((cycle, thread, object_))
     group = np.append(True, _differ(object_[order]) | _differ(thread[order]))[: len(order)]
-    depth = (taken.astype(np.int64) - given)[order]
+    depth = (taken.astype(np.int64) - released)[order]
     below = pd.Series(depth).groupby(np.cumsum(group)).cumsum().to_numpy() < 0
     odd = np.isin(object_[order], np.unique(object_[order][below]))
     if not odd.any():
@@ -340,10 +340,10 @@ def _give_to_holders(events: pd.DataFrame) -> int:
     places = order[odd]
     begins = group[odd]
     gain = taken[places] | (kind[places] == Kind.WAITED)
-    loss = given[places] | (kind[places] == Kind.WAIT)
+    loss = released[places] | (kind[places] == Kind.WAIT)
     before = np.append(False, gain[:-1]) & ~begins
     behind = np.append(loss[1:] & ~begins[1:], False)
-    open_, strange = places[gain & ~behind], places[given[places] & ~before]
+    open_, strange = places[gain & ~behind], places[released[places] & ~before]
     open_ = open_[np.lexsort((cycle[open_], object_[open_]))]
     strange = strange[np.lexsort((cycle[strange], object_[strange]))]
     section = pd.Series(object_[open_]).groupby(object_[open_]).cumcount()
@@ -430,17 +430,17 @@ def _with_acquisitions(events: pd.DataFrame, begun: Flags) -> pd.DataFrame:
     last[section[same]] = cycle[end[same]]
     # Sections of one object exclude each other, so they are in the order in which they end.
     section = section[np.lexsort((last[section], object_[section]))]
-    given = np.where(np.append(True, _differ(object_[section]))[: len(section)], 0, 1)
-    given *= np.append(0, last[section][:-1])[: len(section)]
-    waited = begun[section] & (given > cycle[section]) & (given < np.iinfo(np.int64).max)
-    late, had = section[waited], given[waited]
+    given_back = np.where(np.append(True, _differ(object_[section]))[: len(section)], 0, 1)
+    given_back *= np.append(0, last[section][:-1])[: len(section)]
+    waited = begun[section] & (given_back > cycle[section]) & (given_back < np.iinfo(np.int64).max)
+    late, had = section[waited], given_back[waited]
     begins = events.iloc[late].assign(kind=np.int8(Kind.ACQUIRE))
     events.loc[late, "cycle"] = had
-    whole = pd.concat([events, begins], ignore_index=True)
+    merged = pd.concat([events, begins], ignore_index=True)
     # What is given back at the same time as another takes it was given back first.
-    gives = whole["kind"].isin((Kind.RELEASE, Kind.WAIT)).to_numpy()
-    sorted_ = np.argsort((whole["cycle"].to_numpy() << 1) | ~gives, kind="stable")
-    return whole.iloc[sorted_].reset_index(drop=True)
+    gives = merged["kind"].isin((Kind.RELEASE, Kind.WAIT)).to_numpy()
+    sorted_ = np.argsort((merged["cycle"].to_numpy() << 1) | ~gives, kind="stable")
+    return merged.iloc[sorted_].reset_index(drop=True)
 
 
 def _taken_by_several(events: pd.DataFrame) -> Integers:
@@ -463,10 +463,10 @@ def levels(changes: Integers, groups: Integers) -> Integers:
 def _held(kind: npt.NDArray[np.int8], group: Integers) -> tuple[Flags, Flags]:
     """Return for records in groups of one thread at one object where it has the lock from, and up
     to where, nested acquisitions apart."""
-    taken, given = kind == Kind.ACQUIRED, kind == Kind.RELEASE
-    depth = levels(taken.astype(np.int64) - given, group)
+    taken, released = kind == Kind.ACQUIRED, kind == Kind.RELEASE
+    depth = levels(taken.astype(np.int64) - released, group)
     gains = (taken & (depth == 1)) | (kind == Kind.WAITED)
-    losses = (given & (depth == 0)) | (kind == Kind.WAIT)
+    losses = (released & (depth == 0)) | (kind == Kind.WAIT)
     return gains, losses
 
 

@@ -82,9 +82,9 @@ def _callers(log: EventLog) -> dict[int, dict[str, float]]:
             of_site = found.setdefault(site, {})
             of_site[line] = of_site.get(line, 0.0) + count
     for of_site in found.values():
-        whole = sum(of_site.values())
+        total = sum(of_site.values())
         for line in of_site:
-            of_site[line] /= whole
+            of_site[line] /= total
     return found
 
 

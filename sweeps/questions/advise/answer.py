@@ -98,14 +98,14 @@ class Advisor:
             axes=tuple(found),
             # Of latencies that are calibrated: as they measure.
             inputs=tuple(
-                given
-                if given.low is None or given.high is None or given.name not in self._scales
+                entry
+                if entry.low is None or entry.high is None or entry.name not in self._scales
                 else replace(
-                    given,
-                    low=self._shown(given.name, given.low),
-                    high=self._shown(given.name, given.high),
+                    entry,
+                    low=self._shown(entry.name, entry.low),
+                    high=self._shown(entry.name, entry.high),
                 )
-                for given in question.inputs
+                for entry in question.inputs
             ),
             parts=shares,
             work=self._frame,
@@ -251,8 +251,8 @@ class Advisor:
         """Yield the assumptions that decide: another lock, that it does not tie with now, leads by
         more than a tie at an end of the range."""
         win = advice.win
-        shown = {given.name: given for given in advice.inputs}
-        inputs = {given.name: given for given in self._question.inputs}
+        shown = {entry.name: entry for entry in advice.inputs}
+        inputs = {entry.name: entry for entry in self._question.inputs}
         for axis, answer in zip(axes, advice.axes, strict=True):
             assumed = inputs.get(axis.name)
             if assumed is None or assumed.low is None or assumed.high is None:
@@ -304,11 +304,11 @@ class Advisor:
 
         def share(lock: LockCost) -> Share:
             # The program's own work is measured, so the error is of the lock's cycles alone.
-            whole = part(lock.cost)
+            taken = part(lock.cost)
             if error is None:
-                return Share(whole * clock, None, None, whole, None, None)
+                return Share(taken * clock, None, None, taken, None, None)
             low, high = (part(end * lock.cost) for end in (error.low, error.high))
-            return Share(whole * clock, low * clock, high * clock, whole, low, high)
+            return Share(taken * clock, low * clock, high * clock, taken, low, high)
 
         return OfProgram(
             free * program.per_second,
@@ -339,7 +339,7 @@ class Advisor:
             return {}
         frame = 0.0 if self._scenario.use.as_on_map else unlocked - floor[0]
         costs = {label: cost(label) for label in self._question.labels}
-        return {label: whole - frame for label, whole in costs.items() if whole is not None}
+        return {label: cost - frame for label, cost in costs.items() if cost is not None}
 
     def _shown(self, axis: str, value: float) -> float:
         """Return what is set along an axis, in steps, as it is shown: measured cycles, shares,

@@ -69,14 +69,14 @@ def axes_of(question: Question, scenario: Scenario) -> list[Axis]:
     for name, values, tolerance in _begin_with(question, scenario):
         ends = [
             round(end * STEPS.get(name, 1))
-            for given in question.inputs
-            for end in (given.low, given.high)
-            if given.name == name and end is not None
+            for entry in question.inputs
+            for end in (entry.low, entry.high)
+            if entry.name == name and end is not None
         ]
         if name not in LATENCIES and values:
             ends = [min(max(x, min(values)), max(values)) for x in ends]
-        every = {*values, *ends, _now(scenario, name)}
-        axis = Axis(name, scenario, tuple(sorted(every)), tolerance)
+        begin = {*values, *ends, _now(scenario, name)}
+        axis = Axis(name, scenario, tuple(sorted(begin)), tolerance)
         axes.append(axis if name in LATENCIES else _that_can_be_run(axis))
     return axes
 

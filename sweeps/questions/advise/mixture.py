@@ -131,8 +131,8 @@ class _Lifetimes:
         self._shared = Fraction(0)  # the share of the shared objects' acquisitions
         if share := use.shared_objects:
             # Acquisitions of all objects for each that is shared.
-            every = use.acquisitions + (1 / share - 1) * use.local_acquisitions
-            self._shared = use.acquisitions / every
+            each = use.acquisitions + (1 / share - 1) * use.local_acquisitions
+            self._shared = use.acquisitions / each
 
     def local(self) -> _Weighted:
         """Yield the runs of objects that no other thread takes."""

@@ -113,8 +113,8 @@ def print_answers(answers: Sequence[Advice]) -> None:
         out.print("\nWhat this rests on:")
         table = Table("input", "value", "known", "source", box=None)
         # Those that were given come last, without a source.
-        for given in sorted(advice.inputs, key=lambda given: given.kind == ASKED):
-            table.add_row(_name(given.name), given.value, given.kind, given.source)
+        for entry in sorted(advice.inputs, key=lambda entry: entry.kind == ASKED):
+            table.add_row(_name(entry.name), entry.value, entry.kind, entry.source)
         out.print(table, end="\n\n")
 
 
@@ -159,7 +159,7 @@ def _between(low: float | None, high: float | None, scale: float, unit: str) -> 
 
 def _overview(answers: Sequence[Advice]) -> Table:
     table = Table("machine", "cheapest", box=None)
-    programs = [one.program for one in answers if one.program is not None]
+    programs = [advice.program for advice in answers if advice.program is not None]
     for name in ("cycles a pair", *["of the CPU time"] * bool(programs), "lead"):
         table.add_column(name, justify="right")
     table.add_column("over")
@@ -214,7 +214,7 @@ def _tied(advice: Advice) -> str:
     if len(tied) <= _NAMED:
         return ", ".join(lock.words() for lock in tied)
     among = {advice.win.lock, *tied}
-    others = [one.label.words() for one in advice.locks if one.label not in among]
+    others = [lock.label.words() for lock in advice.locks if lock.label not in among]
     words = f"{len(tied)} of the {len(advice.locks) - 1} others"
     if not others:
         return f"all {len(tied)} others"
@@ -227,7 +227,7 @@ def remarks(advice: Advice) -> Iterator[str]:
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
     for name in names:
         yield _decides([flip for flip in advice.flips if flip.given.name == name])
-    rest = [given for given in advice.inputs if given.kind == ASSUMED and given.name not in names]
+    rest = [entry for entry in advice.inputs if entry.kind == ASSUMED and entry.name not in names]
     if rest:
         yield (
             f"Assumed and not decisive, as far as their ranges are known: {len(rest)} inputs "

@@ -115,10 +115,10 @@ class Source(Document):
             part = paper.stated(document, self.stated)
             if not self.over_stated:
                 return part
-            whole = paper.stated(document, self.over_stated)
-            if part.value is None or not whole.value:
+            divisor = paper.stated(document, self.over_stated)
+            if part.value is None or not divisor.value:
                 raise KeyError(f"{self.stated} over {self.over_stated}: not two numbers")
-            return Published(part.value / whole.value, part.value / whole.value)
+            return Published(part.value / divisor.value, part.value / divisor.value)
         rows = self.rows or [self.row]
         under = self.over_rows or [self.over_row] * len(rows)
         values = [self._value(row, over) for row, over in zip(rows, under, strict=True)]
@@ -267,7 +267,7 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
 
 def _cell(plan: Definition, point: CellPlan) -> Cell:
     # What is written in digits is a number, such as "{percent}e-2".
-    given = {key: read_value(str(value)) for key, value in point.parameters.items()}
+    parameters = {key: read_value(str(value)) for key, value in point.parameters.items()}
     machine = point.machine or plan.machine
     on = {
         "engine": point.engine,
@@ -275,7 +275,7 @@ def _cell(plan: Definition, point: CellPlan) -> Cell:
         "threads": int(point.threads),
         "cancel_latency": point.cancel_latency,
     }
-    cell = cell_on(machine, current(point.lock), point.workload, given, point.isa, **on)
+    cell = cell_on(machine, current(point.lock), point.workload, parameters, point.isa, **on)
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {point.name}: {why}")
     return cell
