@@ -285,40 +285,49 @@ def _events(
 ) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     """Return the events of all threads in order, up to a time, the stacks, and how many releases
     were another thread's. Raises ValueError."""
-    parts, stacks = [], []
+    parts, stacks = [_table(-1, [_Block(np.empty(0, RECORD), 0)])], []
     for buffer, blocks in sorted(buffers.items()):
-        records = np.concatenate([block.records for block in blocks])
-        kind = (records["word"] & 15).astype(np.int8)
-        if not np.isin(kind, list(Kind)).all():
-            raise ValueError
-        threads = _threads(records, kind, buffer)
-        at = np.flatnonzero(kind == Kind.STACK)
+        table = _table(buffer, blocks)
+        site, at = table["site"].to_numpy(), np.flatnonzero(table["kind"] == Kind.STACK)
         at = at[at > 0]
-        stacks.append(pd.DataFrame({"site": records["site"][at - 1], "stack": records["site"][at]}))
-        kept = kind < Kind.STACK
-        parts.append((records[kept], kind[kept], threads[kept], _times(blocks)[kept]))
-    records = np.concatenate([part[0] for part in parts] or [np.empty(0, RECORD)])
-    kind = np.concatenate([part[1] for part in parts] or [np.empty(0, np.int8)])
-    threads = np.concatenate([part[2] for part in parts] or [np.empty(0, np.int64)])
-    time = np.concatenate([part[3] for part in parts] or [np.empty(0, np.int64)])
-    if marked is not None:
-        kept = time <= marked
-        records, kind, threads, time = records[kept], kind[kept], threads[kept], time[kept]
-    events = _table(records, kind, threads, time)
+        stacks.append(pd.DataFrame({"site": site[at - 1], "stack": site[at]}))
+        parts.append(table[table["kind"] < Kind.STACK])
+    events = pd.concat(parts)
+    events = events[events["cycle"] <= marked] if marked is not None else events
+    events = events.reset_index(drop=True)
+    events["thread"] = np.unique(events["thread"], return_inverse=True)[1].astype(np.int32)
     by_others = 0
     if facts.exact:
         if (np.diff(events["cycle"].to_numpy()) < 0).any():
             raise ValueError
+        del events["begun"]
     else:
-        begun = (records["word"] >> np.uint64(_BEGUN) & _ONE) != 0
         if facts.by_any_thread:
-            events["begun"] = begun
             events = without_idle_operations(events)
-            begun = events.pop("begun").to_numpy()
             by_others = _give_to_holders(events)
-        events = _with_acquisitions(*_with_wakings(events, begun))
+        events = _with_acquisitions(_with_wakings(events))
     all_stacks = pd.concat(stacks) if stacks else pd.DataFrame({"site": [], "stack": []})
     return without_idle_operations(events), all_stacks, by_others
+
+
+def _table(buffer: int, blocks: list[_Block]) -> pd.DataFrame:
+    """Return the records of a buffer, and whether each says when its thread began. Raises
+    ValueError for a record of no kind."""
+    records = np.concatenate([block.records for block in blocks])
+    word, kind = records["word"], (records["word"] & 15).astype(np.int8)
+    if not np.isin(kind, list(Kind)).all():
+        raise ValueError
+    return pd.DataFrame(
+        {
+            "cycle": _times(blocks),
+            "object": records["identity"].astype(np.int64),
+            "thread": _threads(records, kind, buffer),
+            "kind": kind,
+            "fat": (word >> np.uint64(_FAT) & _ONE).astype(bool),
+            "site": records["site"].astype(np.int32),
+            "begun": (word >> np.uint64(_BEGUN) & _ONE).astype(bool),
+        }
+    )
 
 
 def _give_to_holders(events: pd.DataFrame) -> int:
@@ -358,25 +367,6 @@ def _give_to_holders(events: pd.DataFrame) -> int:
     return len(strange)
 
 
-def _table(
-    records: npt.NDArray[np.void],
-    kind: npt.NDArray[np.int8],
-    threads: Integers,
-    time: Integers,
-) -> pd.DataFrame:
-    numbers = np.unique(threads, return_inverse=True)[1]
-    return pd.DataFrame(
-        {
-            "cycle": time,
-            "object": records["identity"].astype(np.int64),
-            "thread": numbers.astype(np.int32),
-            "kind": kind,
-            "fat": (records["word"] >> np.uint64(_FAT) & _ONE).astype(bool),
-            "site": records["site"].astype(np.int32),
-        }
-    )
-
-
 def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: int) -> Integers:
     """Return the thread of each record of a buffer. A buffer's own has its number, another one its
     id behind all of those."""
@@ -390,27 +380,26 @@ def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: 
     return found
 
 
-def _with_wakings(events: pd.DataFrame, begun: Flags) -> tuple[pd.DataFrame, Flags]:
-    """Return the events with the ends of waits. A wait that ended by an exception tells nothing: it
-    ends where its thread does the next thing with that object, which is mostly to leave the
-    section."""
+def _with_wakings(events: pd.DataFrame) -> pd.DataFrame:
+    """Return the events with the ends of all waits. A wait that ended by an exception tells
+    nothing: it ends where its thread does the next thing with that object, which is mostly to leave
+    the section."""
     columns = [events[name].to_numpy() for name in ("cycle", "thread", "object")]
     order = np.lexsort(columns)
     kind = events["kind"].to_numpy()[order]
     same = ~(_differ(columns[1][order]) | _differ(columns[2][order]))
     untold = (kind[:-1] == Kind.WAIT) & (kind[1:] != Kind.WAITED) & same
     places = np.flatnonzero(untold)
-    ends = events.iloc[order[places]].assign(
-        kind=np.int8(Kind.WAITED), cycle=events["cycle"].to_numpy()[order[places + 1]] - 1, site=0
-    )
-    ends = ends.astype(events.dtypes)
-    return pd.concat([events, ends], ignore_index=True), np.append(begun, np.zeros(len(ends), bool))
+    cycle = columns[0][order[places + 1]] - 1
+    ends = events.iloc[order[places]].assign(kind=Kind.WAITED, cycle=cycle, site=0, begun=False)
+    return pd.concat([events, ends.astype(events.dtypes)], ignore_index=True)
 
 
-def _with_acquisitions(events: pd.DataFrame, begun: Flags) -> pd.DataFrame:
+def _with_acquisitions(events: pd.DataFrame) -> pd.DataFrame:
     """Return the events in the order of time. Where a record says when its thread began to acquire
-    (`begun`), the lock was had when the last one gave it back, if that was later: then both are
-    there."""
+    (`begun`, which is left out), the lock was had when the last one gave it back, if that was
+    later: then both are there."""
+    begun = events.pop("begun").to_numpy()
     object_, thread = events["object"].to_numpy(), events["thread"].to_numpy()
     kind, cycle = events["kind"].to_numpy(), events["cycle"].to_numpy()
     several = _taken_by_several(events)
