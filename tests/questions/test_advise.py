@@ -23,7 +23,7 @@ from sweeps.questions.advise.advice import Advice, AxisAnswer, Change
 from sweeps.questions.advise.answer import Advisor
 from sweeps.questions.advise.borders import nearest
 from sweeps.questions.advise.figure import draw_advice
-from sweeps.questions.advise.program import Program, without_own_lock
+from sweeps.questions.advise.program import RecordedProgram, without_own_lock
 from sweeps.questions.advise.question import ASSUMED, Logged, ask
 from sweeps.questions.advise.text import headline, reason, remarks
 from sweeps.questions.advise.use import ACQUISITION, Use
@@ -83,7 +83,7 @@ def advice(
     locks: str,
     latencies: Sequence[int] = (23, 32, 5000),
     use: Use = NOTHING,
-    program: Program | None = None,
+    program: RecordedProgram | None = None,
     runner: Runner | None = None,
     ranking: bool = False,
 ) -> Advice:
@@ -260,7 +260,7 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
     """A million acquisitions a second, a tenth of them contended and in no cost; of a microsecond
     for each the program's own lock has taken 0.2."""
     clock = load_machine("generic").clock_mhz.number * 1e6
-    program = without_own_lock(Program(1e6, plain=False), 0.2e-6 * clock, clock / 1e6)
+    program = without_own_lock(RecordedProgram(1e6, plain=False), 0.2e-6 * clock, clock / 1e6)
     found = advice(
         store, "thin,tasuki", use=Use(contended=0.1, threads=2, think=0), program=program
     )
@@ -278,7 +278,7 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
 def test_a_share_of_the_time_is_never_all_of_it(store: Store) -> None:
     """However little is left for the program: here a tenth of a cycle for each acquisition."""
     clock = load_machine("generic").clock_mhz.number
-    program = without_own_lock(Program(clock * 1e6 / 10, plain=True), 9.9, clock)
+    program = without_own_lock(RecordedProgram(clock * 1e6 / 10, plain=True), 9.9, clock)
     found = advice(store, "thin,tasuki", program=program)
     assert found.program is not None
     shares = [share.share for share in found.program.costs.values()]

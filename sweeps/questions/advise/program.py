@@ -36,7 +36,7 @@ _HOTSPOT = ((23, "hotspot_light"), (15, "hotspot_stack"), (0, "biased"))
 
 
 @dataclass(frozen=True)
-class Program:
+class RecordedProgram:
     """A recorded program."""
 
     per_second: float  # acquisitions, nested ones too, by its CPU time
@@ -61,7 +61,7 @@ class Program:
         return max((1 - self.start) / self.per_second - self.own, 0.0)
 
 
-def program_of(log: "EventLog") -> Program | None:
+def program_of(log: "EventLog") -> RecordedProgram | None:
     """Return what a log says of its program's CPU time; None where it says nothing."""
     totals = log.totals
     if totals is None or not totals.cpu_seconds or not totals.acquisitions:
@@ -71,19 +71,19 @@ def program_of(log: "EventLog") -> Program | None:
     if totals.cpu_plain and (totals.end == "exit" or totals.counted is not None):
         acquisitions += totals.counted or 0
         start = min(totals.start_cpu / totals.cpu_plain, _WHOLE_START)
-        return Program(acquisitions / totals.cpu_plain, True, start=start, runtime=runtime)
+        return RecordedProgram(acquisitions / totals.cpu_plain, True, start=start, runtime=runtime)
     least, middle, most = _shares_of_recording(totals)
     recording = min(least, 1.0), min(most, 1.0)
     # A recorder of pthread mutexes says the time of the whole process, whenever its log ended.
     cut = totals.end != "exit" and log.about.get("log") == "pthread"
     if cut or middle > _MOSTLY or 1 - least > _TWICE * (1 - most):
         words = _untold(totals, recording, cut)
-        return Program(1.0, False, recording, words, runtime=runtime)
+        return RecordedProgram(1.0, False, recording, words, runtime=runtime)
     left = totals.cpu_seconds * (1 - middle)
-    return Program(acquisitions / left, False, recording, runtime=runtime)
+    return RecordedProgram(acquisitions / left, False, recording, runtime=runtime)
 
 
-def without_own_lock(program: Program, cycles: float, clock_mhz: float) -> Program:
+def without_own_lock(program: RecordedProgram, cycles: float, clock_mhz: float) -> RecordedProgram:
     """Return the same, its runtime's lock known by what a pair costs on a processor of a clock."""
     own = cycles / clock_mhz / 1e6
     untold = ""

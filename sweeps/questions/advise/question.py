@@ -12,7 +12,7 @@ from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import FILES, Machine, load_machine, machine_names
 from sweeps.plans.study import load_study
 from sweeps.questions.advise.mixture import Scenario
-from sweeps.questions.advise.program import Program
+from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.use import MOST_THREADS, ExactUse, Use, settle
 from sweeps.search.lines import check_label, own_latency
 
@@ -50,7 +50,7 @@ class Logged:
 
     name: str
     pattern: "Pattern"
-    program: Program | None = None
+    program: RecordedProgram | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Question:
     inputs: tuple[Input, ...]
     limits: Mapping[LockLabel, str]  # what locks that cannot replace all others cannot do
     contended: float = 0.0  # the share of acquisitions that find the lock held, answered beside
-    program: Program | None = None  # whose use it is, where it was recorded
+    program: RecordedProgram | None = None  # whose use it is, where it was recorded
 
     @property
     def latencies(self) -> list[str]:

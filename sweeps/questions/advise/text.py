@@ -11,7 +11,7 @@ from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.advise.advice import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
-from sweeps.questions.advise.program import Program
+from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
 
 _MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
@@ -75,7 +75,7 @@ def _verdict(advice: Advice, label: LockLabel) -> str:
     return "tie" if label in advice.win.tied else ""
 
 
-def print_untold(form: Form, machines: Sequence[str], program: Program) -> None:
+def print_untold(form: Form, machines: Sequence[str], program: RecordedProgram) -> None:
     """Print that a log does not say which lock is the cheapest, and why."""
     if form == Form.TABLE:
         console(fold=False).print(program.untold.capitalize())

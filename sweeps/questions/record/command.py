@@ -16,7 +16,7 @@ import typer
 
 from results.errors import LockcrossError, writing
 from sweeps.cli.options import Force
-from sweeps.questions.record.jvm import Program, recorded
+from sweeps.questions.record.jvm import Launch, recorded
 from sweeps.questions.record.preload import library, preloaded
 from sweeps.questions.record.watch import Watch, signal_name, why_nothing
 
@@ -80,7 +80,7 @@ def record(
         )
         _make_room(log, force)
         bare = tuple(word for word in program.command if not word.startswith("-javaagent:"))
-        plain = _run(Program(bare, {}))[1] if compare else None
+        plain = _run(Launch(bare, {}))[1] if compare else None
         if watch:
             _adopt()
         begun = time.time()
@@ -121,7 +121,7 @@ def record(
     raise typer.Exit(code)
 
 
-def _say_what_was_seen(watch: Watch, log: Path, program: Program, code: int) -> None:
+def _say_what_was_seen(watch: Watch, log: Path, program: Launch, code: int) -> None:
     """Say what was seen, and end with the program's code, or with 1, where nothing was recorded."""
     watch.wait()
     for line in watch.summary(log, library()):
@@ -160,7 +160,7 @@ def _make_room(log: Path, force: bool) -> None:
         log.unlink()
 
 
-def _run(program: Program) -> tuple[int, float]:
+def _run(program: Launch) -> tuple[int, float]:
     """Run a program to its end; return its exit code, and the seconds of CPU time that it took.
     Ctrl-C is for the program alone, which the log survives."""
     before = _cpu()

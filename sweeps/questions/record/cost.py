@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.lock_logs.log import first_line
-from sweeps.questions.record.jvm import AGENT, Program
+from sweeps.questions.record.jvm import AGENT, Launch
 from sweeps.questions.record.preload import preloaded
 from sweeps.support.tools import run
 
@@ -50,23 +50,23 @@ def cost_line(log: Path, pthread: bool) -> dict[str, float] | None:
         return None
 
 
-def _of_java(home: str, log: Path) -> tuple[Program, Program]:
+def _of_java(home: str, log: Path) -> tuple[Launch, Launch]:
     """Return the loop on the JVM that was recorded, without recording and with it."""
     java, *loop = str(Path(home) / "bin" / "java"), "-cp", str(AGENT), "lockcross.cost.Pairs"
     agent = f"-javaagent:{AGENT}=most={_MOST};output={log}"
-    return Program((java, *loop), {}), Program((java, agent, *loop), {})
+    return Launch((java, *loop), {}), Launch((java, agent, *loop), {})
 
 
-def _of_pthread(folder: Path, log: Path) -> tuple[Program, Program]:
+def _of_pthread(folder: Path, log: Path) -> tuple[Launch, Launch]:
     loop = str(folder / "pairs")
     compiler = (os.environ.get("CC") or "cc").split()
     done = run([*compiler, "-O2", "-o", loop, str(_SOURCE), "-pthread"], _PATIENCE)
     if done.returncode:
         raise LockcrossError(done.stderr)
-    return Program((loop,), {}), preloaded([loop], log, _MOST)
+    return Launch((loop,), {}), preloaded([loop], log, _MOST)
 
 
-def _line(kinds: bytes, plain: Program, recorded: Program) -> dict[str, float]:
+def _line(kinds: bytes, plain: Launch, recorded: Launch) -> dict[str, float]:
     """Return the line of a loop. Raises OSError or ValueError where a loop does not run to its
     end."""
     _, with_recording = _rounds(recorded, kinds, _FEWEST, _SECONDS)
@@ -82,7 +82,7 @@ def _line(kinds: bytes, plain: Program, recorded: Program) -> dict[str, float]:
 
 
 def _rounds(
-    program: Program, kinds: bytes, fewest: int, seconds: float = 0
+    program: Launch, kinds: bytes, fewest: int, seconds: float = 0
 ) -> tuple[float, list[float]]:
     """Return the seconds of CPU time until the loop began, and nanoseconds a pair of each round: as
     many as there is time for, and so many at least."""

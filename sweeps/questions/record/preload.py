@@ -11,7 +11,7 @@ from pathlib import Path
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 from sweeps.questions.record.fitness import needs_first_place, why_not
-from sweeps.questions.record.jvm import Program
+from sweeps.questions.record.jvm import Launch
 from sweeps.support.tools import run
 
 SOURCES = ROOT / "pthread-recorder"
@@ -25,7 +25,7 @@ _SECONDS = 120  # that a compiler takes at most
 _SEPARATORS = " :$\t\n;"  # in LD_PRELOAD, or given a meaning by the loader
 
 
-def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None = None) -> Program:
+def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None = None) -> Launch:
     """Return the program with the library, which writes `log`, ends with `most` bytes, and tells in
     `report` what happens. Raises LockcrossError where there is no such program, or it cannot be
     recorded."""
@@ -43,7 +43,7 @@ def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None 
     }
     if needs_first_place(Path(program)):
         environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
-    return Program((program, *command[1:]), environment)
+    return Launch((program, *command[1:]), environment)
 
 
 def library() -> Path:

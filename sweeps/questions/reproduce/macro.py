@@ -166,10 +166,10 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
 def macro_rows(plan: MacroPlan) -> list[PlannedRow]:
     """Return what a definition's [macro] compares."""
     places = product(programs(plan.table), plan.fences)
-    return [row for program, kind in places for row in _Program(plan, program, kind).rows()]
+    return [row for program, kind in places for row in _ProgramRows(plan, program, kind).rows()]
 
 
-class _Program:
+class _ProgramRows:
     """A program of a definition's [macro] with one kind of fence: its rows, and its costs from the
     runs, in cycles."""
 
