@@ -24,8 +24,9 @@ import typer
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.cli.main import main, make_app
-from sweeps.questions.advise.question import Question, Use
-from tests.questions.test_locality import pair, write
+from sweeps.questions.advise.question import Question
+from sweeps.questions.advise.use import Use
+from tests.lock_logs.test_locality import pair, write
 from tests.synthetic import study
 
 # What they do beside reading their options needs minutes, a network or the user's own program.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from results.paths import ROOT, WORK
+from sweeps.lock_logs.log import EventLog, Kind
 from sweeps.questions.record.jvm import AGENT
-from sweeps.search.lock_log import EventLog, Kind
 from tests.jdks import OLDEST, version_of
 
 SOURCES = ROOT / "tests" / "java"

@@ -128,14 +128,6 @@ QUANTITIES = {
     "owner_share": Quantity("owner's share", "share"),
     "run_length": Quantity("run length", "acquisitions"),
 } | _NUMBERS
-# Those of workload `use`, which stands for a program and is never run, where they are others.
-USE_QUANTITIES = {
-    "owner_share": Quantity("owner's share, shared objects", "share"),
-    "first_share": Quantity("owner's first share", "share"),
-    "shared_objects": Quantity("objects that are shared", "share"),
-    "acquisitions": Quantity("acquisitions, shared objects", "acquisitions"),
-    "think": Quantity("work between sections", "cycles"),
-}
 AXIS_WORDS = {name: quantity.words for name, quantity in QUANTITIES.items()}
 UNIT_WORDS = {"share": "%"}  # how a unit is written, where not by its own name
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from results.paths import ROOT
-from sweeps.search.locality import pattern
-from sweeps.search.lock_log import EventLog, Kind, read_events
+from sweeps.lock_logs.locality import pattern
+from sweeps.lock_logs.log import EventLog, Kind, read_events
 from tests.java_programs.programs import FOLDER, PROGRAMS, Program, build, chosen, java
 
 DOCUMENT = ROOT / "docs" / "java.md"

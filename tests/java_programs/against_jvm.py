@@ -20,8 +20,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from results.paths import ROOT
+from sweeps.lock_logs.log import Kind, read_events
 from sweeps.model.machine import load_machine
-from sweeps.search.lock_log import Kind, read_events
 from tests.java_programs.programs import PROGRAMS, Program, build, chosen, environment, java
 
 _UNLOCKED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions")

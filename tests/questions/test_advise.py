@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,16 +13,20 @@ import pytest
 from results.draw.painter import check_file, save
 from results.errors import LockcrossError
 from results.store.store import Store
+from sweeps.lock_logs.locality import Pattern
+from sweeps.lock_logs.log import BLOCK, EVENTS, HEADER, MAGIC, RECORD, VERSION, Kind, add_line
 from sweeps.model import machine as machine_module
 from sweeps.model.axes import LATENCIES
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine, machine_named
-from sweeps.questions.advise.answer import Advice, Advisor, AxisAnswer, Change, nearest
+from sweeps.questions.advise.advice import Advice, AxisAnswer, Change
+from sweeps.questions.advise.answer import Advisor
+from sweeps.questions.advise.borders import nearest
 from sweeps.questions.advise.figure import draw_advice
-from sweeps.questions.advise.program import Program, without_own_lock
-from sweeps.questions.advise.question import ASSUMED, Use, ask
-from sweeps.questions.advise.strata import LIVES
+from sweeps.questions.advise.program import RecordedProgram, without_own_lock
+from sweeps.questions.advise.question import ASSUMED, Logged, ask
 from sweeps.questions.advise.text import headline, reason, remarks
+from sweeps.questions.advise.use import ACQUISITION, Use
 from sweeps.questions.crossovers.command import (
     base_cell,
     find,
@@ -31,14 +35,27 @@ from sweeps.questions.crossovers.command import (
     with_settings,
     work_around,
 )
+from sweeps.run.runner import Runner
 from sweeps.search import errors
 from sweeps.search.found import crossovers
-from sweeps.search.lock_log import BLOCK, EVENTS, HEADER, MAGIC, RECORD, VERSION, Kind, add_line
 from sweeps.search.searches import Crossover, Point
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
 from tests.questions.test_study import ModelRunner
 from tests.searching import find_crossover
+
+NOTHING = Use()
+PATTERN = Pattern(
+    threads=2,
+    shared_objects=1.0,
+    acquisitions=400,
+    shared_acquisitions=400,
+    owner_share=0.9,
+    first_share=0.5,
+    run_length=20,
+    nested=0,
+    contended=0,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -62,18 +79,22 @@ def engine_always_right(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def advice(
-    store: Store, locks: str, cas: int = 23, fence: int = 32, use: Use | None = None
+    store: Store,
+    locks: str,
+    latencies: Sequence[int] = (23, 32, 5000),
+    use: Use = NOTHING,
+    program: RecordedProgram | None = None,
+    runner: Runner | None = None,
+    ranking: bool = False,
 ) -> Advice:
-    """In the model, a CAS measures 3 more and a fence 2 more than is set; 400 acquisitions pay for
-    a cancellation of 5,000 cycles."""
-    names = [name if name == "thin" else f"{name}/full" for name in locks.split(",")]
-    question = ask("generic", "", "", names, [], latencies(cas, fence, 5000), use or Use())
-    return Advisor(question, store, ModelRunner(store)).answer()
-
-
-def latencies(*cycles: int) -> dict[str, int]:
-    """Of a CAS, a fence and a cancellation."""
-    return dict(zip(LATENCIES, cycles, strict=False))
+    """An answer with latencies as measured of a CAS and a fence (3 and 2 more than is set, in the
+    model) and as set of a cancellation, for which 400 acquisitions pay."""
+    plain = {name: f"{name}/full" for name in ("tasuki", "reservation", "asym_tasuki")}
+    names = [plain.get(name, name) for name in locks.split(",")]
+    log = None if program is None else Logged("log", PATTERN, program)
+    cycles = dict(zip(LATENCIES, latencies, strict=False))
+    question = ask("generic", "", "", names, [], cycles, use, log)
+    return Advisor(question, store, runner or ModelRunner(store)).answer(ranking=ranking)
 
 
 def axis(found: Advice, name: str) -> AxisAnswer:
@@ -135,7 +156,7 @@ def test_a_cancellation_is_paid_back_by_so_many_acquisitions(store: Store) -> No
 
 def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> None:
     """tasuki = asym_tasuki where cas = fence + 5; each further seed makes tasuki a cycle dearer."""
-    found = advice(store, "tasuki,asym_tasuki", 38, 32)
+    found = advice(store, "tasuki,asym_tasuki", (38, 32, 5000))
     assert [one.seeds for one in found.locks] == [3, 3]
     assert found.win.lock == "asym_tasuki" and found.win.tied == ("tasuki",)
     assert "in a tie with tasuki" in headline(found)
@@ -163,12 +184,10 @@ def test_of_the_same_costs_no_cause_is_made_up(store: Store) -> None:
 
 
 def test_a_fence_that_nobody_pays_is_said_to_change_nothing(store: Store) -> None:
-    def notes(fences: list[str]) -> str:
-        question = ask("generic", "", "", ["thin", "tasuki"], fences, latencies(23, 32), Use())
-        return " ".join(Advisor(question, store, ModelRunner(store)).answer(ranking=True).notes)
-
-    assert "--fences rmw,full compares both kinds" in notes([])
-    assert "--fences" not in notes(["rmw", "full"])
+    found = advice(store, "thin,tasuki/rmw", ranking=True)
+    assert any("--fences rmw,full compares both kinds" in note for note in found.notes)
+    both = advice(store, "thin,tasuki", ranking=True)
+    assert not any("--fences" in note for note in both.notes)
 
 
 def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> None:
@@ -188,9 +207,7 @@ def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> No
 def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
     """reservation 167 and c / 100 against tasuki's 290: at the dearest signal it has lost by
     far."""
-    names, use = ["tasuki/full", "reservation/full"], Use(acquisitions=100, run_length=10)
-    question = ask("generic", "", "", names, [], latencies(123, 132), use)
-    found = Advisor(question, store, ModelRunner(store)).answer()
+    found = advice(store, "tasuki,reservation", (123, 132), Use(acquisitions=100, run_length=10))
     (flip,) = (one for one in found.flips if one.given.name == "cancel_latency")
     assert flip.upwards and flip.change.lock == "tasuki"
     assert flip.change.value == pytest.approx(12_300, abs=20)
@@ -203,16 +220,12 @@ def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
 
 
 def test_store_forwarding_is_shown_and_never_recommended(store: Store) -> None:
-    question = ask(
-        "generic",
-        "",
-        "",
-        ["tasuki", "reservation", "asym_tasuki"],
-        ["rmw", "store_forward"],
-        latencies(23, 32, 5000),
-        Use(),
-    )
-    found = Advisor(question, store, ModelRunner(store)).answer()
+    locks = [
+        f"{lock}/{kind}"
+        for lock in ("tasuki", "reservation", "asym_tasuki")
+        for kind in ("rmw", "store_forward")
+    ]
+    found = advice(store, ",".join(locks))
     costs = {one.label: one.cost for one in found.locks}
     assert min(costs, key=lambda label: costs[label]).fence == "store_forward"  # by cost alone
     changes = [one for axis in found.axes for one in (axis.below, axis.above) if one is not None]
@@ -226,8 +239,8 @@ def test_what_cannot_be_run_is_left_out_of_what_may_be_moved(
     use = Use(owner_share=0.9, run_length=20, acquisitions=2_000)
     assert not advice(store, "tasuki,reservation", use=use).notes
     monkeypatch.setattr(
-        "sweeps.questions.advise.answer._can_be_run",
-        lambda line, x: line.axis != "run_length" or x <= 30 * LIVES,
+        "sweeps.questions.advise.borders.Axis.can_be_run",
+        lambda axis, x: axis.name != "run_length" or x <= 30 * ACQUISITION,
     )
     found = advice(store, "tasuki,reservation", use=use)
     (note,) = found.notes
@@ -237,9 +250,7 @@ def test_what_cannot_be_run_is_left_out_of_what_may_be_moved(
 
 
 def test_a_ranking_has_the_same_costs_and_no_search(store: Store) -> None:
-    names = ["tasuki/full", "reservation/full"]
-    question = ask("generic", "", "", names, [], latencies(23, 32, 5000), Use())
-    found = Advisor(question, store, ModelRunner(store)).answer(ranking=True)
+    found = advice(store, "tasuki,reservation", ranking=True)
     whole = advice(store, "tasuki,reservation")
     assert [one.cost for one in found.locks] == [one.cost for one in whole.locks]
     assert not found.axes and not found.flips and any("--ranking" in one for one in found.notes)
@@ -249,9 +260,9 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
     """A million acquisitions a second, a tenth of them contended and in no cost; of a microsecond
     for each the program's own lock has taken 0.2."""
     clock = load_machine("generic").clock_mhz.number * 1e6
-    program = without_own_lock(Program(1e6, plain=False), 0.2e-6 * clock, clock / 1e6)
+    program = without_own_lock(RecordedProgram(1e6, plain=False), 0.2e-6 * clock, clock / 1e6)
     found = advice(
-        store, "thin,tasuki", use=Use(contended=0.1, threads=2, program=program, think=0)
+        store, "thin,tasuki", use=Use(contended=0.1, threads=2, think=0), program=program
     )
     assert found.program is not None and found.program.per_second == pytest.approx(9e5)
     for one in found.locks:
@@ -267,8 +278,8 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
 def test_a_share_of_the_time_is_never_all_of_it(store: Store) -> None:
     """However little is left for the program: here a tenth of a cycle for each acquisition."""
     clock = load_machine("generic").clock_mhz.number
-    program = without_own_lock(Program(clock * 1e6 / 10, plain=True), 9.9, clock)
-    found = advice(store, "thin,tasuki", use=Use(threads=2, program=program))
+    program = without_own_lock(RecordedProgram(clock * 1e6 / 10, plain=True), 9.9, clock)
+    found = advice(store, "thin,tasuki", program=program)
     assert found.program is not None
     shares = [share.share for share in found.program.costs.values()]
     assert all(0.9 < share < 1 for share in shares)
@@ -293,25 +304,16 @@ def test_work_is_taken_off_and_leads_are_of_the_whole(store: Store) -> None:
     assert busy.win.tied == ("tasuki",)
 
 
-def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
+def test_a_second_answer_runs_nothing(store: Store) -> None:
     advice(store, "tasuki,reservation")
-    kept = crossovers(store.connection, "advise")
-    assert {one.axis for one in kept} >= {
-        "cas_latency",
-        "fence_latency",
-        "cancel_latency",
-        "run_length",
-    }
-    names = ["tasuki/full", "reservation/full"]
-    question = ask("generic", "", "", names, [], latencies(23, 32, 5000), Use())
     again = ModelRunner(store)
-    Advisor(question, store, again).answer()
-    assert again.made == 0 and len(crossovers(store.connection, "advise")) == len(kept)
+    advice(store, "tasuki,reservation", runner=again)
+    assert again.made == 0
 
 
 def test_a_latency_that_no_setting_reaches_is_refused(store: Store) -> None:
     with pytest.raises(LockcrossError, match=r"a CAS measures 3\.0 or more"):
-        advice(store, "thin,tasuki", cas=2)
+        advice(store, "thin,tasuki", (2, 32))
 
 
 def test_a_machine_from_a_path_is_its_content(tmp_path: Path) -> None:
@@ -361,48 +363,46 @@ def test_crossovers_in_every_setting_of_a_plan() -> None:
     assert {one.threads for one in bases} == {1}
 
 
-MINE = ["advise", "--machines", "generic", "--locks", "thin,tasuki"]
-TWO = ["crossovers", "--locks", "thin,tasuki"]
+MINE = "advise --machines generic --locks thin,tasuki"
+TWO = "crossovers --locks thin,tasuki"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "complaint"),
     [
-        (["advise", "--machines", "vax"], "'vax' is unknown"),
-        (["advise", "--machines", "./nowhere.toml"], "nowhere.toml: No such file"),
-        (["advise", "--locks", "thin"], "two locks or more"),
-        (["advise", "--locks", "thin,thim"], "'thim' is unknown"),
-        (["advise", "--locks", "thin/rmw,tasuki"], "built with full only"),
-        ([*MINE, "--isa", "mips"], "'mips'"),
-        ([*MINE, "--flavour", "lse"], "x86_64 has lock only"),
-        ([*MINE, "--threads", "1", "--owner-share", "0.9"], "nothing is shared"),
-        ([*MINE, "--ranking", "--figure", "x.png"], "leaves out"),
-        ([*MINE, "--check", "gem5"], "allowed is native"),
-        (["advise", "--locks", "tasuki/full,tasuki/full"], "two locks or more"),
-        ([*MINE, "--fences", "mfence"], "'mfence' is unknown"),
-        ([*MINE, "--format", "yaml"], "'table', 'csv', 'json'"),
-        ([*MINE, "--figure", "x.doc"], ".png"),
-        ([*MINE, "--log", "README.md"], "not a log"),
-        ([*TWO, "--axis", "colour", "--low", "0", "--high", "1"], "'colour' is unknown"),
-        ([*TWO, "--axis", "threads", "--low", "4", "--high", "2"], "--high must be the larger"),
-        ([*TWO, "--axis", "threads", "--low", "0", "--high", "2"], "from 1 to 128"),
-        ([*TWO, "--axis", "runs", "--low", "1", "--high", "2", "--set", "x"], "key=value"),
+        ("advise --machines vax", "'vax' is unknown"),
+        ("advise --machines ./nowhere.toml", "nowhere.toml: No such file"),
+        ("advise --locks thin", "two locks or more"),
+        ("advise --locks thin,thim", "'thim' is unknown"),
+        ("advise --locks thin/rmw,tasuki", "built with full only"),
+        ("advise --locks tasuki/full,tasuki/full", "two locks or more"),
+        ("advise --locks asymmetric", "did you mean asym_spin1 or asym_tasuki"),
+        (f"{MINE} --isa mips", "'mips'"),
+        (f"{MINE} --flavour lse", "x86_64 has lock only"),
+        (f"{MINE} --threads 1 --owner-share 0.9", "nothing is shared"),
+        (f"{MINE} --ranking --figure x.png", "leaves out"),
+        (f"{MINE} --check gem5", "allowed is native"),
+        (f"{MINE} --fences mfence", "'mfence' is unknown"),
+        (f"{MINE} --format yaml", "'table', 'csv', 'json'"),
+        (f"{MINE} --figure x.doc", ".png"),
+        (f"{MINE} --log README.md", "not a log"),
+        (f"{MINE} --think 1 --locks-per-second 2", "in place of --think"),
+        (f"{TWO} --axis colour --low 0 --high 1", "'colour' is unknown"),
+        (f"{TWO} --axis threads --low 4 --high 2", "--high must be the larger"),
+        (f"{TWO} --axis threads --low 0 --high 2", "from 1 to 128"),
+        (f"{TWO} --axis runs --low 1 --high 2 --set x", "key=value"),
+        (f"{TWO} --axis runs --low 1 --high 2 --workload w", "'w' is unknown"),
         (
-            [*TWO, "--axis", "runs", "--low", "1", "--high", "2", "--workload", "w"],
-            "'w' is unknown",
-        ),
-        (["crossovers", "--locks", "thin", "--axis", "runs", "--low", "1", "--high", "2"], "two"),
-        (
-            [*TWO, "--axis", "runs", "--low", "1", "--high", "2", "--set", "machine=zen5"],
+            f"{TWO} --axis runs --low 1 --high 2 --set machine=zen5",
             "an option of its own: --machine",
         ),
-        (["advise", "--locks", "asymmetric"], "did you mean asym_spin1 or asym_tasuki"),
+        ("crossovers --locks thin --axis runs --low 1 --high 2", "two"),
     ],
 )
-def test_mistakes_are_named(words: list[str], said: str, tmp_path: Path) -> None:
-    done = lockcross(*words, "--db", str(tmp_path / "x.db"))
+def test_mistakes_are_named(words: str, complaint: str, tmp_path: Path) -> None:
+    done = lockcross(*words.split(), "--db", str(tmp_path / "x.db"))
     assert done.returncode == 2, done.stderr
-    assert said in done.stderr.replace("\n", " ")
+    assert complaint in done.stderr.replace("\n", " ")
     assert not (tmp_path / "x.db").exists()
 
 
@@ -420,29 +420,11 @@ def test_the_commands_on_the_engine(tmp_path: Path) -> None:
     text = (MACHINES / "generic.toml").read_text("utf-8")
     own, db = tmp_path / "mine.toml", str(tmp_path / "x.db")
     own.write_text(text.replace('name = "generic"', 'name = "mine"'))
-    done = lockcross(
-        "crossovers",
-        "--locks",
-        "thin,tasuki",
-        "--axis",
-        "fence_latency",
-        "--low",
-        "0",
-        "--high",
-        "60",
-        "--workload",
-        "sync",
-        "--set",
-        "iterations=50",
-        "--machine",
-        str(own),
-        "--points",
-        "2",
-        "--db",
-        db,
-        "--format",
-        "json",
+    words = (
+        f"{TWO} --axis fence_latency --low 0 --high 60 --workload sync --set iterations=50 "
+        "--points 2 --format json"
     )
+    done = lockcross(*words.split(), "--machine", str(own), "--db", db)
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
     assert row["machine"].startswith("mine@") and row["series"].startswith("asked/fence_latency")

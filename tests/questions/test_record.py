@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from results.paths import ROOT
+from sweeps.lock_logs.locality import Sections, pattern
+from sweeps.lock_logs.log import EventLog, Kind, read_events
+from sweeps.lock_logs.sites import sites
 from sweeps.questions.record.jvm import AGENT
-from sweeps.search.locality import Sections, pattern
-from sweeps.search.lock_log import EventLog, Kind, read_events
-from sweeps.search.sites import sites
 from tests.commands import lockcross, program
 from tests.java_agent import counts, needs_java
 from tests.jdks import PACKAGED

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from sweeps.lock_logs.log import EventLog, Kind, read_events
 from sweeps.questions.record.jvm import AGENT
-from sweeps.search.lock_log import EventLog, Kind, read_events
 from tests.java_agent import needs_java
 from tests.jdks import jvms
 from tests.questions.monitor_programs import Drawn, drawn

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.search.lock_log import EventLog, Kind, read_events
+from sweeps.lock_logs.log import EventLog, Kind, read_events
 from tests.commands import lockcross, program
 from tests.java_agent import SOURCES, counts, needs_java
 from tests.jdks import RELEASES, USUAL, version_of

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from results.paths import ROOT
+from sweeps.lock_logs.log import Kind, last_line, read_events
 from sweeps.questions.record.preload import preloaded
 from sweeps.questions.record.watch import Watch
-from sweeps.search.lock_log import Kind, last_line, read_events
 from tests.commands import lockcross
 
 PROGRAM = r"""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sweeps.lock_logs.log import Kind, read_events
 from sweeps.questions.record.preload import preloaded
 from sweeps.questions.record.watch import Watch
-from sweeps.search.lock_log import Kind, read_events
 from tests.questions.pthread_programs import LIBRARY, source
 
 SEED = int(os.environ.get("LOCKCROSS_FUZZ_SEED", "1"))
@@ -85,7 +85,7 @@ def test_programs_are_the_same_and_every_acquisition_is_counted(first: int, tmp_
             program = preloaded(words, log, 10**9, watch.path)
             recorded = ran(program.command, place, dict(program.environment))
             watch.wait()
-            failed = [one for one in watch.told() if one.what == "failed"]
+            failed = [one for one in watch.lines() if one.what == "failed"]
         finally:
             watch.close()
         assert recorded == plain, f"program {number} of seed {SEED}"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sweeps.lock_logs.log import Kind, read_events
 from sweeps.questions.record import preload
 from sweeps.questions.record.preload import library, preloaded
-from sweeps.search.lock_log import Kind, read_events
 from tests.commands import lockcross
 
 COUNTS = "#include <pthread.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n"

@@ -1,6 +1,7 @@
 """A use of locks as people state it: what runs it is made of, by numbers and by a program's log."""
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,38 +9,38 @@ import pandas as pd
 import pytest
 
 from results.errors import LockcrossError
-from sweeps.model.cell import Cell
+from sweeps.lock_logs.locality import pattern
+from sweeps.lock_logs.log import EventLog, Kind, Totals, read_events
 from sweeps.model.isa import isa_of
 from sweeps.model.locks import FULL
+from sweeps.model.machine import load_machine
 from sweeps.plans.study import load_study
+from sweeps.questions.advise.mixture import WeightedRun, mixture
 from sweeps.questions.advise.program import program_of, without_own_lock
-from sweeps.questions.advise.question import Settled, Use, ask
-from sweeps.questions.advise.strata import Stratum, strata
+from sweeps.questions.advise.question import Logged, Question, ask
+from sweeps.questions.advise.use import Use, settle
 from sweeps.questions.crossover.study import StudyCells, table_machines
-from sweeps.search.lines import with_lock
-from sweeps.search.locality import pattern
-from sweeps.search.lock_log import EventLog, Kind, Totals, read_events
 from tests.commands import lockcross
 
 
-def use_cell(use: Use) -> Cell:
-    return ask("generic", "", "", [], [], {}, use).base
+def asked(use: Use, log: Logged | None = None) -> Question:
+    return ask("generic", "", "", [], [], {}, use, log)
 
 
-def parts(use: Use) -> list[Stratum]:
-    return strata(use_cell(use))
+def parts(use: Use) -> tuple[WeightedRun, ...]:
+    return mixture(asked(use).scenario.use)
 
 
-def acquisitions(cell: Cell) -> tuple[int, int, int]:
+def acquisitions(run: WeightedRun) -> tuple[int, int, int]:
     """Of an object: outermost acquisitions in all, others', and the owner's before them."""
-    keys = {name: int(value) for name, value in cell.parameters.items()}
+    keys = {name: int(value) for name, value in run.parameters.items()}
     others = keys["turns"] * keys["run_length"]
     return keys["first"] + others + keys["after"], others, keys["first"]
 
 
-def others_share(found: list[Stratum]) -> float:
+def others_share(found: Iterable[WeightedRun]) -> float:
     """Of all acquisitions: those that another thread than the owner makes."""
-    return float(sum(one.weight * Fraction(*reversed(acquisitions(one.cell)[:2])) for one in found))
+    return float(sum(one.weight * Fraction(*reversed(acquisitions(one)[:2])) for one in found))
 
 
 def test_without_a_word_it_is_the_main_jobs_tables() -> None:
@@ -51,8 +52,7 @@ def test_without_a_word_it_is_the_main_jobs_tables() -> None:
         question = ask(machine, isa_of(flavour), flavour, names, [], {}, Use())
         assert set(question.labels) == set(cells)
         for label, cell in cells.items():
-            (one,) = strata(with_lock(question.base, label))
-            assert (one.weight, one.cell) == (1, cell)
+            assert question.scenario.with_lock(label).cells == [cell]
 
 
 @pytest.mark.parametrize(
@@ -99,11 +99,11 @@ def test_turns_longer_than_can_be_run_cost_what_each_part_adds() -> None:
     )
     whole = 0.0
     for one in parts(use):
-        keys = {name: int(value) for name, value in one.cell.parameters.items()}
+        keys = {name: int(value) for name, value in one.parameters.items()}
         cost = 3 * keys["first"] + keys["turns"] * (1_000 + 5 * keys["run_length"])
         cost += 7 * keys["after"]
-        assert acquisitions(one.cell)[0] <= 40_000
-        whole += float(one.weight) * cost / acquisitions(one.cell)[0]
+        assert acquisitions(one)[0] <= 40_000
+        whole += float(one.weight) * cost / acquisitions(one)[0]
     after = life * (1 - first) - turns * length
     expected = 3 * life * first + turns * (1_000 + 5 * length) + 7 * after
     assert whole == pytest.approx(expected / life, rel=1e-6)
@@ -113,7 +113,7 @@ def test_a_share_near_one_keeps_its_long_lives() -> None:
     """One run of others' in a thousand: 19,000 acquisitions for each cancellation."""
     for threads in (2, 4):
         (one,) = parts(Use(owner_share=0.999, run_length=19, threads=threads))
-        assert acquisitions(one.cell) == (19_000, 19, 18_981)
+        assert acquisitions(one) == (19_000, 19, 18_981)
 
 
 def test_one_object_in_two_thousand_is_a_stratum_of_its_own() -> None:
@@ -123,14 +123,14 @@ def test_one_object_in_two_thousand_is_a_stratum_of_its_own() -> None:
     assert {one.words for one in shared} == {"objects that change hands"}
     assert local.weight == Fraction(1999, 2000)
     assert sum(one.weight for one in shared) == Fraction(1, 2000)
-    assert acquisitions(local.cell) == (100, 0, 100)
+    assert acquisitions(local) == (100, 0, 100)
     # Fifty acquisitions by others, in runs of twenty: twice for half of the objects, else thrice.
-    assert [acquisitions(one.cell)[1] for one in shared] == [40, 60]
+    assert [acquisitions(one)[1] for one in shared] == [40, 60]
 
 
 def test_long_lives_are_met_by_what_each_further_acquisition_adds() -> None:
     found = parts(Use(owner_share=0.5, run_length=20, acquisitions=1_000_000, threads=2))
-    assert all(acquisitions(one.cell)[0] <= 40_000 for one in found)
+    assert all(acquisitions(one)[0] <= 40_000 for one in found)
     assert sum(one.weight for one in found) == pytest.approx(1, rel=1e-3)
     steady = [one for one in found if one.weight < 0]
     assert steady  # the beginning is taken off again
@@ -138,7 +138,7 @@ def test_long_lives_are_met_by_what_each_further_acquisition_adds() -> None:
 
 def test_numbers_that_are_not_whole_are_met_by_two_runs() -> None:
     found = parts(Use(shared_objects=0, acquisitions=3.25))
-    assert {acquisitions(one.cell)[0]: one.weight for one in found} == {
+    assert {acquisitions(one)[0]: one.weight for one in found} == {
         3: Fraction(9, 13),
         4: Fraction(4, 13),
     }
@@ -181,7 +181,7 @@ def test_cycles_between_sections_follow_from_locks_a_second() -> None:
 )
 def test_what_contradicts_itself_is_refused(use: Use, said: str) -> None:
     with pytest.raises(LockcrossError, match=said):
-        Settled(use)
+        settle(use)
 
 
 def events(*sections: tuple[int, int]) -> EventLog:
@@ -199,7 +199,7 @@ def test_a_log_says_who_shares_what() -> None:
     assert (found.threads, found.shared_objects, found.acquisitions) == (3, 0.5, 10)
     assert (found.owner_share, found.first_share, found.run_length) == (0.8, 0.3, 2)
     assert (found.shared_acquisitions, found.nested, found.contended) == (10, 0, 0)
-    assert Use(threads=5).with_log(found, "log").threads == 5
+    assert Use(threads=5).with_log(found).threads == 5
     alone = pattern(events(*[(2, 0)] * 10))
     assert (alone.owner_share, alone.shared_objects, alone.acquisitions) == (1, 0, 10)
     with pytest.raises(LockcrossError, match="nothing is acquired"):
@@ -214,22 +214,22 @@ def test_nested_acquisitions_are_counted_apart() -> None:
 
 
 def test_a_recorded_program_says_how_often_it_locks() -> None:
-    """200 acquisitions in two seconds of CPU time, or in one without recording: at 1 GHz that is
-    more work between them than can change a cost."""
+    """200 acquisitions in two seconds of CPU time, or in one without recording: that is more
+    work between them than can change a cost."""
     log = events(*[(2, 0)] * 10)
     assert program_of(log) is None
     totals = Totals(3.0, 2.0, 150, left_out=50)
     found = program_of(replace(log, totals=totals))
     assert found is not None and (found.per_second, found.plain) == (100, False)
-    assert Use().with_log(pattern(log), "log", found).at_clock(1000).think == 300
+    slow = asked(Use(critical=7), Logged("log", pattern(log), found))
+    assert slow.scenario.use.think == 300
     plain = program_of(replace(log, totals=replace(totals, cpu_plain=1.0)))
     assert plain is not None and (plain.per_second, plain.plain) == (200, True)
-    fast = replace(plain, per_second=1e7)
-    assert Use(critical=30).with_log(pattern(log), "log", fast).at_clock(1000).think == 70
-    assert Use(think=5).with_log(pattern(log), "log", fast).at_clock(1000).think == 5
-    slow = Use(critical=7).with_log(pattern(log), "log", found)
-    question = ask("generic", "", "", [], [], {}, slow)
-    source = {one.name: one.source for one in question.inputs}
+    clock = load_machine("generic").clock_mhz.number * 1e6
+    fast = Logged("log", pattern(log), replace(plain, per_second=clock / 100))
+    assert asked(Use(critical=30), fast).scenario.use.think == 70
+    assert asked(Use(think=5), fast).scenario.use.think == 5
+    source = {one.name: one.source for one in slow.inputs}
     assert "beyond 300 they change no cost" in source["think"]
     assert source["critical"] == "" and source["acquisitions"] == "log"  # who said it
 
@@ -324,21 +324,19 @@ def test_which_lock_a_program_was_recorded_with(about: dict[str, str], lock: str
 
 def test_what_a_log_has_less_than_once_in_a_million_is_left_out() -> None:
     rare = replace(pattern(events((1, 0), (1, 1), (1, 0))), contended=2e-7, nested=3e-7)
-    use = Use().with_log(rare, "log")
+    use = Use().with_log(rare)
     assert (use.contended, use.nested, use.shared_objects) == (0, 0, 1)
-    for more in ({"owner_share": 1 - 2e-7}, {"shared_objects": 4e-7}):
-        alone = Use().with_log(replace(rare, acquisitions=1e6, **more), "log")
+    for logged in (replace(rare, owner_share=1 - 2e-7), replace(rare, shared_objects=4e-7)):
+        alone = Use().with_log(replace(logged, acquisitions=1e6))
         assert (alone.shared_objects, alone.owner_share) == (0, 1)
         assert sum(one.weight for one in parts(alone)) == 1
     first = replace(rare, acquisitions=1e8, shared_acquisitions=1e8, first_share=1e-8)
-    assert Use().with_log(replace(first, owner_share=0.5), "log").first_share == 1e-6
+    assert Use().with_log(replace(first, owner_share=0.5)).first_share == 1e-6
 
 
 def test_a_log_of_many_threads_is_run_with_eight() -> None:
     found = pattern(events(*[(1, one) for one in range(20)], *[(1, 0)] * 5))
-    use = Use().with_log(found, "log")
-    assert (use.threads, use.log_threads) == (8, 20)
-    question = ask("generic", "", "", [], [], {}, use)
+    question = asked(Use(), Logged("log", found))
     (threads,) = (one for one in question.inputs if one.name == "threads")
     assert (threads.value, threads.source) == ("8", "log, which has 20")
 
@@ -371,9 +369,8 @@ def test_numbers_and_a_log_of_the_same_use_ask_the_same(seed: int) -> None:
         nested=0.0,
         contended=0.0,
     )
-    by_log = Use().with_log(found, "log")
-    assert use_cell(by_log) == use_cell(by_numbers)
-    assert [one.cell for one in parts(by_log)] == [one.cell for one in parts(by_numbers)]
+    by_log = Use().with_log(found)
+    assert asked(by_log).scenario == asked(by_numbers).scenario
     assert others_share(parts(by_log)) == pytest.approx(shared * others / total, rel=0.02)
 
 
@@ -392,23 +389,9 @@ def found_length(length: int, turns: int, after: int) -> float:
 def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no-untyped-def]
     """Workload lock_use does what its log says of it, nested acquisitions too."""
     log = tmp_path / "use.locks"
-    done = lockcross(
-        "run",
-        "--lock",
-        "tasuki",
-        "--workload",
-        "lock_use",
-        "--threads",
-        "3",
-        "objects=6",
-        "first=50",
-        "turns=3",
-        "run_length=4",
-        "after=31",
-        "recursive=0.2",
-        "--events",
-        str(log),
-    )
+    words = "run --lock tasuki --workload lock_use --threads 3 objects=6 first=50 turns=3"
+    more = "run_length=4 after=31 recursive=0.2 --events"
+    done = lockcross(*words.split(), *more.split(), str(log))
     assert done.returncode == 0, done.stderr
     found = pattern(read_events(log))
     assert (found.threads, found.shared_objects, found.acquisitions) == (3, 1, 93)

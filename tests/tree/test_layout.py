@@ -25,6 +25,7 @@ ROOMS = (
     "results.draw",
     "sweeps.setup",
     "sweeps.support",
+    "sweeps.lock_logs",
     "sweeps.model",
     "sweeps.verdicts",
     "sweeps.programs",

@@ -1,7 +1,10 @@
 """`lockcross advise`: which lock on my processor, for my program."""
 
+import inspect
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,37 +22,48 @@ from sweeps.model.engines import ENGINES
 from sweeps.model.machine import HOST, load_machine, machine_named
 from sweeps.questions.advise.answer import Advisor, check_engine
 from sweeps.questions.advise.program import program_of, without_own_lock
-from sweeps.questions.advise.question import Question, Use, ask
+from sweeps.questions.advise.question import Logged, Question, ask
 from sweeps.questions.advise.text import print_answers, print_csv, print_json, print_untold
+from sweeps.questions.advise.use import PANEL, Use
 from sweeps.run.runner import Runner
 
 _PRINTED = {Form.TABLE: print_answers, Form.CSV: print_csv, Form.JSON: print_json}
-_USUAL = 140  # runs of a question
+_USUAL = 230  # runs of a question
 _MOST = 10_000  # cycles of an atomic or a fence
 _BESIDE = ("thin", "tasuki")  # a question has two locks
-_PROCESSOR, _USE = "Processor", "How the program uses its locks"  # panels of the help
+_NOTHING = Use()
 
 
-Real = float | None
-Whole = int | None
+def _latency(words: str, *names: str, most: int = _MOST) -> Any:
+    return typer.Option(*names, min=0, max=most, help=words, rich_help_panel="Processor")
 
 
-def _processor(words: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=words, rich_help_panel=_PROCESSOR, **more)
+def _with_use(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each field of its argument `use`."""
+    signature = inspect.signature(command)
+    given = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=field.type
+        )
+        for field in fields(Use)
+    ]
+    parameters: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        own = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        parameters += given if parameter.name == "use" else [own]
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        use = Use(**{field.name: values.pop(field.name) for field in fields(Use)})
+        command(**values, use=use)
+
+    # Typer reads the one and the other.
+    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {option.name: option.annotation for option in parameters}
+    return called
 
 
-def _number(words: str, low: float = 0, high: float = 10**9) -> Any:
-    return typer.Option(min=low, max=high, help=words, rich_help_panel=_USE)
-
-
-def _share(words: str, most: float = 1) -> Any:
-    return _number(words, high=most)
-
-
-def _latency(words: str, name: str) -> Any:
-    return _processor(words, f"--measured-{name}", f"--{name}", min=0, max=_MOST)
-
-
+@_with_use
 def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     machines: Annotated[
         list[str] | None,
@@ -58,50 +72,32 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     isa: Annotated[str, options.isa()] = "",
     flavour: Annotated[str, options.flavour()] = "",
     cas_latency: Annotated[
-        Whole,
-        _latency("Cycles that a CAS measures, not those that it is set to.", "cas-latency"),
+        int | None,
+        _latency(
+            "Cycles that a CAS measures, not those that it is set to.",
+            "--measured-cas-latency",
+            "--cas-latency",
+        ),
     ] = None,
     fence_latency: Annotated[
-        Whole,
-        _latency("Cycles that a full fence measures, likewise.", "fence-latency"),
+        int | None,
+        _latency(
+            "Cycles that a full fence measures, likewise.",
+            "--measured-fence-latency",
+            "--fence-latency",
+        ),
     ] = None,
     cancel_latency: Annotated[
-        Whole,
-        _processor("Cycles that stopping a thread is set to.", min=0, max=10_000_000),
+        int | None,
+        _latency("Cycles that stopping a thread is set to.", most=10_000_000),
     ] = None,
-    threads: Annotated[Whole, _number("Threads.", 1, 64)] = None,
-    shared_objects: Annotated[
-        Real, _share("Share of objects that another thread than their first ever takes.")
-    ] = None,
-    acquisitions: Annotated[Real, _number("Acquisitions of an object, in the mean.", 1)] = None,
-    shared_acquisitions: Annotated[
-        Real, _number("The same of those objects that are shared.", 1)
-    ] = None,
-    per_cancellation: Annotated[
-        Real, _number("Acquisitions of all objects for each that is shared.", 1)
-    ] = None,
-    owner_share: Annotated[
-        Real, _share("Share of acquisitions by the object's first thread.")
-    ] = None,
-    first_share: Annotated[
-        Real, _share("Of shared objects: share before any other thread's first.")
-    ] = None,
-    run_length: Annotated[
-        Real, _number("Acquisitions in a row by another thread.", 1, 10_000)
-    ] = None,
-    nested: Annotated[Real, _share("Share of acquisitions that are nested.", 0.9)] = None,
-    contended: Annotated[Real, _share("Share of acquisitions that find the lock held.")] = None,
-    critical: Annotated[Whole, _number("Cycles of work inside a section.", 0, 100_000)] = None,
-    think: Annotated[Whole, _number("Cycles of work between two sections.", 0, 100_000)] = None,
-    locks_per_second: Annotated[
-        Real, _number("Acquisitions a second of CPU time: in place of --think.", 1, 10**10)
-    ] = None,
+    use: Use = _NOTHING,
     log: Annotated[
         Path | None,
         typer.Option(
             exists=True,
             dir_okay=False,
-            rich_help_panel=_USE,
+            rich_help_panel=PANEL,
             help="Lock events of the program, from `record` or `run --events`: what is not given "
             "here is taken from there.",
         ),
@@ -141,37 +137,16 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
 
     json has the whole answer, csv a row for each lock on each machine.
     """
-    if think is not None and locks_per_second is not None:
+    if use.think is not None and use.locks_per_second is not None:
         raise LockcrossError("--locks-per-second stands in place of --think; leave one of them out")
-    use = Use(
-        threads,
-        shared_objects,
-        acquisitions,
-        shared_acquisitions,
-        per_cancellation,
-        owner_share,
-        first_share,
-        run_length,
-        nested,
-        contended,
-        critical,
-        think,
-        locks_per_second,
-    )
     named = names_of(machines or ["generic"], "--machines")
-    if log is not None:
-        from sweeps.search.locality import pattern
-        from sweeps.search.lock_log import read_events
-
-        events = read_events(log)
-        program = program_of(events)
-        if program is not None and program.untold:
-            if use.think is None and use.locks_per_second is None:
-                print_untold(form, named, program)
-                return
-            print(f"what the locks cost the program: {program.untold}", file=sys.stderr)
-            program = None
-        use = use.with_log(pattern(events), log.name, program)
+    logged = None if log is None else _logged(log)
+    if logged is not None and logged.program is not None and logged.program.untold:
+        if use.think is None and use.locks_per_second is None:
+            print_untold(form, named, logged.program)
+            return
+        print(f"what the locks cost the program: {logged.program.untold}", file=sys.stderr)
+        logged = replace(logged, program=None)
     latencies = {
         "cas_latency": cas_latency,
         "fence_latency": fence_latency,
@@ -180,10 +155,10 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     processors = list(dict.fromkeys(map(_machine, named)))
     compared = names_of([locks], "--locks"), names_of([fences], "--fences")
 
-    def asked(of_use: Use) -> list[Question]:
-        return [ask(name, isa, flavour, *compared, latencies, of_use) for name in processors]
+    def ask_all() -> list[Question]:
+        return [ask(name, isa, flavour, *compared, latencies, use, logged) for name in processors]
 
-    questions = asked(use)
+    questions = ask_all()
     if figure is not None:
         from results.draw.painter import check_file, save
         from sweeps.questions.advise.figure import draw_advice
@@ -194,16 +169,17 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
             raise LockcrossError("--figure: draws what --ranking leaves out; give one of them")
         check_file(figure)  # before anything is run
     if check:
-        check_engine(check, [question.base for question in questions])
+        check_engine(check, [question.scenario.base for question in questions])
     bounds, total = served(no_server), _USUAL * len(questions)
     with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
-        if use.program is not None:
-            use = _without_own_lock(use, processors[0], store, runner)
-            if use.program is not None and use.program.untold:
-                print_untold(form, processors, use.program)
+        if logged is not None and logged.program is not None:
+            logged = _without_own_lock(use, logged, processors[0], store, runner)
+            assert logged.program is not None
+            if logged.program.untold:
+                print_untold(form, processors, logged.program)
                 return
-            questions = asked(use)
+            questions = ask_all()
         answers = [
             Advisor(question, store, runner).answer(check, ranking) for question in questions
         ]
@@ -213,8 +189,17 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         print(figure, file=sys.stderr)
 
 
+def _logged(log: Path) -> Logged:
+    """Read what a log says. Raises LockcrossError for a file that is none."""
+    from sweeps.lock_logs.locality import pattern
+    from sweeps.lock_logs.log import read_events
+
+    events = read_events(log)
+    return Logged(log.name, pattern(events), program_of(events))
+
+
 def _machine(name: str) -> str:
-    """The name of a machine; for `host` the description nearest to this host's processor."""
+    """Return the name of a machine; for `host` the description nearest to this host's processor."""
     if name != HOST:
         return machine_named(name)
     near = _like_host()
@@ -229,22 +214,24 @@ def _machine(name: str) -> str:
 
 
 def _like_host() -> list[tuple[str, str]]:
-    """The machines that are nearest to the host's processor, and how they are."""
+    """Return the machines that are nearest to the host's processor, and how they are."""
     known = [load_engine(engine.label).capabilities().like_host for engine in ENGINES]
     return [like for machines in known for like in machines.items()]
 
 
-def _without_own_lock(use: Use, asked: str, store: Store, runner: Runner) -> Use:
-    """A program's use with its runtime's lock taken off its time: by what that costs in the same
-    use on the machine nearest to this host, or else on the one that was asked about. How much work
-    lies between two sections depends on it in turn, so it is taken off twice."""
+def _without_own_lock(
+    use: Use, logged: Logged, machine: str, store: Store, runner: Runner
+) -> Logged:
+    """Return a log with its runtime's lock taken off the program's time: by what that costs in the
+    same use on the machine nearest to this host, or else on the one that was asked about. How much
+    work lies between two sections depends on it in turn, so it is taken off twice."""
     near = _like_host()
-    machine = near[0][0] if near else asked
+    machine = near[0][0] if near else machine
     clock = load_machine(machine).clock_mhz.number
     for _ in range(2):
-        assert use.program is not None
-        own = use.program.runtime
-        question = ask(machine, "", "", [own, _BESIDE[own == _BESIDE[0]]], (), {}, use)
+        assert logged.program is not None
+        own = logged.program.runtime
+        question = ask(machine, "", "", [own, _BESIDE[own == _BESIDE[0]]], (), {}, use, logged)
         cycles = Advisor(question, store, runner).cost_of_first()
-        use = replace(use, program=without_own_lock(use.program, cycles, clock))
-    return use
+        logged = replace(logged, program=without_own_lock(logged.program, cycles, clock))
+    return logged

@@ -3,7 +3,8 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer
+from sweeps.questions.advise.advice import USE_AXES, Advice, AxisAnswer
+from sweeps.questions.advise.text import value_in_words
 from sweeps.report.style import style_of
 
 _COLOURS = ("#E69F00", "#009E73", "#F0E442", "#CC79A7", "#56B4E9", "#D55E00", "#BBBBBB")
@@ -12,7 +13,7 @@ _HATCHES = ("///", "\\\\\\", "..", "xx", "--", "++", "")
 
 
 def draw_advice(advice: Advice) -> Figure:
-    """Costs by cause on the left, the reach of the answer on the right."""
+    """Draw costs by cause on the left, and on the right how far the answer holds."""
     figure = Figure(figsize=(11, max(3.8, _ROW * len(advice.axes))), layout="constrained")
     costs, reach = figure.subplots(1, 2)
     _draw_costs(costs, advice)
@@ -44,20 +45,20 @@ def _draw_costs(ax: Axes, advice: Advice) -> None:
 
 
 def _draw_reach(ax: Axes, advice: Advice) -> None:
-    """Each axis from the lowest to the highest value searched, with what changes where."""
+    """Draw each axis from the lowest to the highest value searched, with what changes where."""
     best = advice.win.lock
     for row, axis in enumerate(advice.axes):
         low, high = (
-            _place(axis, change.value) if change else end
+            _along(axis, change.value) if change else end
             for change, end in ((axis.below, 0.0), (axis.above, 1.0))
         )
         ax.barh(row, 1, color="#EEEEEE", height=0.5)
         ax.barh(row, high - low, left=low, color=style_of(best).colour, height=0.5)
-        now = _place(axis, axis.now)
+        now = _along(axis, axis.now)
         ax.plot([now, now], [row - 0.35, row + 0.35], color="black")
         for change, end in ((axis.below, low), (axis.above, high)):
             if change is not None:
-                words = f"{change.lock.words()}: {_words(axis, change.value)}"
+                words = f"{change.lock.words()}: {value_in_words(axis, change.value)}"
                 ax.annotate(
                     words,
                     (end, row - 0.3),
@@ -68,7 +69,7 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
     ax.set_yticks(
         range(len(advice.axes)),
         [
-            f"{USE_AXES.get(along.axis, along.axis)}\n{_words(along, along.now)}"
+            f"{USE_AXES.get(along.axis, along.axis)}\n{value_in_words(along, along.now)}"
             for along in advice.axes
         ],
     )
@@ -77,13 +78,7 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
     ax.set_title(f"How far {best.words()} stays the cheapest (line: now)")
 
 
-def _place(axis: AxisAnswer, value: float) -> float:
-    """Where a value lies between the ends, from 0 to 1; by its root, since ranges are wide."""
+def _along(axis: AxisAnswer, value: float) -> float:
+    """Return where a value lies between the ends, from 0 to 1; by its root: ranges are wide."""
     share = (value - axis.low) / (axis.high - axis.low)
     return float(max(share, 0.0) ** 0.5)
-
-
-def _words(axis: AxisAnswer, value: float) -> str:
-    if axis.unit == "share":
-        return f"{100 * value:.3g} %"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

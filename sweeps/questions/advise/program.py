@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sweeps.search.lock_log import EventLog, Totals
+    from sweeps.lock_logs.log import EventLog, Totals
 
 # Of a log that does not say what recording cost: nanoseconds a pair, at most what was measured
 # where the compiler had not come to it yet. Nothing is taken off.
@@ -36,20 +36,19 @@ _HOTSPOT = ((23, "hotspot_light"), (15, "hotspot_stack"), (0, "biased"))
 
 
 @dataclass(frozen=True)
-class Program:
-    """A recorded program: acquisitions (nested ones too) a second of its CPU time. `plain`: that is
-    known from a run without recording; else `recording` has the least and the greatest share of the
-    recorded time that was taken off. `untold`: why nothing can be told of it, in words; empty where
-    it can. `start`: the share of the time in which a JVM started. `runtime`: the lock that it was
-    run with, and `own`: seconds that a pair of it takes."""
+class RecordedProgram:
+    """A recorded program."""
 
-    per_second: float
-    plain: bool
-    recording: tuple[float, float] = (0.0, 0.0)
-    untold: str = ""
-    start: float = 0.0
-    runtime: str = ""
-    own: float = 0.0
+    per_second: float  # acquisitions, nested ones too, by its CPU time
+    plain: bool  # that time is known from a run without recording
+    recording: tuple[float, float] = (
+        0.0,
+        0.0,
+    )  # else the least and greatest share taken off for it
+    untold: str = ""  # why nothing can be told of it
+    start: float = 0.0  # the share of the time in which a JVM started
+    runtime: str = ""  # the lock that it was run with
+    own: float = 0.0  # seconds that a pair of it takes
 
     @property
     def work(self) -> float:
@@ -62,8 +61,8 @@ class Program:
         return max((1 - self.start) / self.per_second - self.own, 0.0)
 
 
-def program_of(log: "EventLog") -> Program | None:
-    """What a log says of its program's CPU time; None where it says nothing."""
+def program_of(log: "EventLog") -> RecordedProgram | None:
+    """Return what a log says of its program's CPU time; None where it says nothing."""
     totals = log.totals
     if totals is None or not totals.cpu_seconds or not totals.acquisitions:
         return None
@@ -72,20 +71,20 @@ def program_of(log: "EventLog") -> Program | None:
     if totals.cpu_plain and (totals.end == "exit" or totals.counted is not None):
         acquisitions += totals.counted or 0
         start = min(totals.start_cpu / totals.cpu_plain, _WHOLE_START)
-        return Program(acquisitions / totals.cpu_plain, True, start=start, runtime=runtime)
+        return RecordedProgram(acquisitions / totals.cpu_plain, True, start=start, runtime=runtime)
     least, middle, most = _shares_of_recording(totals)
     recording = min(least, 1.0), min(most, 1.0)
     # A recorder of pthread mutexes says the time of the whole process, whenever its log ended.
     cut = totals.end != "exit" and log.about.get("log") == "pthread"
     if cut or middle > _MOSTLY or 1 - least > _TWICE * (1 - most):
         words = _untold(totals, recording, cut)
-        return Program(1.0, False, recording, words, runtime=runtime)
+        return RecordedProgram(1.0, False, recording, words, runtime=runtime)
     left = totals.cpu_seconds * (1 - middle)
-    return Program(acquisitions / left, False, recording, runtime=runtime)
+    return RecordedProgram(acquisitions / left, False, recording, runtime=runtime)
 
 
-def without_own_lock(program: Program, cycles: float, clock_mhz: float) -> Program:
-    """The same, its runtime's lock known by what a pair costs on a processor of a clock."""
+def without_own_lock(program: RecordedProgram, cycles: float, clock_mhz: float) -> RecordedProgram:
+    """Return the same, its runtime's lock known by what a pair costs on a processor of a clock."""
     own = cycles / clock_mhz / 1e6
     untold = ""
     if own >= 1 / program.per_second:
@@ -98,17 +97,13 @@ def without_own_lock(program: Program, cycles: float, clock_mhz: float) -> Progr
 
 
 def _shares_of_recording(totals: "Totals") -> tuple[float, float, float]:
-    """Of the recorded CPU time: the least, the middle and the most that was recording's. An object
-    outside the sample costs something between nothing and a pair."""
+    """Return the least, the middle and the most of the recorded CPU time that was recording's. An
+    object outside the sample costs something between nothing and a pair."""
     assert totals.cpu_seconds
     least, middle, most = totals.recording or _UNMEASURED
-    some, every = totals.acquisitions, totals.acquisitions + totals.left_out
-    spent = (some * least, (some + every) / 2 * middle, every * most)
-    return (
-        spent[0] / 1e9 / totals.cpu_seconds,
-        spent[1] / 1e9 / totals.cpu_seconds,
-        spent[2] / 1e9 / totals.cpu_seconds,
-    )
+    sample, total = totals.acquisitions, totals.acquisitions + totals.left_out
+    ns = totals.cpu_seconds * 1e9
+    return sample * least / ns, (sample + total) / 2 * middle / ns, total * most / ns
 
 
 def _untold(totals: "Totals", recording: tuple[float, float], cut: bool) -> str:
@@ -130,7 +125,7 @@ def _untold(totals: "Totals", recording: tuple[float, float], cut: bool) -> str:
 
 
 def _runtime(log: "EventLog") -> str:
-    """The lock of the runtime that a program was recorded on, unless it was told otherwise."""
+    """Return the usual lock of the runtime that a program was recorded on."""
     if log.about.get("log") == "pthread":
         return "futex_mutex"
     if "OpenJ9" in str(log.about.get("java.vm.name")):

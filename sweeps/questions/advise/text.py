@@ -1,7 +1,7 @@
 """An answer of `advise` in words and tables, for a terminal."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,10 +10,9 @@ from rich.table import Table
 from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
 from sweeps.model.locks import LockLabel, load_locks
-from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
-from sweeps.questions.advise.program import Program
+from sweeps.questions.advise.advice import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
+from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
-from sweeps.search.errors import EngineError
 
 _MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
 _FEW = 10  # pairs of which no share is taken
@@ -22,7 +21,7 @@ _SMALL = 0.05  # cycles a pair that are not worth a word
 
 
 def print_json(answers: Sequence[Advice]) -> None:
-    """A list of answers; of one machine the answer itself."""
+    """Print a list of answers; of one machine the answer itself."""
     rows: list[dict[str, Any]] = []
     for advice in answers:
         win = advice.win
@@ -49,19 +48,23 @@ def print_json(answers: Sequence[Advice]) -> None:
                 ],
             }
         )
+    _print_json(rows)
+
+
+def _print_json(rows: Sequence[Mapping[str, Any]]) -> None:
     print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
 
 
 def print_csv(answers: Sequence[Advice]) -> None:
-    """A row for each lock on each machine, the cheapest first."""
+    """Print a row for each lock on each machine, the cheapest first."""
     rows = [
         {name: advice.setting[name] for name in ("machine", "isa", "flavour", "threads")}
-        | {"lock": str(one.label), "verdict": _verdict(advice, one.label)}
-        | {"cycles_per_pair": one.cost, "seeds": one.seeds}
-        | {"native_cycles_per_pair": one.native}
-        | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in one.causes.items()}
+        | {"lock": str(lock.label), "verdict": _verdict(advice, lock.label)}
+        | {"cycles_per_pair": lock.cost, "seeds": lock.seeds}
+        | {"native_cycles_per_pair": lock.native}
+        | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in lock.causes.items()}
         for advice in answers
-        for one in advice.locks
+        for lock in advice.locks
     ]
     print_parts(Form.CSV, Rows(rows))
 
@@ -72,8 +75,8 @@ def _verdict(advice: Advice, label: LockLabel) -> str:
     return "tie" if label in advice.win.tied else ""
 
 
-def print_untold(form: Form, machines: Sequence[str], program: Program) -> None:
-    """That a log does not say which lock is the cheapest, and why, in place of an answer."""
+def print_untold(form: Form, machines: Sequence[str], program: RecordedProgram) -> None:
+    """Print that a log does not say which lock is the cheapest, and why."""
     if form == Form.TABLE:
         console(fold=False).print(program.untold.capitalize())
         return
@@ -81,14 +84,13 @@ def print_untold(form: Form, machines: Sequence[str], program: Program) -> None:
         rows = [{"machine": name, "lock": None, "verdict": program.untold} for name in machines]
         print_parts(Form.CSV, Rows(rows))
         return
-    of_log = {"verdict": program.untold, "cheapest": None, "recording": program.recording}
-    told = [{"setting": {"machine": name}, **of_log} for name in machines]
-    print(json.dumps(told if len(told) > 1 else told[0], indent=1))
+    without = {"verdict": program.untold, "cheapest": None, "recording": program.recording}
+    _print_json([{"setting": {"machine": name}, **without} for name in machines])
 
 
 def print_answers(answers: Sequence[Advice]) -> None:
-    """Of several machines a line each; then of each the verdict with its doubt, the locks in order,
-    why, what would change it, what it rests on."""
+    """Print a line for each of several machines; then for each the verdict with its doubt, the
+    locks in order, why, what would change it, what it rests on."""
     out = console(fold=False)
     if len(answers) > 1:
         out.print(_overview(answers), end="\n\n")
@@ -100,7 +102,7 @@ def print_answers(answers: Sequence[Advice]) -> None:
             out.print(line)
         out.print(_setting(advice), end="\n\n")
         out.print(_locks(advice))
-        if _works(advice):
+        if advice.works:
             out.print("Causes count the program's own work, too: the core does both at once.")
         out.print("\n" + reason(advice), end="\n\n")
         if advice.program is not None:
@@ -111,8 +113,8 @@ def print_answers(answers: Sequence[Advice]) -> None:
         out.print("\nWhat this rests on:")
         table = Table("input", "value", "known", "source", box=None)
         # Those that were given come last, without a source.
-        for given in sorted(advice.inputs, key=lambda given: given.kind == ASKED):
-            table.add_row(_name(given.name), given.value, given.kind, given.source)
+        for entry in sorted(advice.inputs, key=lambda entry: entry.kind == ASKED):
+            table.add_row(_name(entry.name), entry.value, entry.kind, entry.source)
         out.print(table, end="\n\n")
 
 
@@ -121,12 +123,12 @@ def _axes(advice: Advice) -> Table:
     for axis in advice.axes:
         name = "measured " * (axis.axis in _MEASURED) + _name(axis.axis)
         down, up = _change(axis, upwards=False), _change(axis, upwards=True)
-        table.add_row(name, _value(axis, axis.now), down, up)
+        table.add_row(name, value_in_words(axis, axis.now), down, up)
     return table
 
 
 def _of_program(program: OfProgram) -> Table:
-    """What the locks cost the program, in the order of their costs."""
+    """Return what the locks cost the program, in the order of their costs."""
     least, most = (f"{100 * share:.3g}" for share in program.recording)
     time = "" if program.plain else f", without the {least} to {most} % that recording took of it"
     table = Table(
@@ -138,13 +140,13 @@ def _of_program(program: OfProgram) -> Table:
     table.add_column("lock")
     for name in ("million cycles a second", "interval", "of its CPU time", "interval"):
         table.add_column(name, justify="right")
-    for label, one in program.costs.items():
+    for label, share in program.costs.items():
         table.add_row(
             label.words(),
-            f"{one.cycles / 1e6:,.2f}",
-            _between(one.low, one.high, 1e-6, ""),
-            f"{100 * one.share:.2f} %",
-            _between(one.share_low, one.share_high, 100, " %"),
+            f"{share.cycles / 1e6:,.2f}",
+            _between(share.low, share.high, 1e-6, ""),
+            f"{100 * share.share:.2f} %",
+            _between(share.share_low, share.share_high, 100, " %"),
         )
     return table
 
@@ -157,7 +159,7 @@ def _between(low: float | None, high: float | None, scale: float, unit: str) -> 
 
 def _overview(answers: Sequence[Advice]) -> Table:
     table = Table("machine", "cheapest", box=None)
-    programs = [one.program for one in answers if one.program is not None]
+    programs = [advice.program for advice in answers if advice.program is not None]
     for name in ("cycles a pair", *["of the CPU time"] * bool(programs), "lead"):
         table.add_column(name, justify="right")
     table.add_column("over")
@@ -181,8 +183,8 @@ def _overview(answers: Sequence[Advice]) -> Table:
 
 
 def headline(advice: Advice) -> str:
-    """The answer in one sentence."""
-    win, works = advice.win, _works(advice)
+    """Return the answer in one sentence."""
+    win, works = advice.win, advice.works
     words = f"{advice.beside_work(win.lock):.1f} cycles a pair"
     if works:
         words += f" beside the {advice.work:.1f} of the program itself"
@@ -206,48 +208,41 @@ def headline(advice: Advice) -> str:
 
 
 def _tied(advice: Advice) -> str:
-    """The locks in a tie with the winner, by name where they are few; else how many, and which
-    are not among them."""
+    """Return the locks in a tie with the winner, by name where they are few; else how many, and
+    which are not among them."""
     tied = advice.win.tied
     if len(tied) <= _NAMED:
         return ", ".join(lock.words() for lock in tied)
     among = {advice.win.lock, *tied}
-    others = [one.label.words() for one in advice.locks if one.label not in among]
+    others = [lock.label.words() for lock in advice.locks if lock.label not in among]
     words = f"{len(tied)} of the {len(advice.locks) - 1} others"
     if not others:
         return f"all {len(tied)} others"
     return f"{words}, not with {', '.join(others)}" if len(others) <= _NAMED else words
 
 
-def _works(advice: Advice) -> bool:
-    """Whether the program does anything in or between its sections."""
-    return bool(advice.setting["critical"] or advice.setting["think"])
-
-
-def remarks(advice: Advice) -> list[str]:
-    """What must be known beside the answer: what it depends on, how sure it is, what its lock
+def remarks(advice: Advice) -> Iterator[str]:
+    """Yield what must be known beside the answer: what it depends on, how sure it is, what its lock
     cannot do and the best without it."""
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
-    said = [_decides([flip for flip in advice.flips if flip.given.name == name]) for name in names]
-    others = [given for given in advice.inputs if given.kind == ASSUMED and given.name not in names]
-    if others:
-        said.append(
-            f"Assumed and not decisive, as far as their ranges are known: {len(others)} inputs "
+    for name in names:
+        yield _decides([flip for flip in advice.flips if flip.given.name == name])
+    rest = [entry for entry in advice.inputs if entry.kind == ASSUMED and entry.name not in names]
+    if rest:
+        yield (
+            f"Assumed and not decisive, as far as their ranges are known: {len(rest)} inputs "
             "(see the end)."
         )
-    if advice.error is None:
-        said.append("How sure: nothing like this was compared with silicon or another simulator")
-    else:
-        said.append(_sure(advice, advice.error))
+    yield _sure(advice)
     win = advice.win
     if native := {lock.label: lock.native for lock in advice.locks if lock.native is not None}:
         best = min(native, key=lambda label: (native[label], label))
         also = "too" if best in (win.lock, *win.tied) else "which is another"
-        said.append(
+        yield (
             f"On this host {best.words()} is the cheapest, {also}: {native[best]:.1f} cycles a pair"
         )
     if advice.contended is not None:
-        said.append(_under_contention(advice.contended))
+        yield _under_contention(advice.contended)
     if (limit := advice.limits.get(win.lock)) is not None:
         words = f"Mind: {win.lock.words()}: {limit}"
         if (other := advice.without_limits) is not None:
@@ -256,29 +251,35 @@ def remarks(advice: Advice) -> list[str]:
                 f". Without it: {other.lock.words()}, {advice.beside_work(other.lock):.1f} "
                 f"cycles a pair{tied} (lead {100 * other.lead:.1f} %)"
             )
-        said.append(words)
-    return [*said, *advice.notes]
+        yield words
+    yield from advice.notes
 
 
 def _decides(flips: Sequence[Flip]) -> str:
-    """An assumption that decides, in a sentence; its flips, downwards and upwards."""
+    """Return a sentence about an assumption that decides, by its flips downwards and upwards."""
     axis, given = flips[0].axis, flips[0].given
     assert given.low is not None and given.high is not None  # else it decides nothing
     # No further than what was searched: a shared object lives long enough to be shared.
-    low, high = _value(axis, max(given.low, axis.low)), _value(axis, min(given.high, axis.high))
+    low, high = (
+        value_in_words(axis, max(given.low, axis.low)),
+        value_in_words(axis, min(given.high, axis.high)),
+    )
     changes = []
     for flip in flips:
-        value = _value(axis, flip.change.value)
+        value = value_in_words(axis, flip.change.value)
         reach = f"from {value} on" if flip.upwards else f"up to {value}"
         changes.append(f"{flip.change.lock.words()} is as cheap {reach}")
     return (
-        f"  {_name(given.name)}: {_value(axis, axis.now)} is assumed, {low} to {high} is "
+        f"  {_name(given.name)}: {value_in_words(axis, axis.now)} is assumed, {low} to {high} is "
         f"plausible; {', '.join(changes)}"
     )
 
 
-def _sure(advice: Advice, error: EngineError) -> str:
-    """How sure the order of the first two is."""
+def _sure(advice: Advice) -> str:
+    """Return how sure the order of the first two is."""
+    error = advice.error
+    if error is None:
+        return "How sure: nothing like this was compared with silicon or another simulator"
     alike = error.alike(advice.win.lead)
     words = f"How sure: {error.words}: median error {100 * error.median:.0f} %; "
     words += (
@@ -287,7 +288,7 @@ def _sure(advice: Advice, error: EngineError) -> str:
         if alike.pairs >= _FEW
         else "too few pairs of locks had a lead like this"
     )
-    if _works(advice):
+    if advice.works:
         words += "; none had work around the lock"
     if advice.setting["described"] != MEASURED:
         words += f". {advice.setting['machine']} itself was compared with no silicon"
@@ -307,23 +308,22 @@ def _under_contention(contended: Contended) -> str:
 
 
 def _name(axis: str) -> str:
-    """An input or an axis in words."""
+    """Return an input or an axis in words."""
     return USE_AXES.get(axis, axis.replace("_", " "))
 
 
 def _setting(advice: Advice) -> str:
-    """The processor, and what the answer is made of."""
-    of = advice.setting
+    """Return the processor, and what the answer is made of."""
+    processor = (
+        "{machine}, {isa} ({flavour}), {threads} threads: a CAS measures {cas_measured:.1f} "
+        "cycles, a full fence {fence_measured:.1f}. Acquisitions: "
+    ).format_map(advice.setting)
     parts = ", ".join(f"{100 * share:.4g} % {words}" for words, share in advice.parts.items())
     work = (
         f"; what a pair takes without a lock, {advice.work:.1f} cycles beside those of the "
         "simplest loop, is taken off"
     )
-    return (
-        f"{of['machine']}, {of['isa']} ({of['flavour']}), {of['threads']} threads: a CAS measures "
-        f"{of['cas_measured']:.1f} cycles, a full fence {of['fence_measured']:.1f}. Acquisitions: "
-        f"{parts}" + work * _works(advice)
-    )
+    return processor + parts + work * advice.works
 
 
 def _locks(advice: Advice) -> Table:
@@ -348,7 +348,7 @@ def _locks(advice: Advice) -> Table:
 
 
 def reason(advice: Advice) -> str:
-    """Why the best is ahead of the next: by how many cycles, by cause, the largest first."""
+    """Return why the best is ahead of the next: by how many cycles, by cause, the largest first."""
     best, other = advice.locks[:2]
     more = {cause: other.causes[cause] - best.causes[cause] for cause in best.causes}
     causes = sorted(
@@ -367,13 +367,13 @@ def _change(axis: AxisAnswer, upwards: bool) -> str:
     change, end = (axis.above, axis.high) if upwards else (axis.below, axis.low)
     if change is not None:
         towards = "from" if upwards else "to"
-        return f"{change.lock.words()} {towards} {_value(axis, change.value)}"
-    none = f"none {'up' if upwards else 'down'} to {_value(axis, end)}"
+        return f"{change.lock.words()} {towards} {value_in_words(axis, change.value)}"
+    none = f"none {'up' if upwards else 'down'} to {value_in_words(axis, end)}"
     return "-" if end == axis.now else none
 
 
-def _value(axis: AxisAnswer, value: float) -> str:
-    """A value of an axis with its unit."""
+def value_in_words(axis: AxisAnswer, value: float) -> str:
+    """Return a value of an axis with its unit."""
     if axis.unit == "share":
         return f"{100 * value:.4g} %"
     if axis.unit == "cycles":

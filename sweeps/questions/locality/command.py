@@ -14,7 +14,7 @@ from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, print_parts
 
 if TYPE_CHECKING:
-    from sweeps.search.lock_log import EventLog
+    from sweeps.lock_logs.log import EventLog
 
 _STATISTICS = "Table 4.2: Overall synchronization statistics"
 _LINES = 25  # of source that a table for people has
@@ -58,7 +58,7 @@ def locality(
     Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition, a release, a
     wait or a notification.
     """
-    from sweeps.search.lock_log import read_events
+    from sweeps.lock_logs.log import read_events
 
     logs = [read_events(file) for file in files]
     for log in logs:
@@ -72,7 +72,7 @@ def locality(
 
 
 def _remarks(log: "EventLog") -> Iterator[str]:
-    """What a log does not have."""
+    """Yield what a log does not have."""
     if log.totals is None:
         return
     if log.totals.end == "cut":
@@ -99,126 +99,54 @@ def _remarks(log: "EventLog") -> Iterator[str]:
 
 
 def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
-    """The lines of source that take locks, so many at most. Raises LockcrossError for a log without
-    them."""
-    from sweeps.search.sites import sites
+    """Yield the lines of source that take locks, so many at most. Raises LockcrossError for a log
+    without them."""
+    from sweeps.lock_logs.sites import sites
 
     if not log.sites:
         raise LockcrossError(f"{log.name}: has no lines of source; `record` writes logs with them")
     table = sites(log)
-    every = table["acquisitions"].sum()
-    names = {
+    shares = {
         "first": "before others",
         "others": "by others",
         "waited": "waited",
         "nested": "nested",
     }
+    total = table["acquisitions"].sum()
     records = [
         {
             "line": row["line"],
             "through": row["through"],
             "acquisitions": round(row["acquisitions"]),
-            "of all": row["acquisitions"] / every,
-            **{words: row[name] / row["acquisitions"] for name, words in names.items()},
+            "of all": row["acquisitions"] / total,
+            **{words: row[name] / row["acquisitions"] for name, words in shares.items()},
             "objects": round(row["objects"]),
             "taken by several": round(row["changed"]),
         }
         for row in table.to_dict("records")
         if round(row["acquisitions"])
     ]
-    shares = ["of all", *names.values()]
-    formats: dict[str, Any] = {name: f"{{{name}:.1%}}" for name in shares}
-    formats |= {"line": "{line}", "through": "{through}"}
-    formats |= {name: f"{{{name}:,}}" for name in ("acquisitions", "objects", "taken by several")}
+    formats: dict[str, Any] = {"line": "{line}", "through": "{through}"}
+    formats["acquisitions"] = "{acquisitions:,}"
+    formats |= {name: f"{{{name}:.1%}}" for name in ("of all", *shares.values())}
+    formats |= {name: f"{{{name}:,}}" for name in ("objects", "taken by several")}
+    heads: dict[str, dict[str, Any]] = {name: {"justify": "right"} for name in formats}
+    heads |= {name: {"overflow": "fold"} for name in ("line", "through")}
     title = (
         f"{log.name}: where locks are taken, the most before any other thread's first at the top"
     )
-    order = ("line", "through", "acquisitions", *shares, "objects", "taken by several")
-    heads: dict[str, dict[str, Any]] = {name: {"justify": "right"} for name in order[2:]}
-    heads |= {name: {"overflow": "fold"} for name in order[:2]}
-    shown = {name: formats[name] for name in order}
-    yield Rows(records[:most], shown, title, {"padding": (0, 2, 0, 0)}, heads)
+    yield Rows(records[:most], formats, title, {"padding": (0, 2, 0, 0)}, heads)
     if most is not None and len(records) > most:
         yield f"... and {len(records) - most} more lines; --format csv has all"
 
 
 def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
-    """The tables, a row a log. Raises LockcrossError for a log of a lock that excludes nobody."""
-    from sweeps.search.locality import Sections
-    from sweeps.search.locality import locality as measured
-
+    """Yield the tables, with a row for each log. Raises LockcrossError for a log of a lock that
+    excludes nobody."""
     tables: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for log in logs:
-        sections, own, made = Sections(log), measured(log), {"Objects created": log.objects_made}
-        row = sections.statistics()
-        objects, heavy = row["objects"], row["heavy_objects"]
-        tables[_STATISTICS].append(
-            {
-                # Threads of a workload live from its beginning to its end.
-                "Program": log.name,
-                "Threads created": row["threads"],
-                "Threads existing simultaneously": row["threads"],
-                **made,
-            }
-        )
-        tables[f"{_STATISTICS} (2)"].append(
-            {
-                "Program": log.name,
-                **made,
-                **_share("Objects sync'd", objects, log.objects_made),
-                "SyncOps for sync'd objects": row["operations"],
-                "SyncOps per sync'd object": _ratio(row["operations"], objects),
-            }
-        )
-        tables[f"{_STATISTICS} (3)"].append(
-            {
-                "Program": log.name,
-                "Objects sync'd": objects,
-                **_share("Objects heavily sync'd", heavy, objects),
-                "SyncOps for heavily sync'd objects": row["heavy_operations"],
-                "SyncOps per heavily sync'd object": _ratio(row["heavy_operations"], heavy),
-            }
-        )
-        tables["Table 4.3: Locality of contention"] += [
-            {
-                "Program": log.name,
-                "Group": group,
-                "Objects heavily sync'd": row["objects"],
-                "SyncOps": row["operations"],
-                "Fat sections per object": _ratio(row["fat"], row["objects"]),
-                "SyncOps per fat section": _ratio(row["in_fat"], row["fat"]),
-                "SyncOps per flat section": _ratio(row["operations"] - row["in_fat"], row["flat"]),
-                "SyncOps while inflated": row["inflated"],
-            }
-            for group, row in sections.contention().to_dict("index").items()
-        ]
-        cycles_per_ms = log.clock_mhz * 1000
-        held = sections.durations(long_ms * cycles_per_ms)
-        tables["Table 4.4: Durations of locked sections"].append(
-            {
-                "Program": log.name,
-                "Locked sections": held["sections"],
-                "Average duration": held["average"] / cycles_per_ms,
-                "Longest duration": held["longest"] / cycles_per_ms,
-                **_share(f"Durations ≥{long_ms:g} ms (ratio)", held["long"], held["sections"]),
-            }
-        )
-        tables["Table 5.2: Exploitable thread locality of Java locks"].append(
-            {
-                "Program": log.name,
-                "Number of lock acquisitions": own["acquisitions"],
-                _FIRST: own["first"] / max(1, own["acquisitions"]),
-                _LONGEST: own["longest"] / max(1, own["acquisitions"]),
-            }
-        )
-        tables["Table 5.3: Investigation of synchronized objects"].append(
-            {
-                "Program": log.name,
-                **made,
-                "Objects sync'd": own["objects"],
-                **_share("Objects sync'd by multiple threads", own["by_many"], own["objects"]),
-            }
-        )
+        for title, rows in _rows_of(log, long_ms).items():
+            tables[title] += [{"Program": log.name, **row} for row in rows]
     for title, records in tables.items():
         names = [name for name in records[0] if not name.endswith(_SHARE)]
         numbers = [name for name in names if name not in ("Program", "Group")]
@@ -231,13 +159,73 @@ def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
         )
 
 
+def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]:
+    """Return a log's rows of each table, by title."""
+    from sweeps.lock_logs.locality import Sections, locality
+
+    sections, repeated = Sections(log), locality(log)
+    counts, made = sections.statistics(), {"Objects created": log.objects_made}
+    objects, heavy = counts["objects"], counts["heavy_objects"]
+    acquisitions, cycles_per_ms = repeated["acquisitions"], log.clock_mhz * 1000
+    held = sections.durations(long_ms * cycles_per_ms)
+    # Threads of a workload live from its beginning to its end.
+    threads = ("Threads created", "Threads existing simultaneously")
+    all_ops, heavy_ops = counts["operations"], counts["heavy_operations"]
+    many = _share("Objects sync'd by multiple threads", repeated["by_many"], repeated["objects"])
+    return {
+        _STATISTICS: [dict.fromkeys(threads, counts["threads"]) | made],
+        f"{_STATISTICS} (2)": [
+            made
+            | _share("Objects sync'd", objects, log.objects_made)
+            | {"SyncOps for sync'd objects": all_ops}
+            | {"SyncOps per sync'd object": _ratio(all_ops, objects)}
+        ],
+        f"{_STATISTICS} (3)": [
+            {"Objects sync'd": objects}
+            | _share("Objects heavily sync'd", heavy, objects)
+            | {"SyncOps for heavily sync'd objects": heavy_ops}
+            | {"SyncOps per heavily sync'd object": _ratio(heavy_ops, heavy)}
+        ],
+        "Table 4.3: Locality of contention": [
+            {
+                "Group": group,
+                "Objects heavily sync'd": row["objects"],
+                "SyncOps": row["operations"],
+                "Fat sections per object": _ratio(row["fat"], row["objects"]),
+                "SyncOps per fat section": _ratio(row["in_fat"], row["fat"]),
+                "SyncOps per flat section": _ratio(row["operations"] - row["in_fat"], row["flat"]),
+                "SyncOps while inflated": row["inflated"],
+            }
+            for group, row in sections.contention().to_dict("index").items()
+        ],
+        "Table 4.4: Durations of locked sections": [
+            {
+                "Locked sections": held["sections"],
+                "Average duration": held["average"] / cycles_per_ms,
+                "Longest duration": held["longest"] / cycles_per_ms,
+                **_share(f"Durations ≥{long_ms:g} ms (ratio)", held["long"], held["sections"]),
+            }
+        ],
+        "Table 5.2: Exploitable thread locality of Java locks": [
+            {
+                "Number of lock acquisitions": acquisitions,
+                _FIRST: repeated["first"] / max(1, acquisitions),
+                _LONGEST: repeated["longest"] / max(1, acquisitions),
+            }
+        ],
+        "Table 5.3: Investigation of synchronized objects": [
+            made | {"Objects sync'd": repeated["objects"]} | many
+        ],
+    }
+
+
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
 def _share(name: str, part: float, whole: float | None) -> dict[str, float | None]:
-    """A number and, in a column that tables for people do not have, its share in another, where
-    that is known."""
+    """Return a number and, in a column that tables for people do not have, its share in another,
+    where that is known."""
     return {name: part, f"{name}{_SHARE}": None if whole is None else _ratio(part, whole)}
 
 

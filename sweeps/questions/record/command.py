@@ -16,7 +16,7 @@ import typer
 
 from results.errors import LockcrossError, writing
 from sweeps.cli.options import Force
-from sweeps.questions.record.jvm import Program, recorded
+from sweeps.questions.record.jvm import Launch, recorded
 from sweeps.questions.record.preload import library, preloaded
 from sweeps.questions.record.watch import Watch, signal_name, why_nothing
 
@@ -79,7 +79,8 @@ def record(
             else recorded(command, options)
         )
         _make_room(log, force)
-        plain = _run(Program(_without_agent(program), {}))[1] if compare else None
+        bare = tuple(word for word in program.command if not word.startswith("-javaagent:"))
+        plain = _run(Launch(bare, {}))[1] if compare else None
         if watch:
             _adopt()
         begun = time.time()
@@ -95,8 +96,8 @@ def record(
             "or it starts none, or clears JAVA_TOOL_OPTIONS"
         )
         raise typer.Exit(code or 1)
+    from sweeps.lock_logs.log import add_line
     from sweeps.questions.record.cost import cost_line  # once the program has ended: it is large
-    from sweeps.search.lock_log import add_line
 
     # A program that a signal has ended is one that its user wants to be done with.
     if code < _SIGNALLED and (cost := cost_line(log, pthread)) is not None:
@@ -112,33 +113,35 @@ def record(
     if code:
         by = f" ({signal_name(code)})" if code > _SIGNALLED else ""
         _say(f"the program ended with code {code}{by}; {output} has what it did until then")
-    of_this_run = (one for one in log.parent.glob(f"{log.name}.*[0-9]") if begun <= _made(one))
-    if not pthread and (others := sorted(of_this_run)):
-        _say(f"further processes of the program have logs: {', '.join(one.name for one in others)}")
+    # Logs of earlier runs may lie there, too.
+    logs = [path for path in log.parent.glob(f"{log.name}.*[0-9]") if begun <= path.stat().st_mtime]
+    if logs and not pthread:
+        names = ", ".join(sorted(path.name for path in logs))
+        _say(f"further processes of the program have logs: {names}")
     raise typer.Exit(code)
 
 
-def _say_what_was_seen(watch: Watch, log: Path, program: Program, code: int) -> None:
-    """Ends with the program's code, or with 1, where nothing was recorded."""
+def _say_what_was_seen(watch: Watch, log: Path, program: Launch, code: int) -> None:
+    """Say what was seen, and end with the program's code, or with 1, where nothing was recorded."""
     watch.wait()
     for line in watch.summary(log, library()):
         _say(line)
     if "ASAN_OPTIONS" in program.environment:
         _say("AddressSanitizer was told by ASAN_OPTIONS not to ask for the first place")
     if not log.exists():
-        why = why_nothing(watch.told(), code)
+        why = why_nothing(watch.lines(), code)
         _say(f"{log}: nothing was recorded; the program ended with code {code}: {why}")
         raise typer.Exit(code or 1)
 
 
 def _adopt() -> None:
-    """Makes what the program leaves behind this process's own, which takes leave of it: not every
+    """Make what the program leaves behind this process's own, which takes leave of it: not every
     container has a first process that does."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _bytes(text: str) -> int:
-    """A size as people write it."""
+    """Return the bytes of a size as people write it."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip().upper())
     size = int(float(found[1]) * _SUFFIXES[found[2]]) if found else 0
     if size < _LEAST:
@@ -147,7 +150,7 @@ def _bytes(text: str) -> int:
 
 
 def _make_room(log: Path, force: bool) -> None:
-    """Raises LockcrossError where the log cannot be."""
+    """Raise LockcrossError where the log cannot be."""
     if not log.parent.is_dir():
         raise LockcrossError(f"--output {log}: the folder does not exist")
     if log.exists() and not (force and log.is_file()):
@@ -157,30 +160,27 @@ def _make_room(log: Path, force: bool) -> None:
         log.unlink()
 
 
-def _without_agent(program: Program) -> tuple[str, ...]:
-    return tuple(word for word in program.command if not word.startswith("-javaagent:"))
-
-
-def _run(program: Program) -> tuple[int, float]:
-    """Runs it to its end: its exit code, and the seconds of CPU time that it took. Ctrl-C is for
-    the program alone, which the log survives."""
+def _run(program: Launch) -> tuple[int, float]:
+    """Run a program to its end; return its exit code, and the seconds of CPU time that it took.
+    Ctrl-C is for the program alone, which the log survives."""
     before = _cpu()
-    kept = {one: signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGQUIT)}
+    ignored = (signal.SIGINT, signal.SIGQUIT)
+    handlers = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
     try:
         process = subprocess.Popen(
             program.command,
             env=_environment(program.environment),
             preexec_fn=_in_the_program,  # noqa: PLW1509 no thread is here
         )
-        kept[signal.SIGTERM] = signal.signal(
+        handlers[signal.SIGTERM] = signal.signal(
             signal.SIGTERM, lambda *_: os.kill(process.pid, signal.SIGTERM)
         )
         code = _end_of(process)
     except OSError as error:
         raise LockcrossError(f"{program.command[0]}: {error.strerror}") from None
     finally:
-        for one, handler in kept.items():
-            signal.signal(one, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     return (code if code >= 0 else _SIGNALLED - code), _cpu() - before
 
 
@@ -193,8 +193,8 @@ def _end_of(process: subprocess.Popen[bytes]) -> int:
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    """What this process has, but for what its launcher has set for Python, and more: behind what
-    is in a variable already, unless it is one of Lockcross's own."""
+    """Return what this process has, but for what its launcher has set for Python, and more: behind
+    what is in a variable already, unless it is one of Lockcross's own."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     for name, value in more.items():
         before = "" if name.startswith("LOCKCROSS_") else environment.get(name, "")
@@ -205,18 +205,13 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
 def _in_the_program() -> None:
     # It is told to end when this process is killed.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    for one in (signal.SIGINT, signal.SIGQUIT):
-        signal.signal(one, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _cpu() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def _made(log: Path) -> float:
-    """When it was last written to, seconds; others' logs may lie there from earlier runs."""
-    return log.stat().st_mtime
 
 
 def _say(message: str) -> None:

@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.questions.record.jvm import AGENT, Program
+from sweeps.lock_logs.log import first_line
+from sweeps.questions.record.jvm import AGENT, Launch
 from sweeps.questions.record.preload import preloaded
-from sweeps.search.lock_log import first_line
 from sweeps.support.tools import run
 
 _SOURCE = ROOT / "pthread-recorder" / "cost" / "pairs.c"
@@ -36,8 +36,8 @@ _CLOCK_OF_PROCESS = 2  # the low bits of a clock's number: all that its threads 
 
 
 def cost_line(log: Path, pthread: bool) -> dict[str, float] | None:
-    """The line of a log that says what a pair costs to record, in nanoseconds of CPU time, and
-    what a JVM's start takes, in seconds; None where that cannot be measured."""
+    """Return the line of a log that says what a pair costs to record, in nanoseconds of CPU time,
+    and what a JVM's start takes, in seconds; None where that cannot be measured."""
     try:
         with TemporaryDirectory() as folder:
             own = Path(folder) / "pairs.locks"
@@ -50,24 +50,25 @@ def cost_line(log: Path, pthread: bool) -> dict[str, float] | None:
         return None
 
 
-def _of_java(home: str, log: Path) -> tuple[Program, Program]:
-    """The loop on the JVM that was recorded, without recording and with it."""
+def _of_java(home: str, log: Path) -> tuple[Launch, Launch]:
+    """Return the loop on the JVM that was recorded, without recording and with it."""
     java, *loop = str(Path(home) / "bin" / "java"), "-cp", str(AGENT), "lockcross.cost.Pairs"
     agent = f"-javaagent:{AGENT}=most={_MOST};output={log}"
-    return Program((java, *loop), {}), Program((java, agent, *loop), {})
+    return Launch((java, *loop), {}), Launch((java, agent, *loop), {})
 
 
-def _of_pthread(folder: Path, log: Path) -> tuple[Program, Program]:
+def _of_pthread(folder: Path, log: Path) -> tuple[Launch, Launch]:
     loop = str(folder / "pairs")
     compiler = (os.environ.get("CC") or "cc").split()
     done = run([*compiler, "-O2", "-o", loop, str(_SOURCE), "-pthread"], _PATIENCE)
     if done.returncode:
         raise LockcrossError(done.stderr)
-    return Program((loop,), {}), preloaded([loop], log, _MOST)
+    return Launch((loop,), {}), preloaded([loop], log, _MOST)
 
 
-def _line(kinds: bytes, plain: Program, recorded: Program) -> dict[str, float]:
-    """Raises OSError or ValueError where a loop does not run to its end."""
+def _line(kinds: bytes, plain: Launch, recorded: Launch) -> dict[str, float]:
+    """Return the line of a loop. Raises OSError or ValueError where a loop does not run to its
+    end."""
     _, with_recording = _rounds(recorded, kinds, _FEWEST, _SECONDS)
     start, without = _rounds(plain, kinds, len(with_recording))
     more = [max(a - b, 0.0) for a, b in zip(with_recording, without, strict=True)]
@@ -81,10 +82,10 @@ def _line(kinds: bytes, plain: Program, recorded: Program) -> dict[str, float]:
 
 
 def _rounds(
-    program: Program, kinds: bytes, fewest: int, seconds: float = 0
+    program: Launch, kinds: bytes, fewest: int, seconds: float = 0
 ) -> tuple[float, list[float]]:
-    """Seconds of CPU time until the loop began, and nanoseconds a pair of each round: as many as
-    there is time for, and so many at least."""
+    """Return the seconds of CPU time until the loop began, and nanoseconds a pair of each round: as
+    many as there is time for, and so many at least."""
     with subprocess.Popen(
         [*program.command, str(_PAIRS)],
         env={**os.environ, **program.environment},
@@ -120,5 +121,5 @@ def _round(process: "subprocess.Popen[bytes]", kind: int, begun: float) -> None:
 
 
 def _cpu(process: "subprocess.Popen[bytes]") -> int:
-    """Nanoseconds that all threads of a process have run."""
+    """Return the nanoseconds that all threads of a process have run."""
     return time.clock_gettime_ns(~process.pid << 3 | _CLOCK_OF_PROCESS)

@@ -1,110 +1,52 @@
 """Which programs a library can be preloaded into, from their files."""
 
 import os
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-_DYNAMIC, _INTERPRETER, _LOAD = 2, 3, 1
-_NEEDED, _STRINGS = 1, 5
-_MACHINES = {
-    3: "x86",
-    8: "MIPS",
-    20: "POWER",
-    21: "POWER",
-    22: "s390",
-    40: "Arm",
-    62: "x86-64",
-    183: "AArch64",
-    243: "RISC-V",
-    258: "LoongArch",
-}
 _GLIBC = ("ld-linux", "ld64.so", "ld.so", "ld-2.")  # how the names of its loaders begin
 _PRIVILEGES = "security.capability"
 
 
 @dataclass(frozen=True)
 class Elf:
-    """What a program's header says. `interpreter`: its loader; empty: none, it is linked
-    statically. `needed`: the libraries that it names."""
+    """What a program's header says."""
 
     bits: int
     little: bool
-    machine: int
-    interpreter: str
-    needed: tuple[str, ...]
+    machine: str
+    interpreter: str  # its loader; empty: none, it is linked statically
+    needed: tuple[str, ...]  # the libraries that it names
 
     @property
     def kind(self) -> str:
-        name = _MACHINES.get(self.machine, f"machine {self.machine}")
-        return f"{self.bits} bits, {name}{'' if self.little else ', big-endian'}"
+        return f"{self.bits} bits, {self.machine}{'' if self.little else ', big-endian'}"
 
 
 def read_elf(program: Path) -> Elf | None:
-    """None: no ELF file, such as a script, or one that is not whole."""
+    """Return what a file says; None: no ELF file, such as a script, or one that is not whole."""
+    from elftools.common.exceptions import ELFError
+    from elftools.construct import ConstructError
+    from elftools.elf.dynamic import DynamicSegment
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.segments import InterpSegment
+
     try:
         with program.open("rb") as file:
-            if file.read(4) != b"\x7fELF":
-                return None
-            file.seek(0)
-            return _parsed(file.read())
-    except (OSError, struct.error, IndexError, ValueError):
+            elf, loader, needed = ELFFile(file), "", list[str]()
+            for part in elf.iter_segments():
+                if isinstance(part, InterpSegment):
+                    loader = part.get_interp_name()
+                elif isinstance(part, DynamicSegment):
+                    needed += [vars(tag)["needed"] for tag in part.iter_tags("DT_NEEDED")]
+            machine = elf.get_machine_arch().replace("x64", "x86-64")
+            return Elf(elf.elfclass, elf.little_endian, machine, loader, tuple(needed))
+    except (OSError, ELFError, ConstructError, ValueError, AttributeError):
         return None
 
 
-def _parsed(content: bytes) -> Elf:
-    wide, order = content[4] == 2, "<" if content[5] == 1 else ">"
-    machine = struct.unpack_from(f"{order}H", content, 18)[0]
-    word = "Q" if wide else "I"
-    offset = struct.unpack_from(f"{order}{word}", content, 32 if wide else 28)[0]
-    size, count = struct.unpack_from(f"{order}HH", content, 54 if wide else 42)
-    parts = []
-    for one in range(count):
-        at = offset + one * size
-        if wide:
-            kind, _, begin, address, _, length = struct.unpack_from(f"{order}IIQQQQ", content, at)
-        else:
-            kind, begin, address, _, length = struct.unpack_from(f"{order}IIIII", content, at)
-        parts.append((kind, begin, address, length))
-    interpreter = next(
-        (
-            content[begin : begin + length]
-            for kind, begin, _, length in parts
-            if kind == _INTERPRETER
-        ),
-        b"",
-    )
-    entries = []
-    for kind, begin, _, length in parts:
-        if kind == _DYNAMIC:
-            step = struct.calcsize(f"{order}{word}{word}")
-            entries = [
-                struct.unpack_from(f"{order}{word}{word}", content, begin + at)
-                for at in range(0, length - step + 1, step)
-            ]
-    names = next((value for tag, value in entries if tag == _STRINGS), 0)
-    strings = next(
-        (
-            begin + names - address
-            for kind, begin, address, length in parts
-            if kind == _LOAD and address <= names < address + length
-        ),
-        0,
-    )
-    needed = tuple(
-        _text(content[strings + value : strings + value + 4096])
-        for tag, value in entries
-        if tag == _NEEDED and strings
-    )
-    return Elf(64 if wide else 32, order == "<", machine, _text(interpreter), needed)
-
-
-def _text(content: bytes) -> str:
-    return content.split(b"\0", 1)[0].decode(errors="replace")
-
-
 def why_not(program: Path, library: Path) -> str:
-    """Why the library cannot be preloaded into a program; empty: it can, as far as its file
+    """Return why the library cannot be preloaded into a program; empty: it can, as far as its file
     shows."""
     elf, own = read_elf(program), read_elf(library)
     if elf is None or own is None:
@@ -145,7 +87,7 @@ def _gains_rights(program: Path) -> bool:
 
 
 def needs_first_place(program: Path) -> bool:
-    """Whether it is compiled with AddressSanitizer's shared library, which ends a program that
-    loads another one before it, unless it is told not to look."""
+    """Return whether it is compiled with AddressSanitizer's shared library, which ends a program
+    that loads another one before it, unless it is told not to look."""
     elf = read_elf(program)
-    return elf is not None and any(one.startswith("libasan.so") for one in elf.needed)
+    return elf is not None and any(name.startswith("libasan.so") for name in elf.needed)

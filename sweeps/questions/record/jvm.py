@@ -19,17 +19,17 @@ _SECONDS = 60  # that a JVM takes at most to say its version
 
 
 @dataclass(frozen=True)
-class Program:
+class Launch:
     """What is run: its command, and what is set in its environment beside what is there."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
 
 
-def recorded(command: Sequence[str], options: str) -> Program:
-    """The program with the agent, whose options are given. A command that is no `java` itself, as a
-    script that calls one, hands them on in a variable. Raises LockcrossError where there is no such
-    program, or its JVM is too old."""
+def recorded(command: Sequence[str], options: str) -> Launch:
+    """Return the program with the agent, whose options are given. A command that is no `java`
+    itself, as a script that calls one, hands them on in a variable. Raises LockcrossError where
+    there is no such program, or its JVM is too old."""
     if not AGENT.exists():
         raise LockcrossError(f"{AGENT}: is not built; ./lockcross record builds it", exit_code=1)
     if "=" in str(AGENT):
@@ -46,18 +46,18 @@ def recorded(command: Sequence[str], options: str) -> Program:
     agent = f"-javaagent:{AGENT}={options}"
     if not re.fullmatch(r"java(\.exe)?", Path(program).name):
         # A JVM takes quotes off as a shell does.
-        return Program((program, *command[1:]), {_VARIABLE: shlex.quote(agent)})
+        return Launch((program, *command[1:]), {_VARIABLE: shlex.quote(agent)})
     version = _version(program)
     if version < OLDEST:
         raise LockcrossError(
             f"{program}: is Java {version}; {OLDEST} or later can record. Another one may be named "
             "by its path: -- /path/to/java -jar app.jar"
         )
-    return Program((program, agent, *command[1:]), {})
+    return Launch((program, agent, *command[1:]), {})
 
 
 def _version(program: str) -> int:
-    """The feature release of a JVM: 8, 11, 17. Raises LockcrossError if it does not say."""
+    """Return the feature release of a JVM: 8, 11, 17. Raises LockcrossError if it does not say."""
     try:
         done = run([program, "-version"], _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:

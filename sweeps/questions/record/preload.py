@@ -11,7 +11,7 @@ from pathlib import Path
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 from sweeps.questions.record.fitness import needs_first_place, why_not
-from sweeps.questions.record.jvm import Program
+from sweeps.questions.record.jvm import Launch
 from sweeps.support.tools import run
 
 SOURCES = ROOT / "pthread-recorder"
@@ -25,8 +25,8 @@ _SECONDS = 120  # that a compiler takes at most
 _SEPARATORS = " :$\t\n;"  # in LD_PRELOAD, or given a meaning by the loader
 
 
-def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None = None) -> Program:
-    """The program with the library, which writes `log`, ends with `most` bytes, and tells in
+def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None = None) -> Launch:
+    """Return the program with the library, which writes `log`, ends with `most` bytes, and tells in
     `report` what happens. Raises LockcrossError where there is no such program, or it cannot be
     recorded."""
     program = shutil.which(command[0])
@@ -43,36 +43,39 @@ def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None 
     }
     if needs_first_place(Path(program)):
         environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
-    return Program((program, *command[1:]), environment)
+    return Launch((program, *command[1:]), environment)
 
 
 def library() -> Path:
-    """Compiles it where its source or its compiler is another one."""
+    """Return the library, compiled where its source or its compiler is another one."""
     compiler = os.environ.get("CC") or "cc"
     sources = sorted(SOURCES.glob("*.[ch]"))
-    content = b"".join(one.read_bytes() for one in sources) + " ".join((compiler, *_FLAGS)).encode()
+    content = (
+        b"".join(path.read_bytes() for path in sources) + " ".join((compiler, *_FLAGS)).encode()
+    )
     digest = hashlib.sha256(content).hexdigest()[:16]
     made = WORK / "build" / "pthread-recorder" / f"{digest}.so"
     if made.exists():
         return made
     made.parent.mkdir(parents=True, exist_ok=True)
     new = made.with_suffix(f".{os.getpid()}")
-    units = [str(one) for one in sources if one.suffix == ".c"]
+    units = [str(path) for path in sources if path.suffix == ".c"]
     command = [*compiler.split(), *_FLAGS, "-o", str(new), *units, "-pthread", "-ldl"]
     try:
         done = run(command, _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LockcrossError(f"{compiler}: {error}; CC names another C compiler") from None
     if done.returncode:
-        said = done.stderr[-400:]
-        raise LockcrossError(f"{compiler}: pthread-recorder/ was not compiled: {said}")
+        why = done.stderr[-400:]
+        raise LockcrossError(f"{compiler}: pthread-recorder/ was not compiled: {why}")
     new.rename(made)
     return made
 
 
 def _loadable(made: Path) -> Path:
-    """The library at a path that LD_PRELOAD can name: a copy, which stays, since what the program
-    has started may start others later. Raises LockcrossError where there is no such place."""
+    """Return the library at a path that LD_PRELOAD can name: a copy, which stays, since what the
+    program has started may start others later. Raises LockcrossError where there is no such
+    place."""
     if not set(_SEPARATORS) & set(str(made)):
         return made
     for place in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm"):

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sweeps.lock_logs.log import last_line
 from sweeps.questions.record.fitness import why_not
-from sweeps.search.lock_log import last_line
 
 _SIGNALLED = 128
 _PATIENCE = 60.0  # seconds that logs may take to be written once their programs have ended
@@ -28,7 +28,7 @@ _ENDS = {
 
 
 @dataclass(frozen=True)
-class Told:
+class Line:
     """A line of the recorder: what, of which process (pthread-recorder/writer.c)."""
 
     what: str
@@ -48,23 +48,22 @@ class Watch:
         os.close(self._file)
         self.path.unlink(missing_ok=True)
 
-    def told(self) -> list[Told]:
-        lines = self.path.read_text(errors="replace").splitlines()
-        parts = [line.split(" ", 2) for line in lines]
-        return [Told(one[0], int(one[1]), one[2]) for one in parts if len(one) == 3]
+    def lines(self) -> list[Line]:
+        parts = [text.split(" ", 2) for text in self.path.read_text(errors="replace").splitlines()]
+        return [Line(part[0], int(part[1]), part[2]) for part in parts if len(part) == 3]
 
     def wait(self) -> None:
-        """Until the logs of all processes that have ended are written."""
+        """Wait until the logs of all processes that have ended are written."""
         for _ in range(round(_PATIENCE / _PAUSE)):
             _bury()
-            writing = {one.process for one in self.told() if self._writes(one.process)}
-            if all(alive(one) for one in writing):
+            writing = {line.process for line in self.lines() if self._writes(line.process)}
+            if all(map(alive, writing)):
                 return
             # By its length: LD_PRELOAD may hold a library that moves the clock.
             select.select([], [], [], _PAUSE)
 
     def _writes(self, process: int) -> bool:
-        """A writer holds a lock on the byte of its process."""
+        """Return whether it writes: a writer holds a lock on the byte of its process."""
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, process)
         except OSError:
@@ -73,18 +72,18 @@ class Watch:
         return False
 
     def summary(self, log: Path, library: Path) -> Iterator[str]:
-        """Of each log what is in it, and of what is in none why not."""
-        told = self.told()
-        logs = {one.words: one.process for one in told if one.what == "log"}
+        """Yield what is in each log, and why what is in none is not."""
+        lines = self.lines()
+        logs = {line.words: line.process for line in lines if line.what == "log"}
         for name, process in logs.items():
             yield from _of_log(Path(name), process)
         others = sorted(Path(name).name for name in logs if name != str(log))
         if others:
             yield f"further processes of the program have logs: {', '.join(others)}"
-        for one in told:
-            if one.what == "failed":
-                yield f"process {one.process} is not recorded: {one.words}"
-        yield from _unwatched(told, library)
+        for line in lines:
+            if line.what == "failed":
+                yield f"process {line.process} is not recorded: {line.words}"
+        yield from _unwatched(lines, library)
         if logs:
             yield _NOT_SEEN
 
@@ -96,7 +95,7 @@ def _of_log(log: Path, process: int) -> Iterator[str]:
         why = f"process {process} still runs" if running else "its writer was killed"
         yield f"{log} has no end: {why}; it is read up to the last tenth of a second"
         return
-    acquired, counted, lost = (done.get(one, 0) for one in ("acquisitions", "counted", "lost"))
+    acquired, counted, lost = (done.get(n, 0) for n in ("acquisitions", "counted", "lost"))
     yield (
         f"{acquired} acquisitions in {done['time'] / 1e9:.1f} s ({done['cpu'] / 1e9:.1f} s of CPU "
         f"time): {log}, {log.stat().st_size} bytes"
@@ -110,41 +109,42 @@ def _of_log(log: Path, process: int) -> Iterator[str]:
         yield f"{lost} records were lost: no memory for them"
 
 
-def _unwatched(told: list[Told], library: Path) -> Iterator[str]:
-    """What has run and was not seen."""
-    for one in dict.fromkeys(told):
-        if one.what == "deep":
+def _unwatched(lines: list[Line], library: Path) -> Iterator[str]:
+    """Yield what has run and was not seen."""
+    for line in dict.fromkeys(lines):
+        if line.what == "deep":
             yield (
-                f"{one.words} opened a library with RTLD_DEEPBIND: what that locks goes past the "
+                f"{line.words} opened a library with RTLD_DEEPBIND: what that locks goes past the "
                 "recorder, and is not seen"
             )
-        if one.what == "exec" and not _seen_as(told, one):
-            reason = why_not(Path(one.words), library) or "was started with a cleared environment"
-            yield f"{one.words} was started in the place of another program and not seen: {reason}"
+        if line.what == "exec" and not _seen_as(lines, line):
+            reason = why_not(Path(line.words), library) or "was started with a cleared environment"
+            yield f"{line.words} was started in the place of another program and not seen: {reason}"
 
 
-def _seen_as(told: list[Told], became: Told) -> bool:
-    """Whether it has told of itself, be it that it cannot be recorded."""
-    mine = [one for one in told if one.process == became.process]
+def _seen_as(lines: list[Line], became: Line) -> bool:
+    """Return whether it has reported itself, be it that it cannot be recorded."""
+    mine = [line for line in lines if line.process == became.process]
     return any(
-        one.what == "failed" or (one.what == "seen" and one.words == became.words) for one in mine
+        line.what == "failed" or (line.what == "seen" and line.words == became.words)
+        for line in mine
     )
 
 
-def why_nothing(told: list[Told], code: int) -> str:
-    """Why there is no log, as far as can be said."""
-    seen = [one for one in told if one.what == "seen"]
+def why_nothing(lines: list[Line], code: int) -> str:
+    """Return why there is no log, as far as can be said."""
+    seen = [line for line in lines if line.what == "seen"]
     if not seen:
         return (
             "the recorder was loaded into no process: those that it started are linked statically, "
             "of musl or of 32 bits, gain rights, or had their environment cleared"
         )
-    if any(one.what in ("failed", "exec", "deep") for one in told):
+    if any(line.what in ("failed", "exec", "deep") for line in lines):
         return "see above"
-    names = ", ".join(sorted({Path(one.words).name for one in seen}))
+    names = ", ".join(sorted({Path(line.words).name for line in seen}))
     if code > _SIGNALLED:
         return f"{signal_name(code)} ended it before {names} had locked a mutex"
-    if left := sorted({Path(one.words).name for one in told if one.what == "left"}):
+    if left := sorted({Path(line.words).name for line in lines if line.what == "left"}):
         return (
             f"{', '.join(left)} locked no mutex, and ended by _exit or became another program that "
             "was not seen: with a cleared environment, linked statically, of musl or of 32 bits"
@@ -160,7 +160,7 @@ def signal_name(code: int) -> str:
 
 
 def alive(process: int) -> bool:
-    """Whether it runs; so it does where its first thread has ended before others."""
+    """Return whether it runs; so it does where its first thread has ended before others."""
     folder = Path(f"/proc/{process}")
     try:
         state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
@@ -170,7 +170,7 @@ def alive(process: int) -> bool:
 
 
 def _bury() -> None:
-    """Takes leave of ended processes that came to this one."""
+    """Reap ended processes that came to this one."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -29,7 +29,7 @@ ORDER_MARGIN = 0.1  # published values nearer than this are in no order
 PLAN = "reproduce"  # what the runs are stored under
 CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}  # names of a cycle's time, in nanoseconds
 # Of (a cell's name, a metric or a name in CLOCK), or of (a name in CLOCK, "").
-Look = Callable[[str, str], float]
+Lookup = Callable[[str, str], float]
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Reproduction:
         return sum(verdicts), len(verdicts)
 
     def pairs(self) -> Iterator[tuple[Row, Row, bool]]:
-        """Each pair with an order (the lesser first), and whether ours has the same."""
+        """Yield each pair with an order (the lesser first), and whether ours has the same."""
         for row, other in itertools.combinations(self.rows, 2):
             if row.group != other.group or row.ours is None or other.ours is None:
                 continue
@@ -167,7 +167,8 @@ def _clearly_less(row: Row, other: Row) -> bool:
 
 
 def rank_correlation(published: Sequence[float], other: Sequence[float]) -> float:
-    """Spearman's, equal numbers sharing the middle of their ranks; 0 where one is all ties."""
+    """Return Spearman's, equal numbers sharing the middle of their ranks; 0 where one is all
+    ties."""
 
     def ranks(values: Sequence[float]) -> list[float]:
         ordered = sorted(values)
@@ -188,7 +189,7 @@ class PlannedRow:
     of a number that means something only above zero."""
 
     row: Row
-    ours: Callable[[Look], float]
+    ours: Callable[[Lookup], float]
     if_not_positive: str = ""
 
 
@@ -210,8 +211,8 @@ def cell_on(
     isa: str = "",
     **axes: Any,
 ) -> Cell:
-    """A cell of a reproduction: of the machine's first ISA and its first atomic flavour, if no ISA
-    is named, with a lock label."""
+    """Return a cell of a reproduction: of the machine's first ISA and its first atomic flavour, if
+    no ISA is named, with a lock label."""
     flavour, built = ISAS[isa or load_machine(machine).isas[0]].flavours[0], LockLabel(label)
     axes |= {"lock": built.lock, "variant": built.variant, "fence": built.fence}
     return usual(machine, flavour, workload, parameters, **axes)
@@ -224,14 +225,14 @@ class _MissingError(Exception):
 def run(
     planned: PlannedReproduction, runner: "Runner", store: "Store", keep: bool = True
 ) -> Reproduction:
-    """Runs what is missing and returns the result; `keep`: stores it, for figures and report."""
+    """Run what is missing and return the result; `keep`: store it, for figures and report."""
     done = runner.run(list(planned.cells.values()), PLAN)
     runs = dict(zip(planned.cells, done, strict=True))
 
     def cycle_in(unit: str, machine: str) -> float:
         return 1000 / load_machine(machine).clock_mhz.number / CLOCK[unit]
 
-    def look(name: str, metric: str) -> float:
+    def lookup(name: str, metric: str) -> float:
         if name in CLOCK:
             return cycle_in(name, planned.outline.machine)
         if metric in CLOCK:
@@ -245,7 +246,7 @@ def run(
     rows = []
     for plan in planned.rows:
         try:
-            ours = plan.ours(look)
+            ours = plan.ours(lookup)
         except _MissingError as error:
             rows.append(replace(plan.row, missing=str(error)))
         except ZeroDivisionError:
@@ -263,7 +264,7 @@ def run(
 
 
 def in_words(text: str) -> str:
-    """`tasuki/rmw` as `tasuki, locked RMW`."""
+    """Return `tasuki/rmw` as `tasuki, locked RMW`."""
     for kind, words in FENCE_KINDS.items():
         if kind != FULL:
             text = text.replace(f"/{kind}", f", {words}")
@@ -271,7 +272,7 @@ def in_words(text: str) -> str:
 
 
 def digits(number: float | None) -> str:
-    """A number in three digits or as a whole one; nothing for none."""
+    """Return a number in three digits or as a whole one; nothing for none."""
     if number is None:
         return ""
     if number == 0 or not math.isfinite(number):
@@ -281,12 +282,12 @@ def digits(number: float | None) -> str:
 
 
 def table_rows(reproduction: Reproduction) -> list[Row]:
-    """The rows of a table: all but the points of curves, which are the figure's."""
+    """Return the rows of a table: all but the points of curves, which are the figure's."""
     return [row for row in reproduction.rows if not row.series or row.published or row.missing]
 
 
 def cells(row: Row) -> tuple[str, str, str, str]:
-    """What a table shows of a row: published, ours, ratio, agreement."""
+    """Return what a table shows of a row: published, ours, ratio, agreement."""
     published = str(row.published) if row.published else ""
     if row.published and row.tolerance:
         words = "within" if row.published.value is not None else "give or take"

@@ -109,20 +109,27 @@ def _chosen(chosen: Sequence[str], machine: str) -> list[PlannedReproduction]:
 
 
 def _list(plans: Sequence[PlannedReproduction], overtakes: bool) -> Rows:
-    rows: list[tuple[object, ...]] = []
-    for plan in plans:
-        outline = plan.outline
-        source, counts = f"{outline.document} {outline.place}", (len(plan.cells), len(plan.rows))
-        rows.append((outline.name, source, outline.machine, *counts, outline.title))
+    rows: list[dict[str, object]] = [
+        {
+            "name": plan.outline.name,
+            "source": f"{plan.outline.document} {plan.outline.place}",
+            "machine": plan.outline.machine,
+            "cells": len(plan.cells),
+            "rows": len(plan.rows),
+            "title": plan.outline.title,
+        }
+        for plan in plans
+    ]
     if overtakes:
-        machines, cells = ", ".join(overtake.MACHINES), f"{len(overtake.known_cells())} or more"
-        rows.append((overtake.NAME, "K 6.6.2", machines, cells, "", overtake.TITLE))
-    names = ("name", "source", "machine", "cells", "rows", "title")
-    return Rows([dict(zip(names, row, strict=True)) for row in rows])
+        cells = f"{len(overtake.known_cells())} or more"
+        others = overtake.NAME, "K 6.6.2", ", ".join(overtake.MACHINES), cells, "", overtake.TITLE
+        names = ("name", "source", "machine", "cells", "rows", "title")
+        rows.append(dict(zip(names, others, strict=True)))
+    return Rows(rows)
 
 
 def _rows(results: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
-    """Every row of every reproduction, then the cases of `overtake` with their lead."""
+    """Return every row of every reproduction, then the cases of `overtake` with their lead."""
     rows: list[tuple[object, ...]] = []
     for reproduction in results:
         for row in table_rows(reproduction):
@@ -132,8 +139,8 @@ def _rows(results: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
                 (reproduction.name, reproduction.unit, row.label, published, ours, row.ratio, held)
             )
     for case in cases:
-        place, borders = f"{case.program} {case.machine} {case.kind}", filter(None, case.equal)
-        rows.append((overtake.NAME, "lead", place, "", case.lead, None, ", ".join(borders)))
+        label, borders = f"{case.program} {case.machine} {case.kind}", filter(None, case.equal)
+        rows.append((overtake.NAME, "lead", label, "", case.lead, None, ", ".join(borders)))
     columns = ["reproduction", "unit", "row", "published", "simulated", "ratio", "remark"]
     return Answer(columns, rows)
 
@@ -151,7 +158,7 @@ def _cases(cases: Sequence[Case]) -> Rows:
 
 
 def print_reproduction(reproduction: Reproduction) -> None:
-    """Prints the rows of one, and its verdict."""
+    """Print the rows of one, and its verdict."""
     wide = console(fold=False)
     source = f"{reproduction.document} {reproduction.place}"
     title = f"{reproduction.name}: {reproduction.title} ({source}), {reproduction.unit}"
@@ -162,23 +169,12 @@ def print_reproduction(reproduction: Reproduction) -> None:
 
 
 def print_summary(results: Sequence[Reproduction]) -> None:
-    """Prints the verdicts of all, and their sums."""
-    rows = [
-        (
-            reproduction.name,
-            f"{reproduction.document} {reproduction.place}",
-            reproduction.machine,
-            reproduction.verdict,
-        )
-        for reproduction in results
-    ]
+    """Print the verdicts of all, and their sums."""
+    rows = [(one.name, f"{one.document} {one.place}", one.machine, one.verdict) for one in results]
     print_rows(Answer(["reproduction", "source", "machine", "verdict"], rows), Form.TABLE)
     if len(results) > 1:
-        agreeing, pairs = map(
-            sum, zip(*(reproduction.order for reproduction in results), strict=True)
-        )
-        holding, statements = map(
-            sum, zip(*(reproduction.statements for reproduction in results), strict=True)
+        agreeing, pairs, holding, statements = map(
+            sum, zip(*((*one.order, *one.statements) for one in results), strict=True)
         )
         sums = f"order {agreeing} of {pairs} pairs; {holding} of {statements} statements hold"
         console(fold=False).print(f"together: {sums}", style="bold")

@@ -31,7 +31,7 @@ from sweeps.model.workloads import read_value
 from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce.answer import (
     CLOCK,
-    Look,
+    Lookup,
     PlannedReproduction,
     PlannedRow,
     Plot,
@@ -64,18 +64,18 @@ _FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
 }
 
 
-def evaluate(text: str, look: Look) -> float:
-    """The value of an expression; `look` gives that of a name and its part ("" for none). Raises
-    ValueError for what is no expression, and what `look` raises."""
+def evaluate(text: str, lookup: Lookup) -> float:
+    """Return the value of an expression; `lookup` gives that of a name and its part ("" for none).
+    Raises ValueError for what is no expression, and what `lookup` raises."""
 
     def value(node: ast.expr) -> float:
         match node:
             case ast.Constant(value=int() | float() as number):
                 return float(number)
             case ast.Name(id=name):
-                return look(name, "")
+                return lookup(name, "")
             case ast.Attribute(value=ast.Name(id=name), attr=part):
-                return look(name, part)
+                return lookup(name, part)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](value(left), value(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -110,15 +110,15 @@ class Source(Document):
     factor: float = 1.0
 
     def look_up(self, document: str) -> Published:
-        """The published number. Raises KeyError where there is none."""
+        """Return the published number. Raises KeyError where there is none."""
         if self.stated:
             part = paper.stated(document, self.stated)
             if not self.over_stated:
                 return part
-            whole = paper.stated(document, self.over_stated)
-            if part.value is None or not whole.value:
+            divisor = paper.stated(document, self.over_stated)
+            if part.value is None or not divisor.value:
                 raise KeyError(f"{self.stated} over {self.over_stated}: not two numbers")
-            return Published(part.value / whole.value, part.value / whole.value)
+            return Published(part.value / divisor.value, part.value / divisor.value)
         rows = self.rows or [self.row]
         under = self.over_rows or [self.over_row] * len(rows)
         values = [self._value(row, over) for row, over in zip(rows, under, strict=True)]
@@ -138,7 +138,7 @@ class Multiplied(Document):
     each: dict[str, list[Value]] = {}
 
     def points(self) -> Iterator[Self]:
-        """Each of them, with the values in place of `{axis}`. Raises ValueError."""
+        """Yield each of them, with the values in place of `{axis}`. Raises ValueError."""
         texts = self.model_dump(exclude={"each"})
         for values in itertools.product(*self.each.values()):
             point = dict(zip(self.each, values, strict=True))
@@ -153,7 +153,7 @@ class Multiplied(Document):
 
 
 def _filled(text: Any, point: Mapping[str, Value]) -> Any:
-    """A text, or all that are in a table or a list, with the values of axes in place."""
+    """Return a text, or all that are in a table or a list, with the values of axes in place."""
     if isinstance(text, dict):
         return {key: _filled(inner, point) for key, inner in text.items()}
     if isinstance(text, list):
@@ -221,14 +221,13 @@ class Definition(Document):
         return self
 
     def machines(self) -> set[str]:
-        """All that it has cells of. Raises ValueError."""
+        """Return all that it has cells of. Raises ValueError."""
         named = (point.machine for cell in self.cell for point in cell.points())
         return {self.machine, *named} - {""}
 
 
 def load(name: str, machine: str = "") -> PlannedReproduction:
-    """Reads sweeps/plans/reproductions/<name>.toml; with `machine`, for that one instead of its
-    own.
+    """Read sweeps/plans/reproductions/<name>.toml; with `machine`, for that one instead of its own.
 
     Raises LockcrossError (exit code 2) that names file, key and what is wrong.
     """
@@ -241,7 +240,7 @@ def load(name: str, machine: str = "") -> PlannedReproduction:
 
 
 def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
-    """Reads a definition from TOML; with `machine`, for that one. Raises ValueError."""
+    """Read a definition from TOML; with `machine`, for that one. Raises ValueError."""
     plan = toml.parse(Definition, text)
     if machine:
         if several := sorted(plan.machines() - {plan.machine}):
@@ -268,7 +267,7 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
 
 def _cell(plan: Definition, point: CellPlan) -> Cell:
     # What is written in digits is a number, such as "{percent}e-2".
-    given = {key: read_value(str(value)) for key, value in point.parameters.items()}
+    parameters = {key: read_value(str(value)) for key, value in point.parameters.items()}
     machine = point.machine or plan.machine
     on = {
         "engine": point.engine,
@@ -276,7 +275,7 @@ def _cell(plan: Definition, point: CellPlan) -> Cell:
         "threads": int(point.threads),
         "cancel_latency": point.cancel_latency,
     }
-    cell = cell_on(machine, current(point.lock), point.workload, given, point.isa, **on)
+    cell = cell_on(machine, current(point.lock), point.workload, parameters, point.isa, **on)
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {point.name}: {why}")
     return cell
@@ -294,8 +293,8 @@ def _row(plan: Definition, row: RowPlan, metrics: Mapping[str, str]) -> PlannedR
             raise ValueError(f"row {label!r}: no cell is named {name!r}")
         return math.nan  # which no division by it stops
 
-    def ours(look: Look) -> float:
-        return evaluate(expression, lambda name, part: look(name, part or metrics.get(name, "")))
+    def ours(lookup: Lookup) -> float:
+        return evaluate(expression, lambda name, part: lookup(name, part or metrics.get(name, "")))
 
     with suppress(ZeroDivisionError):
         evaluate(expression, known)

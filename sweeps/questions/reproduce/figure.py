@@ -22,7 +22,7 @@ _PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 
 
 def draw_reproduction(reproduction: Reproduction) -> Figure:
-    """The figure of one. Raises NoDataError where nothing of it can be drawn."""
+    """Draw one. Raises NoDataError where nothing of it can be drawn."""
     curves = [row for row in reproduction.rows if row.series and row.ours is not None]
     pairs = [row for row in reproduction.rows if row.value is not None and row.ours is not None]
     if not reproduction.plot.kind or not (curves or pairs):
@@ -42,7 +42,7 @@ def _series(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _colour(label: str, others: list[str]) -> str:
-    """A lock's colour; series that have none take the cycle's in turn."""
+    """Return a lock's colour; series that have none take the cycle's in turn."""
     lock = LockLabel(label).with_full_fences
     if lock in STYLES:
         return STYLES[lock].colour
@@ -52,7 +52,7 @@ def _colour(label: str, others: list[str]) -> str:
 
 
 def _draw_pairs(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
-    """Two bars a row: published, ours."""
+    """Draw two bars for each row: published, ours."""
     places = np.arange(len(rows))
     for at, values, colour, hatch, label in (
         (-0.2, [row.value or 0.0 for row in rows], "#999999", "///", "published"),
@@ -69,8 +69,8 @@ def _draw_pairs(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> No
 
 
 def _draw_lines(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
-    """A line a series over numbers; published numbers, where there are any, as hollow marks, and
-    published ranges as upright lines."""
+    """Draw a line for each series over numbers; published numbers, where there are any, as hollow
+    marks, and published ranges as upright lines."""
     others: list[str] = []
     for index, (label, points) in enumerate(_series(rows).items()):
         plain = LockLabel(label).fence == FULL
@@ -123,7 +123,8 @@ def _draw_ranges(ax: Axes, points: Sequence[Row], colour: str) -> None:
 
 
 def _draw_bars(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
-    """A group of bars a place, a bar a series; what was published there as black marks."""
+    """Draw a group of bars for each place, with one bar per series; what was published there as
+    black marks."""
     places = list(dict.fromkeys(row.x for row in rows))
     series = _series(rows)
     others: list[str] = []

@@ -18,7 +18,7 @@ from pydantic import Field
 from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.workloads import Value
-from sweeps.questions.reproduce.answer import Look, PlannedRow, Row, cell_on, in_words
+from sweeps.questions.reproduce.answer import Lookup, PlannedRow, Row, cell_on, in_words
 from sweeps.search import published as paper
 from sweeps.search.lines import parts
 from sweeps.search.published import Published
@@ -71,12 +71,12 @@ class Statistics:
 
 
 def programs(table: str) -> list[str]:
-    """The programs of a table of lock statistics."""
+    """Return the programs of a table of lock statistics."""
     return [str(row["program"]) for row in paper.table(table).rows]
 
 
 def statistics(table: str, program: str) -> Statistics:
-    """A program's row of Table 5.6 or 6.2, and what Tables 5.2 and 5.3 tell besides.
+    """Return a program's row of Table 5.6 or 6.2, and what Tables 5.2 and 5.3 tell besides.
 
     The sources do not say how the acquisitions that hit no reservation part into nested ones and
     other threads'. Where Table 5.2 has the program, what lies outside of first repetitions is
@@ -104,8 +104,8 @@ def statistics(table: str, program: str) -> Statistics:
 
 
 def mix(of: Statistics, wanted: int) -> dict[str, float]:
-    """Scales a program down to `wanted` acquisitions: the parameters of lock_mix. Where other
-    threads or returning owners have any of them, one object at least is shared."""
+    """Scale a program down to `wanted` acquisitions and return the parameters of lock_mix. Where
+    other threads or returning owners have any of them, one object at least is shared."""
     count = min(of.acquisitions, wanted)
     objects = min(max(1, round(of.objects * count / of.acquisitions)), OBJECTS_MAX)
     shared = min(objects, round(of.rate * count))
@@ -132,23 +132,23 @@ def mix(of: Statistics, wanted: int) -> dict[str, float]:
 
 
 def rate(drawn: Mapping[str, float]) -> float:
-    """Cancellations an acquisition of a drawn sequence: each shared object has one."""
+    """Return the cancellations per acquisition of a drawn sequence: each shared object has one."""
     return drawn["shared_objects"] / drawn["acquisitions"]
 
 
 def mix_cell(machine: str, label: str, drawn: Mapping[str, Value]) -> Cell:
-    """The run of a lock label on a sequence."""
+    """Return the run of a lock label on a sequence."""
     return cell_on(machine, label, "lock_mix", drawn, threads=THREADS)
 
 
 def transition_cell(machine: str, label: str) -> Cell:
-    """The run that a cancellation's cost is taken from: (phase 4 - phase 5) / TRANSITION."""
+    """Return the run that a cancellation's cost is taken from: (phase 4 - phase 5) / TRANSITION."""
     objects: dict[str, Value] = {"objects": TRANSITION, "owner": "running"}
     return cell_on(machine, label, "transition", objects, threads=THREADS)
 
 
 def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
-    """Every run of a definition's [macro], by its name."""
+    """Return every run of a definition's [macro], by its name."""
 
     def labels(locks: Iterable[str]) -> list[LockLabel]:
         return [LockLabel.of(lock, fence=kind) for kind, lock in product(plan.fences, locks)]
@@ -164,12 +164,12 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
 
 
 def macro_rows(plan: MacroPlan) -> list[PlannedRow]:
-    """What a definition's [macro] compares."""
+    """Return what a definition's [macro] compares."""
     places = product(programs(plan.table), plan.fences)
-    return [row for program, kind in places for row in _Program(plan, program, kind).rows()]
+    return [row for program, kind in places for row in _ProgramRows(plan, program, kind).rows()]
 
 
-class _Program:
+class _ProgramRows:
     """A program of a definition's [macro] with one kind of fence: its rows, and its costs from the
     runs, in cycles."""
 
@@ -181,30 +181,31 @@ class _Program:
     def _label(self, lock: str) -> LockLabel:
         return LockLabel.of(lock, fence=self._kind)
 
-    def _cost(self, look: Look, lock: str) -> float:
-        """Of an acquisition and its release."""
+    def _cost(self, lookup: Lookup, lock: str) -> float:
+        """Return the cost of an acquisition and its release."""
         runs = (f"{self._label(lock)} {self._program}", f"nop {self._program}")
-        cycles, floor = (look(run, "cycles") for run in runs)
+        cycles, floor = (lookup(run, "cycles") for run in runs)
         cost = (cycles - floor) / self._drawn["acquisitions"]
         if cancels(lock):
             missing = round(self._of.rate - rate(self._drawn), 12)
-            cost += missing * self._cancellation(look, lock)
+            cost += missing * self._cancellation(lookup, lock)
         return cost
 
-    def _cancellation(self, look: Look, lock: str) -> float:
+    def _cancellation(self, lookup: Lookup, lock: str) -> float:
         run = f"{self._label(lock)} transition"
-        return (look(run, "phase_4_cycles") - look(run, "phase_5_cycles")) / TRANSITION
+        return (lookup(run, "phase_4_cycles") - lookup(run, "phase_5_cycles")) / TRANSITION
 
-    def _saved(self, look: Look, lock: str) -> float:
-        """The share of the base's lock time."""
-        return 1 - self._cost(look, lock) / self._cost(look, BASE)
+    def _saved(self, lookup: Lookup, lock: str) -> float:
+        """Return the share that is saved of the base's lock time."""
+        return 1 - self._cost(lookup, lock) / self._cost(lookup, BASE)
 
-    def _run_time(self, look: Look, cycles: float, share: float) -> float:
-        """Seconds of the program where so many cycles an acquisition are a share of it."""
-        return cycles * self._of.acquisitions * look("s", "") / share
+    def _run_time(self, lookup: Lookup, cycles: float, share: float) -> float:
+        """Return the seconds of the program where so many cycles an acquisition are a share of
+        it."""
+        return cycles * self._of.acquisitions * lookup("s", "") / share
 
     def rows(self) -> Iterator[PlannedRow]:
-        """What is compared, and what our costs imply besides."""
+        """Yield what is compared, and what our costs imply besides."""
         for lock in self._plan.locks:
             yield from self._compared(lock)
         yield from map(self._cancelling, filter(cancels, self._plan.locks))
@@ -215,7 +216,7 @@ class _Program:
                 words = f"{self._program}{kind}: {second} before {first}, % of lock time"
                 yield PlannedRow(
                     Row(in_words(words), stated, group="before"),
-                    lambda look: 100 * (self._saved(look, second) - self._saved(look, first)),
+                    lambda lookup: 100 * (self._saved(lookup, second) - self._saved(lookup, first)),
                 )
 
     def _compared(self, lock: str) -> Iterator[PlannedRow]:
@@ -223,8 +224,8 @@ class _Program:
         words = in_words(f"{program}, {label}")
         stated = stated_speedup(plan.published[lock], program)
 
-        def removed(look: Look) -> float:
-            return 100 * self._saved(look, lock)
+        def removed(lookup: Lookup) -> float:
+            return 100 * self._saved(lookup, lock)
 
         sign = None
         if stated and program not in plan.few:  # faster or slower
@@ -247,14 +248,14 @@ class _Program:
             speedup = f"{words}: % speedup with locks {share} % of the run time"
             yield PlannedRow(
                 Row(speedup, stated, group="speedup"),
-                lambda look: 100 * (1 / (1 - part * self._saved(look, lock)) - 1),
+                lambda lookup: 100 * (1 / (1 - part * self._saved(lookup, lock)) - 1),
             )
             about = stated_speedup(f"removed_{lock}", program)
             less = f"{words}: % of the lock time removed"
             yield PlannedRow(Row(less, about, None, REMOVED_WITHIN, group="removed"), removed)
             yield PlannedRow(
                 Row(f"{words}: run time in s, by the share of locks", group="run time"),
-                lambda look: self._run_time(look, self._cost(look, BASE), part),
+                lambda lookup: self._run_time(lookup, self._cost(lookup, BASE), part),
             )
         if stated:
             for percent in dict.fromkeys(end for end in (stated.low, stated.high) if end):
@@ -263,39 +264,39 @@ class _Program:
     def _implied(
         self, lock: str, words: str, stated: Published, speedup: float
     ) -> Iterator[PlannedRow]:
-        """What a published speedup (%) implies with our costs: nothing of it is compared."""
+        """Yield what a published speedup (%) implies with our costs: nothing of it is compared."""
         less = round(1 - 1 / (1 + speedup / 100), 9)  # of the run time
 
-        def removed(look: Look) -> float:
-            return self._cost(look, BASE) * self._saved(look, lock)
+        def removed(lookup: Lookup) -> float:
+            return self._cost(lookup, BASE) * self._saved(lookup, lock)
 
         if (stated.low or 0) > 0:
             share = f"{words}: % of the run time in locks that {speedup:g} % imply"
             yield PlannedRow(
                 Row(share, group="share"),
-                lambda look: 100 * less / self._saved(look, lock),
+                lambda lookup: 100 * less / self._saved(lookup, lock),
                 _NOT_CHEAPER,
             )
         if stated.value is not None:
             time = f"{words}: run time in s that {speedup:g} % imply"
             yield PlannedRow(
                 Row(time, group="run time"),
-                lambda look: self._run_time(look, removed(look), less),
+                lambda lookup: self._run_time(lookup, removed(lookup), less),
                 _NOT_CHEAPER,
             )
 
     def _cancelling(self, lock: str) -> PlannedRow:
-        """The time of all the cancellations that the source counted."""
+        """Return the time of all the cancellations that the source counted."""
         count = round(self._of.cancellations)
         words = f"{self._program}, {self._label(lock)}: s that {count} cancellations take"
         return PlannedRow(
             Row(in_words(words), group="cancellations"),
-            lambda look: count * self._cancellation(look, lock) * look("s", ""),
+            lambda lookup: count * self._cancellation(lookup, lock) * lookup("s", ""),
         )
 
 
 def stated_speedup(prefix: str, program: str) -> Published | None:
-    """What the text of the thesis states of a program, where it does."""
+    """Return what the text of the thesis states of a program, where it does."""
     short = {"SPECjbb2000": "jbb"}.get(program, program.lower().replace(" ", "_"))
     try:
         return paper.stated("K", f"{prefix}_{short.removeprefix('_')}")

@@ -10,7 +10,7 @@ from sweeps.search.found import PLAN
 
 
 def figures(connection: sqlite3.Connection, _: References) -> Iterator[Drawing]:
-    """One of each reproduction that has any."""
+    """Yield the figure of each reproduction that has one."""
     for reproduction in answer.KEPT.every(connection):
         if reproduction.plot.kind:
             yield Drawing(
@@ -24,8 +24,8 @@ def figures(connection: sqlite3.Connection, _: References) -> Iterator[Drawing]:
 
 
 def part(connection: sqlite3.Connection, _: References, drawn: Collection[Drawing]) -> Part | None:
-    """Every reproduction, and when asymmetric locks overtake reservation locks. Without a study of
-    its own they come first on the page."""
+    """Return every reproduction, and when asymmetric locks overtake reservation locks. Without a
+    study of its own they come first on the page."""
     by_name = {drawing.name: drawing for drawing in drawn}
     reproductions = [
         {

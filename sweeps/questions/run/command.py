@@ -216,7 +216,7 @@ def _ran(
     from sweeps.run.runner import Runner
 
     def save(folder: Path) -> None:
-        from sweeps.search.lock_log import convert
+        from sweeps.lock_logs.log import convert
 
         assert events is not None
         with writing(events, "name another file with --events"):

@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines.qemu.engine import EVENTS
-from sweeps.model.cell import Cell
-from sweeps.run.runner import Runner
-from sweeps.search.locality import Sections, locality, repetitions
-from sweeps.search.lock_log import (
+from sweeps.lock_logs.locality import Sections, locality, repetitions
+from sweeps.lock_logs.log import (
     ENGINE_HEADER,
     ENGINE_RECORD,
     MAGIC,
@@ -27,6 +25,8 @@ from sweeps.search.lock_log import (
     convert,
     read_events,
 )
+from sweeps.model.cell import Cell
+from sweeps.run.runner import Runner
 from tests.commands import lockcross
 
 LogOf = Callable[[str], EventLog]

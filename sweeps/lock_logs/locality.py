@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from results.errors import LockcrossError
-from sweeps.search.lock_log import EventLog, Flags, Integers, Kind, levels
+from sweeps.lock_logs.log import EventLog, Flags, Integers, Kind, levels
 
 _THREAD_BITS = 24  # behind those of an object, where both are one number
 _OPERATIONS = (Kind.ACQUIRED, Kind.RELEASE, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
@@ -26,7 +26,7 @@ _NOTIFICATION = (Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
 
 
 def repetitions(objects: pd.Series, threads: pd.Series) -> pd.DataFrame:
-    """Of each object's lock sequence: its length, its `first` and its `longest` repetition.
+    """Return by object the length of its lock sequence, its `first` and its `longest` repetition.
 
     The n-th acquisition is that of objects[n] by threads[n]. The first repetition is the beginning
     that consists of the initial locker only, be it one acquisition.
@@ -57,52 +57,53 @@ def locality(log: EventLog) -> dict[str, int]:
     }
 
 
+def with_owners(acquired: pd.DataFrame) -> pd.DataFrame:
+    """Return acquisitions with what is known of each: whether it is by another thread than the
+    object's first locker, its owner (`other`), whether the object is `shared` with such a thread,
+    and whether it is `before` any other thread's first."""
+    other = acquired["thread"] != acquired.groupby("object")["thread"].transform("first")
+    by_object = other.groupby(acquired["object"])
+    shared, before = by_object.transform("any"), ~by_object.cummax()
+    return acquired.assign(other=other, shared=shared, before=before)
+
+
 @dataclass(frozen=True)
 class Pattern:
-    """How a program uses its locks, in the terms of `advise`. The owner of an object is its first
-    locker; an object is shared if another thread takes it, too. Acquisitions are outermost ones.
-
-    `shared_objects`: the share of objects that are shared; `acquisitions` of an object, in the mean
-    of all, and `shared_acquisitions` of those that are shared (0: none is). `owner_share` of all
-    acquisitions; `first_share` of those of shared objects, before anybody else's first.
-    `run_length`: acquisitions in a row by a thread that is not the owner. `nested`: share of all
-    acquisitions, nested ones too; `contended`: share of operations in fat sections."""
+    """How a program uses its locks, in the terms of `advise`: an object is shared if another thread
+    than its owner takes it, too. Acquisitions are outermost ones."""
 
     threads: int
-    shared_objects: float
-    acquisitions: float
-    shared_acquisitions: float
-    owner_share: float
-    first_share: float
-    run_length: float
-    nested: float
-    contended: float
+    shared_objects: float  # share of objects
+    acquisitions: float  # of an object, in the mean of all
+    shared_acquisitions: float  # of a shared one; 0: none is
+    owner_share: float  # of all acquisitions
+    first_share: float  # of shared objects' acquisitions, before anybody else's first
+    run_length: float  # acquisitions in a row by a thread that is not the owner
+    nested: float  # share of all acquisitions, nested ones too
+    contended: float  # share of operations in fat sections
 
 
 def pattern(log: EventLog) -> Pattern:
-    """The pattern of a log. Raises LockcrossError for one without acquisitions."""
+    """Return the pattern of a log. Raises LockcrossError for one without acquisitions."""
     sections = Sections(log)
-    ordered = sections.acquisitions()
+    ordered = with_owners(sections.acquisitions())
     if ordered.empty:
         raise LockcrossError(f"{log.name}: nothing is acquired in this log")
-    every = int((log.events["kind"] == Kind.ACQUIRED).sum())
-    owner = ordered.groupby("object")["thread"].transform("first")
-    other = ordered["thread"] != owner
-    shared = other.groupby(ordered["object"]).transform("any")
-    before = shared & ~other.groupby(ordered["object"]).cummax()
+    total = int((log.events["kind"] == Kind.ACQUIRED).sum())
+    other, shared = ordered["other"], ordered["shared"]
     new = (ordered[["object", "thread"]] != ordered[["object", "thread"]].shift()).any(axis=1)
     objects = int(ordered["object"].nunique())
     changed = int(ordered.loc[shared, "object"].nunique())
     return Pattern(
-        int(ordered["thread"].nunique()),
-        changed / objects,
-        len(ordered) / objects,
-        float(shared.sum() / changed) if changed else 0.0,
-        float(1 - other.mean()),
-        float(before.sum() / shared.sum()) if changed else 1.0,
-        float(other.sum() / (new & other).sum()) if changed else 0.0,
-        1 - len(ordered) / every,
-        float(sections.operations()["in_fat"].mean()),
+        threads=int(ordered["thread"].nunique()),
+        shared_objects=changed / objects,
+        acquisitions=len(ordered) / objects,
+        shared_acquisitions=float(shared.sum() / changed) if changed else 0.0,
+        owner_share=float(1 - other.mean()),
+        first_share=float(ordered.loc[shared, "before"].mean()) if changed else 1.0,
+        run_length=float(other.sum() / (new & other).sum()) if changed else 0.0,
+        nested=1 - len(ordered) / total,
+        contended=float(sections.operations()["in_fat"].mean()),
     )
 
 
@@ -144,13 +145,14 @@ class Sections:
         return np.isin(self._kind, kinds)
 
     def _outermost(self) -> Flags:
-        """Of ACQUIRE, ACQUIRED and RELEASE: not nested."""
+        """Return which of ACQUIRE, ACQUIRED and RELEASE are not nested."""
         change = self._is(Kind.ACQUIRED).astype(np.int64) - self._is(Kind.RELEASE)
         outermost: Flags = levels(change, self._by_thread) == self._is(Kind.ACQUIRED)
         return outermost
 
     def _contention_changes(self) -> Integers:
-        """At each record: by how much the number of contending and waiting threads changes."""
+        """Return at each record by how much the number of contending and waiting threads
+        changes."""
         size = len(self._kind)
         begins = np.flatnonzero(self._is(Kind.ACQUIRE) & self._outermost())
         # Where each has the lock; behind all records where it never does. A thread tells nothing in
@@ -168,7 +170,7 @@ class Sections:
         return change
 
     def _neighbours(self, places: Integers, marked: Flags) -> tuple[Integers, Integers]:
-        """Of the records at some places, which are not marked: the last marked one of the same
+        """Return for records at some places, which are not marked, the last marked one of the same
         object before each (or -1), and the next one behind it (or the number of records)."""
         size = len(marked)
         marks = pd.Series(np.where(marked, np.arange(size), np.nan)).groupby(self._object)
@@ -176,20 +178,20 @@ class Sections:
         return np.asarray(last, np.int64)[places], np.asarray(following, np.int64)[places]
 
     def acquisitions(self) -> pd.DataFrame:
-        """The outermost acquisitions, those of an object in order: object and thread."""
+        """Return the outermost acquisitions, those of an object in order: object and thread."""
         outermost = self._is(Kind.ACQUIRED) & self._outermost()
         return self.events.loc[outermost, ["object", "thread"]].reset_index(drop=True)
 
     def operations(self) -> pd.DataFrame:
-        """The synchronization operations: object, kind, whether in a fat section (`in_fat`),
+        """Return the synchronization operations: object, kind, whether in a fat section (`in_fat`),
         whether the lock was inflated (`fat`)."""
         in_fat = np.where(self._is(Kind.ACQUIRED), self._fat_before, self._fat_after)
         table = self.events[["object", "kind", "fat"]].assign(in_fat=in_fat)
         return table[self._is(*_OPERATIONS)]
 
     def objects(self) -> pd.DataFrame:
-        """By object: its operations, those in fat sections and on an inflated lock, its fat and
-        flat sections, whether it takes part in event notification (`waits`)."""
+        """Return by object its operations, those in fat sections and on an inflated lock, its fat
+        and flat sections, whether it takes part in event notification (`waits`)."""
         begins = np.diff(self._object, prepend=-1) != 0  # here the records of an object begin
         before, after = self._fat_before, self._fat_after
         # The log may find an object in a fat section.
@@ -207,8 +209,8 @@ class Sections:
         return by_object.assign(fat=sums["fat"], flat=sums["flat"]).astype({"waits": bool})
 
     def statistics(self) -> dict[str, int]:
-        """Table 4.2: threads, synchronized objects and their operations, and those of them that are
-        heavily synchronized: with one fat section or more."""
+        """Return Table 4.2: threads, synchronized objects and their operations, and those of them
+        that are heavily synchronized: with one fat section or more."""
         objects = self.objects()
         heavy = objects[objects["fat"] > 0]
         return {
@@ -220,9 +222,9 @@ class Sections:
         }
 
     def contention(self) -> pd.DataFrame:
-        """Table 4.3, of the heavily synchronized objects in the groups `nowait` and `wait`: their
-        number, operations, fat and flat sections, operations in fat sections (`in_fat`) and on an
-        inflated lock."""
+        """Return Table 4.3, of the heavily synchronized objects in the groups `nowait` and `wait`:
+        their number, operations, fat and flat sections, operations in fat sections (`in_fat`) and
+        on an inflated lock."""
         objects = self.objects().assign(objects=1)
         sums = objects[objects["fat"] > 0].groupby("waits").sum()
         groups = sums.reindex([False, True], fill_value=0).set_axis(["nowait", "wait"])
@@ -230,19 +232,19 @@ class Sections:
         return groups[columns]
 
     def locked(self) -> pd.DataFrame:
-        """The locked sections: object, thread, begin and end (cycles). Those that the log does not
-        have whole are left out."""
-        own = self.events[self._gains | self._losses]
-        gain = self._gains[own.index.to_numpy()]
-        later = own[["object", "cycle"]].shift(-1, fill_value=-1)
-        whole = gain & (own["object"] == later["object"]).to_numpy()
-        begin = own[["object", "thread", "cycle"]].rename(columns={"cycle": "begin"})
-        sections: pd.DataFrame = begin.assign(end=later["cycle"])[whole]
+        """Return the locked sections: object, thread, begin and end (cycles). Those that the log
+        does not have whole are left out."""
+        changes = self.events[self._gains | self._losses]
+        gain = self._gains[changes.index.to_numpy()]
+        later = changes[["object", "cycle"]].shift(-1, fill_value=-1)
+        complete = gain & (changes["object"] == later["object"]).to_numpy()
+        begin = changes[["object", "thread", "cycle"]].rename(columns={"cycle": "begin"})
+        sections: pd.DataFrame = begin.assign(end=later["cycle"])[complete]
         return sections
 
     def durations(self, long: float) -> dict[str, float]:
-        """Table 4.4: the sections, their average and longest duration (cycles), and how many are
-        `long`: of so many cycles or more."""
+        """Return Table 4.4: the sections, their average and longest duration (cycles), and how many
+        are `long`: of so many cycles or more."""
         sections = self.locked()
         lengths = sections["end"] - sections["begin"]
         return {

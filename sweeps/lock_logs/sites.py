@@ -8,14 +8,15 @@ stacks of a sample of them have.
 import numpy as np
 import pandas as pd
 
-from sweeps.search.lock_log import EventLog, Kind, Site, levels
+from sweeps.lock_logs.locality import with_owners
+from sweeps.lock_logs.log import EventLog, Kind, Site, levels
 
 _OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
 
 def sites(log: EventLog) -> pd.DataFrame:
-    """By place, the one with most acquisitions by the object's first thread before any other's
-    first: these a lock that is biased makes free.
+    """Return a row for each place, the one with most acquisitions by the object's first thread
+    before any other's first: these a lock that is biased makes free.
 
     Columns: `line` and, where that is in the JDK and was called from elsewhere, `through` it;
     `acquisitions`, nested ones too; `nested`, `first` (before any other thread's first) and
@@ -39,14 +40,8 @@ def sites(log: EventLog) -> pd.DataFrame:
 def _by_site(log: EventLog) -> pd.DataFrame:
     events = log.events
     acquired = events[events["kind"] == Kind.ACQUIRED]
-    owner = acquired.groupby("object")["thread"].transform("first")
-    other = acquired["thread"] != owner
-    changed = other.groupby(acquired["object"]).transform("any")
-    before = ~other.groupby(acquired["object"]).cummax()
     begun = events["kind"] == Kind.ACQUIRE
-    marked = acquired.assign(
-        first=before, others=other, changed=changed, nested=_nested(acquired, events)
-    )
+    marked = with_owners(acquired).assign(nested=_nested(acquired, events))
     by_site = marked.groupby("site")
     each = marked.drop_duplicates(["site", "object"]).groupby("site")
     return (
@@ -54,11 +49,11 @@ def _by_site(log: EventLog) -> pd.DataFrame:
             {
                 "acquisitions": by_site.size(),
                 "nested": by_site["nested"].sum(),
-                "first": by_site["first"].sum(),
-                "others": by_site["others"].sum(),
+                "first": by_site["before"].sum(),
+                "others": by_site["other"].sum(),
                 "waited": events[begun].groupby("site").size(),
                 "objects": each.size(),
-                "changed": each["changed"].sum(),
+                "changed": each["shared"].sum(),
             }
         )
         .fillna(0)
@@ -68,7 +63,7 @@ def _by_site(log: EventLog) -> pd.DataFrame:
 
 
 def _nested(acquired: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
-    """Whether each acquisition is by a thread that has the object already."""
+    """Return whether each acquisition is by a thread that has the object already."""
     kinds = events["kind"].to_numpy()
     taken = (kinds == Kind.ACQUIRED).astype(np.int64)
     by_thread = np.asarray(events.groupby(["object", "thread"]).ngroup(), np.int64)
@@ -78,7 +73,7 @@ def _nested(acquired: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
 
 
 def _callers(log: EventLog) -> dict[int, dict[str, float]]:
-    """Of each site: the shares of the lines of the program that it is called from."""
+    """Return for each site the shares of the lines of the program that it is called from."""
     found: dict[int, dict[str, float]] = {}
     pairs = log.stacks.groupby(["site", "stack"]).size().reset_index(name="count")
     for site, stack, count in pairs.astype(int).to_numpy().tolist():
@@ -87,9 +82,9 @@ def _callers(log: EventLog) -> dict[int, dict[str, float]]:
             of_site = found.setdefault(site, {})
             of_site[line] = of_site.get(line, 0.0) + count
     for of_site in found.values():
-        whole = sum(of_site.values())
+        total = sum(of_site.values())
         for line in of_site:
-            of_site[line] /= whole
+            of_site[line] /= total
     return found
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from results.errors import LockcrossError
-from sweeps.search.locality import Sections, pattern
-from sweeps.search.lock_log import (
+from sweeps.lock_logs.locality import Sections, pattern
+from sweeps.lock_logs.log import (
     BLOCK,
     DONE,
     ENGINE_HEADER,
@@ -26,7 +26,7 @@ from sweeps.search.lock_log import (
     convert,
     read_events,
 )
-from sweeps.search.sites import sites
+from sweeps.lock_logs.sites import sites
 
 BEGUN = 1 << 4
 HEAD = {"log": "test", "clock_mhz": 1000, "identity_bits": 31, "sample": 1}

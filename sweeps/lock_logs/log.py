@@ -59,38 +59,32 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Site:
-    """A place in a program that takes a lock, waits or notifies. `what`: block, method, wait,
-    notify or notifyAll; `jdk`: in a class of the JDK itself."""
+    """A place in a program that takes a lock, waits or notifies."""
 
     type: str
     method: str
     file: str
     line: int
-    what: str
-    jdk: bool
+    what: str  # block, method, wait, notify or notifyAll
+    jdk: bool  # in a class of the JDK itself
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What a recording says of the whole program. `seconds` and `cpu_seconds` of what was recorded
-    (None where nobody knows); `acquisitions`, nested ones too; `left_out`: those of objects outside
-    the sample; `lost`: records; `end`: exit, limit, disk or memory, and "cut" where the log says
-    nothing; `counted`: acquisitions behind that end (None where nobody counted); `cpu_recorded`,
-    `cpu_plain`: of the whole process, the same without recording, where both were run.
-    `recording`: nanoseconds of CPU time that recording a pair of acquire and release took on that
-    host, the least, the middle and the most; `start_cpu`: seconds of it that a JVM's start took."""
+    """What a recording says of the whole program; None where nobody knows."""
 
-    seconds: float | None = None
+    seconds: float | None = None  # of what was recorded
     cpu_seconds: float | None = None
-    acquisitions: int = 0
-    left_out: int = 0
-    lost: int = 0
-    end: str = "exit"
-    cpu_plain: float | None = None
-    cpu_recorded: float | None = None
-    counted: int | None = None
+    acquisitions: int = 0  # nested ones too
+    left_out: int = 0  # acquisitions of objects outside the sample
+    lost: int = 0  # records
+    end: str = "exit"  # or limit, disk, memory; "cut" where the log says nothing
+    cpu_plain: float | None = None  # of the whole process without recording, if both were run
+    cpu_recorded: float | None = None  # the same with it
+    counted: int | None = None  # acquisitions behind the end
+    # Nanoseconds of CPU time that recording a pair took on that host: least, middle and most.
     recording: tuple[float, float, float] | None = None
-    start_cpu: float = 0.0
+    start_cpu: float = 0.0  # seconds of CPU time that a JVM's start took
 
 
 @dataclass(frozen=True)
@@ -98,25 +92,22 @@ class EventLog:
     """The lock events of one program, in the order of time.
 
     `events` has the columns cycle (of a clock of `clock_mhz`), object, thread, kind, fat and site
-    (0: unknown); operations that did nothing are left out. `objects_made` counts the objects with a
-    lock, used or not; None where nobody knows. `identity_bits`: objects are told apart by a hash of
-    so many bits; 0: exactly. `sample`: of so many objects one is in the log. `stacks`: of some
-    acquisitions, the site and the number of the stack in `frames`, innermost first.
-    `released_by_others`: releases by another thread than took the lock, which end its section.
+    (0: unknown); operations that did nothing are left out.
     """
 
     name: str
     clock_mhz: int
-    objects_made: int | None
+    objects_made: int | None  # with a lock, used or not; None where nobody knows
     events: pd.DataFrame
-    identity_bits: int = 0
-    sample: int = 1
+    identity_bits: int = 0  # of the hash by which objects are told apart; 0: exactly
+    sample: int = 1  # one of so many objects is in the log
     totals: Totals | None = None
     sites: Mapping[int, Site] = field(default_factory=dict)
+    # Of some acquisitions: the site, and the number of the stack in `frames`, innermost first.
     stacks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"site": [], "stack": []}))
     frames: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
-    released_by_others: int = 0
+    released_by_others: int = 0  # releases by another thread than took the lock
 
     @property
     def expected_collisions(self) -> float:
@@ -128,7 +119,7 @@ class EventLog:
 
 
 def read_events(path: Path) -> EventLog:
-    """Reads a log; its name is the file's. A log without an end (the program was killed) is read as
+    """Read a log; its name is the file's. A log without an end (the program was killed) is read as
     far as all threads had told what they did. Raises LockcrossError for a file that is none."""
     with path.open("rb") as file:
         start = file.read(HEADER.size)
@@ -147,8 +138,8 @@ def read_events(path: Path) -> EventLog:
     marked = None
     for tag, buffer, first, last in _blocks(content):
         if tag == EVENTS:
-            whole = last - (last - first) % RECORD.itemsize
-            records = content[first:whole].view(RECORD)
+            end = last - (last - first) % RECORD.itemsize
+            records = content[first:end].view(RECORD)
             buffers.setdefault(buffer, []).append(_Block(records, marked or 0))
         elif tag == MARK:
             marked = int.from_bytes(content[first:last].tobytes(), "little")
@@ -161,7 +152,7 @@ def read_events(path: Path) -> EventLog:
 
 
 def first_line(path: Path) -> dict[str, Any]:
-    """What a log says first: who wrote it. Raises OSError or ValueError for what is none."""
+    """Return what a log says first: who wrote it. Raises OSError or ValueError for what is none."""
     with path.open("rb") as file:
         start = file.read(HEADER.size + BLOCK.size)
         if len(start) < HEADER.size + BLOCK.size or not start.startswith(MAGIC):
@@ -171,7 +162,7 @@ def first_line(path: Path) -> dict[str, Any]:
 
 
 def last_line(path: Path) -> dict[str, Any] | None:
-    """What a log says at its end; None where it has none."""
+    """Return what a log says at its end; None where it has none."""
     if path.stat().st_size < HEADER.size:
         return None
     content = np.memmap(path, np.uint8, "r")
@@ -183,7 +174,7 @@ def last_line(path: Path) -> dict[str, Any] | None:
 
 
 def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, int]]:
-    """The blocks of a log that are whole: tag, buffer, and where they begin and end."""
+    """Yield the blocks of a log that are whole: tag, buffer, and where they begin and end."""
     place = HEADER.size
     while place + BLOCK.size <= len(content):
         tag, buffer, size = BLOCK.unpack(content[place : place + BLOCK.size].tobytes())
@@ -205,19 +196,18 @@ class _Facts:
     def add(self, text: bytes) -> None:
         for line in text.splitlines():
             try:
-                one = json.loads(line)
+                fact = json.loads(line)
             except ValueError:
                 continue  # of a program that put what it should not into a name
-            if "site" in one:
-                self._sites[one["site"]] = Site(
-                    one["class"], one["method"], one["file"], one["line"], one["what"], one["jdk"]
-                )
-            elif "stack" in one:
-                self._frames[one["stack"]] = tuple(one["frames"])
-            elif not one.keys().isdisjoint(("end", "cpu_plain", "recording_ns")):
-                self._totals |= one
-            elif "log" in one:
-                self._about = one
+            if "site" in fact:
+                site = (fact[name] for name in ("class", "method", "file", "line", "what", "jdk"))
+                self._sites[fact["site"]] = Site(*site)
+            elif "stack" in fact:
+                self._frames[fact["stack"]] = tuple(fact["frames"])
+            elif not fact.keys().isdisjoint(("end", "cpu_plain", "recording_ns")):
+                self._totals |= fact
+            elif "log" in fact:
+                self._about = fact
 
     @property
     def whole(self) -> bool:
@@ -237,26 +227,15 @@ class _Facts:
     def log(
         self, name: str, events: pd.DataFrame, stacks: pd.DataFrame, by_others: int
     ) -> EventLog:
-        about, said = self._about, self._totals
+        about, totals = self._about, self._totals
         clock = int(about["clock_mhz"])
         if clock <= 0:
             raise ValueError
-        acquired = int((events["kind"] == Kind.ACQUIRED).sum())
-        end = events["cycle"].max() / clock / 1e6 if len(events) else 0.0
-        of_java = "time" in said or "end" not in said
-        totals = Totals(
-            said.get("time", 0) / 1e9 or float(end),
-            (said.get("cpu", 0) / 1e9) or None,
-            acquired,
-            said.get("left_out", 0),
-            said.get("lost", 0),
-            said.get("end", "cut"),
-            said.get("cpu_plain"),
-            said.get("cpu_recorded"),
-            said.get("counted"),
-            _recording(said),
-            said.get("start_cpu", 0.0),
-        )
+        last = events["cycle"].max() / clock / 1e6 if len(events) else 0.0
+        plain = ("left_out", "lost", "cpu_plain", "cpu_recorded", "counted", "start_cpu")
+        recording = [f"recording_{name}" for name in ("least", "ns", "most")]
+        least, middle, most = (float(totals.get(name, 0)) for name in recording)
+        of_java = "time" in totals or "end" not in totals
         return EventLog(
             name,
             clock,
@@ -264,20 +243,22 @@ class _Facts:
             events,
             about.get("identity_bits", 0),
             about.get("sample", 1),
-            totals if of_java else None,
+            Totals(
+                seconds=totals.get("time", 0) / 1e9 or float(last),
+                cpu_seconds=totals.get("cpu", 0) / 1e9 or None,
+                acquisitions=int((events["kind"] == Kind.ACQUIRED).sum()),
+                end=totals.get("end", "cut"),
+                recording=(least, middle, most) if "recording_ns" in totals else None,
+                **{name: totals[name] for name in plain if name in totals},
+            )
+            if of_java
+            else None,
             self._sites,
             stacks,
             self._frames,
             about,
             by_others,
         )
-
-
-def _recording(said: Mapping[str, Any]) -> tuple[float, float, float] | None:
-    if "recording_ns" not in said:
-        return None
-    least, middle, most = (float(said[f"recording_{one}"]) for one in ("least", "ns", "most"))
-    return least, middle, most
 
 
 @dataclass(frozen=True)
@@ -289,7 +270,8 @@ class _Block:
 
 
 def _times(blocks: list[_Block]) -> Integers:
-    """The whole times of records, which have the last 48 bits: those nearest to the last mark."""
+    """Return the whole times of records, which have the last 48 bits: those nearest to the last
+    mark."""
     parts = []
     for block in blocks:
         time = (block.records["word"] >> np.uint64(_TIME)).astype(np.int64)
@@ -301,55 +283,64 @@ def _times(blocks: list[_Block]) -> Integers:
 def _events(
     buffers: Mapping[int, list[_Block]], marked: int | None, facts: _Facts
 ) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """The events of all threads in order, up to a time, the stacks, and how many releases were
-    another thread's. Raises ValueError."""
-    parts, stacks = [], []
+    """Return the events of all threads in order, up to a time, the stacks, and how many releases
+    were another thread's. Raises ValueError."""
+    parts, stacks = [_table(-1, [_Block(np.empty(0, RECORD), 0)])], []
     for buffer, blocks in sorted(buffers.items()):
-        records = np.concatenate([block.records for block in blocks])
-        kind = (records["word"] & 15).astype(np.int8)
-        if not np.isin(kind, list(Kind)).all():
-            raise ValueError
-        threads = _threads(records, kind, buffer)
-        at = np.flatnonzero(kind == Kind.STACK)
+        table = _table(buffer, blocks)
+        site, at = table["site"].to_numpy(), np.flatnonzero(table["kind"] == Kind.STACK)
         at = at[at > 0]
-        stacks.append(pd.DataFrame({"site": records["site"][at - 1], "stack": records["site"][at]}))
-        kept = kind < Kind.STACK
-        parts.append((records[kept], kind[kept], threads[kept], _times(blocks)[kept]))
-    records = np.concatenate([part[0] for part in parts] or [np.empty(0, RECORD)])
-    kind = np.concatenate([part[1] for part in parts] or [np.empty(0, np.int8)])
-    threads = np.concatenate([part[2] for part in parts] or [np.empty(0, np.int64)])
-    time = np.concatenate([part[3] for part in parts] or [np.empty(0, np.int64)])
-    if marked is not None:
-        kept = time <= marked
-        records, kind, threads, time = records[kept], kind[kept], threads[kept], time[kept]
-    events = _table(records, kind, threads, time)
+        stacks.append(pd.DataFrame({"site": site[at - 1], "stack": site[at]}))
+        parts.append(table[table["kind"] < Kind.STACK])
+    events = pd.concat(parts)
+    events = events[events["cycle"] <= marked] if marked is not None else events
+    events = events.reset_index(drop=True)
+    events["thread"] = np.unique(events["thread"], return_inverse=True)[1].astype(np.int32)
     by_others = 0
     if facts.exact:
         if (np.diff(events["cycle"].to_numpy()) < 0).any():
             raise ValueError
+        del events["begun"]
     else:
-        begun = (records["word"] >> np.uint64(_BEGUN) & _ONE) != 0
         if facts.by_any_thread:
-            events["begun"] = begun
             events = without_idle_operations(events)
-            begun = events.pop("begun").to_numpy()
             by_others = _give_to_holders(events)
-        events = _with_acquisitions(*_with_wakings(events, begun))
-    every = pd.concat(stacks) if stacks else pd.DataFrame({"site": [], "stack": []})
-    return without_idle_operations(events), every, by_others
+        events = _with_acquisitions(_with_wakings(events))
+    all_stacks = pd.concat(stacks) if stacks else pd.DataFrame({"site": [], "stack": []})
+    return without_idle_operations(events), all_stacks, by_others
+
+
+def _table(buffer: int, blocks: list[_Block]) -> pd.DataFrame:
+    """Return the records of a buffer, and whether each says when its thread began. Raises
+    ValueError for a record of no kind."""
+    records = np.concatenate([block.records for block in blocks])
+    word, kind = records["word"], (records["word"] & 15).astype(np.int8)
+    if not np.isin(kind, list(Kind)).all():
+        raise ValueError
+    return pd.DataFrame(
+        {
+            "cycle": _times(blocks),
+            "object": records["identity"].astype(np.int64),
+            "thread": _threads(records, kind, buffer),
+            "kind": kind,
+            "fat": (word >> np.uint64(_FAT) & _ONE).astype(bool),
+            "site": records["site"].astype(np.int32),
+            "begun": (word >> np.uint64(_BEGUN) & _ONE).astype(bool),
+        }
+    )
 
 
 def _give_to_holders(events: pd.DataFrame) -> int:
-    """Gives each release by a thread that did not have the lock to the one that had it; how many
-    there are. The first of them ends the first section that its own thread does not end, and so
-    on: sections of one lock exclude each other."""
+    """Give each release by a thread that did not have the lock to the one that had it; return how
+    many there are. The first of them ends the first section that its own thread does not end, and
+    so on: sections of one lock exclude each other."""
     object_, thread = events["object"].to_numpy(), events["thread"].to_numpy()
     kind, cycle = events["kind"].to_numpy(), events["cycle"].to_numpy()
-    taken, given = kind == Kind.ACQUIRED, kind == Kind.RELEASE
+    taken, released = kind == Kind.ACQUIRED, kind == Kind.RELEASE
     # Of one thread at one lock, in its order.
     order = np.lexsort((cycle, thread, object_))
     group = np.append(True, _differ(object_[order]) | _differ(thread[order]))[: len(order)]
-    depth = (taken.astype(np.int64) - given)[order]
+    depth = (taken.astype(np.int64) - released)[order]
     below = pd.Series(depth).groupby(np.cumsum(group)).cumsum().to_numpy() < 0
     odd = np.isin(object_[order], np.unique(object_[order][below]))
     if not odd.any():
@@ -358,10 +349,10 @@ def _give_to_holders(events: pd.DataFrame) -> int:
     places = order[odd]
     begins = group[odd]
     gain = taken[places] | (kind[places] == Kind.WAITED)
-    loss = given[places] | (kind[places] == Kind.WAIT)
+    loss = released[places] | (kind[places] == Kind.WAIT)
     before = np.append(False, gain[:-1]) & ~begins
     behind = np.append(loss[1:] & ~begins[1:], False)
-    open_, strange = places[gain & ~behind], places[given[places] & ~before]
+    open_, strange = places[gain & ~behind], places[released[places] & ~before]
     open_ = open_[np.lexsort((cycle[open_], object_[open_]))]
     strange = strange[np.lexsort((cycle[strange], object_[strange]))]
     section = pd.Series(object_[open_]).groupby(object_[open_]).cumcount()
@@ -376,28 +367,9 @@ def _give_to_holders(events: pd.DataFrame) -> int:
     return len(strange)
 
 
-def _table(
-    records: npt.NDArray[np.void],
-    kind: npt.NDArray[np.int8],
-    threads: Integers,
-    time: Integers,
-) -> pd.DataFrame:
-    numbers = np.unique(threads, return_inverse=True)[1]
-    return pd.DataFrame(
-        {
-            "cycle": time,
-            "object": records["identity"].astype(np.int64),
-            "thread": numbers.astype(np.int32),
-            "kind": kind,
-            "fat": (records["word"] >> np.uint64(_FAT) & _ONE).astype(bool),
-            "site": records["site"].astype(np.int32),
-        }
-    )
-
-
 def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: int) -> Integers:
-    """Of each record of a buffer: its thread. A buffer's own has its number, another one its id
-    behind all of those."""
+    """Return the thread of each record of a buffer. A buffer's own has its number, another one its
+    id behind all of those."""
     at = np.flatnonzero(kind == Kind.THREAD)
     if not len(at):
         return np.full(len(records), buffer, np.int64)
@@ -408,25 +380,26 @@ def _threads(records: npt.NDArray[np.void], kind: npt.NDArray[np.int8], buffer: 
     return found
 
 
-def _with_wakings(events: pd.DataFrame, begun: Flags) -> tuple[pd.DataFrame, Flags]:
-    """A wait that ended by an exception tells nothing: it ends where its thread does the next thing
-    with that object, which is mostly to leave the section."""
+def _with_wakings(events: pd.DataFrame) -> pd.DataFrame:
+    """Return the events with the ends of all waits. A wait that ended by an exception tells
+    nothing: it ends where its thread does the next thing with that object, which is mostly to leave
+    the section."""
     columns = [events[name].to_numpy() for name in ("cycle", "thread", "object")]
     order = np.lexsort(columns)
     kind = events["kind"].to_numpy()[order]
     same = ~(_differ(columns[1][order]) | _differ(columns[2][order]))
     untold = (kind[:-1] == Kind.WAIT) & (kind[1:] != Kind.WAITED) & same
     places = np.flatnonzero(untold)
-    ends = events.iloc[order[places]].assign(
-        kind=np.int8(Kind.WAITED), cycle=events["cycle"].to_numpy()[order[places + 1]] - 1, site=0
-    )
-    ends = ends.astype(events.dtypes)
-    return pd.concat([events, ends], ignore_index=True), np.append(begun, np.zeros(len(ends), bool))
+    cycle = columns[0][order[places + 1]] - 1
+    ends = events.iloc[order[places]].assign(kind=Kind.WAITED, cycle=cycle, site=0, begun=False)
+    return pd.concat([events, ends.astype(events.dtypes)], ignore_index=True)
 
 
-def _with_acquisitions(events: pd.DataFrame, begun: Flags) -> pd.DataFrame:
-    """Events in the order of time. Where a record says when its thread began to acquire (`begun`),
-    the lock was had when the last one gave it back, if that was later: then both are there."""
+def _with_acquisitions(events: pd.DataFrame) -> pd.DataFrame:
+    """Return the events in the order of time. Where a record says when its thread began to acquire
+    (`begun`, which is left out), the lock was had when the last one gave it back, if that was
+    later: then both are there."""
+    begun = events.pop("begun").to_numpy()
     object_, thread = events["object"].to_numpy(), events["thread"].to_numpy()
     kind, cycle = events["kind"].to_numpy(), events["cycle"].to_numpy()
     several = _taken_by_several(events)
@@ -446,21 +419,22 @@ def _with_acquisitions(events: pd.DataFrame, begun: Flags) -> pd.DataFrame:
     last[section[same]] = cycle[end[same]]
     # Sections of one object exclude each other, so they are in the order in which they end.
     section = section[np.lexsort((last[section], object_[section]))]
-    given = np.where(np.append(True, _differ(object_[section]))[: len(section)], 0, 1)
-    given *= np.append(0, last[section][:-1])[: len(section)]
-    waited = begun[section] & (given > cycle[section]) & (given < np.iinfo(np.int64).max)
-    late, had = section[waited], given[waited]
+    given_back = np.where(np.append(True, _differ(object_[section]))[: len(section)], 0, 1)
+    given_back *= np.append(0, last[section][:-1])[: len(section)]
+    waited = begun[section] & (given_back > cycle[section]) & (given_back < np.iinfo(np.int64).max)
+    late, had = section[waited], given_back[waited]
     begins = events.iloc[late].assign(kind=np.int8(Kind.ACQUIRE))
     events.loc[late, "cycle"] = had
-    whole = pd.concat([events, begins], ignore_index=True)
+    merged = pd.concat([events, begins], ignore_index=True)
     # What is given back at the same time as another takes it was given back first.
-    gives = whole["kind"].isin((Kind.RELEASE, Kind.WAIT)).to_numpy()
-    sorted_ = np.argsort((whole["cycle"].to_numpy() << 1) | ~gives, kind="stable")
-    return whole.iloc[sorted_].reset_index(drop=True)
+    gives = merged["kind"].isin((Kind.RELEASE, Kind.WAIT)).to_numpy()
+    sorted_ = np.argsort((merged["cycle"].to_numpy() << 1) | ~gives, kind="stable")
+    return merged.iloc[sorted_].reset_index(drop=True)
 
 
 def _taken_by_several(events: pd.DataFrame) -> Integers:
-    """The places of all records of objects that several threads take: others nobody waits for."""
+    """Return the places of all records of objects that several threads take: others nobody waits
+    for."""
     acquired = events.loc[events["kind"] == Kind.ACQUIRED, ["object", "thread"]]
     first = acquired.groupby("object")["thread"].transform("first")
     shared = acquired.loc[acquired["thread"] != first, "object"].unique()
@@ -468,31 +442,31 @@ def _taken_by_several(events: pd.DataFrame) -> Integers:
 
 
 def levels(changes: Integers, groups: Integers) -> Integers:
-    """The running sum of changes within each group, raised where it would go below zero: what was
-    there when the log began."""
+    """Return the running sum of changes within each group, raised where it would go below zero:
+    what was there when the log began."""
     level = pd.Series(changes).groupby(groups, sort=False).cumsum()
     lowest = level.groupby(groups, sort=False).transform("min").clip(upper=0)
     return np.asarray(level - lowest, np.int64)
 
 
 def _held(kind: npt.NDArray[np.int8], group: Integers) -> tuple[Flags, Flags]:
-    """Of records in groups of one thread at one object: where it has the lock from, and up to
-    where, nested acquisitions apart."""
-    taken, given = kind == Kind.ACQUIRED, kind == Kind.RELEASE
-    depth = levels(taken.astype(np.int64) - given, group)
+    """Return for records in groups of one thread at one object where it has the lock from, and up
+    to where, nested acquisitions apart."""
+    taken, released = kind == Kind.ACQUIRED, kind == Kind.RELEASE
+    depth = levels(taken.astype(np.int64) - released, group)
     gains = (taken & (depth == 1)) | (kind == Kind.WAITED)
-    losses = (given & (depth == 0)) | (kind == Kind.WAIT)
+    losses = (released & (depth == 0)) | (kind == Kind.WAIT)
     return gains, losses
 
 
 def _differ(values: npt.NDArray[Any]) -> Flags:
-    """Whether each but the first is another than the one before."""
+    """Return whether each but the first is another than the one before."""
     found: Flags = values[1:] != values[:-1]
     return found
 
 
 def without_idle_operations(events: pd.DataFrame) -> pd.DataFrame:
-    """Leaves out every NOTHING_DONE and the record of its thread before it, which it undoes."""
+    """Leave out every NOTHING_DONE and the record of its thread before it, which it undoes."""
     if not (events["kind"] == Kind.NOTHING_DONE).any():
         return events
     thread = events["thread"].to_numpy()
@@ -507,7 +481,7 @@ def without_idle_operations(events: pd.DataFrame) -> pd.DataFrame:
 
 
 def convert(engine_log: Path, log: Path) -> None:
-    """Writes the log of what an engine recorded. Raises LockcrossError for a file that is none."""
+    """Write the log of what an engine recorded. Raises LockcrossError for a file that is none."""
     content = engine_log.read_bytes()
     if len(content) < ENGINE_HEADER.size or not content.startswith(MAGIC):
         raise LockcrossError(f"{engine_log}: no engine's lock events", exit_code=1)
@@ -526,7 +500,7 @@ def convert(engine_log: Path, log: Path) -> None:
 
 
 def add_line(log: Path, line: Mapping[str, Any]) -> None:
-    """Adds to a log what is known only behind its end. Raises OSError."""
+    """Add to a log what is known only behind its end. Raises OSError."""
     body = _line(line)
     with log.open("ab") as file:
         file.write(BLOCK.pack(TEXT, 0, len(body)) + body)
@@ -537,8 +511,8 @@ def _line(line: Mapping[str, Any]) -> bytes:
 
 
 def _in_one_buffer(records: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-    """An engine's records in their order, with one before each that is of another thread than the
-    last."""
+    """Return an engine's records in their order, with one before each that is of another thread
+    than the last."""
     thread = records["thread"].astype(np.int64)
     new = np.diff(thread, prepend=-1) != 0
     places = np.arange(len(records)) + np.cumsum(new)

@@ -1,0 +1,1 @@
+"""Logs of lock events: their format, what they say of locality, and of lines of source."""
