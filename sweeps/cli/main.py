@@ -3,10 +3,11 @@ is called is imported; its options, and how errors become one message and an exi
 
 import errno
 import os
+import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -28,27 +29,30 @@ _GROUPS = ("Get an answer", "Run cells", "Read results", "See what there is", "W
 
 class Listed(NamedTuple):
     """A command as the list of all shows it: its module, the first sentence of its own help, an
-    example, what comes after it (sweeps/cli/next_step.py), and what it is among."""
+    example, what comes after it (sweeps/cli/next_step.py), and what it is among. `former`: names
+    that it or its options had, which go on working and are shown nowhere."""
 
     module: str
     sentence: str
     example: str
     steps: "str | Mapping[str, str]"
     group: str
+    former: Mapping[str, str]
 
 
 @cache
 def commands() -> dict[str, Listed]:
-    """Every command by its name. The `__init__` of a question says which it has: COMMANDS has
-    their modules, sentences, examples and next steps by name, GROUP what they are listed among. A
-    module has the function of a command's name, or a group as a Typer, and in SETTINGS the settings
-    of some.
+    """Return every command by its name. The `__init__` of a question says which it has: COMMANDS
+    has their modules, sentences, examples and next steps by name, GROUP what they are listed among,
+    FORMER the names of today by the former ones of commands and `--options`. A module has the
+    function of a command's name, or a group as a Typer, and in SETTINGS the settings of some.
     """
     folders = [f"sweeps.questions.{module.name}" for module in iter_modules([str(_QUESTIONS)])]
     commands = {
-        name: Listed(f"{folder}.{module}", sentence, example, steps, package.GROUP)
+        name: Listed(f"{folder}.{module}", sentence, example, steps, package.GROUP, former)
         for folder in [*folders, "proofs"]
         if hasattr(package := import_module(folder), "COMMANDS")
+        for former in [getattr(package, "FORMER", {})]
         for name, (module, sentence, example, steps) in package.COMMANDS.items()
     }
     return dict(sorted(commands.items(), key=lambda entry: _GROUPS.index(entry[1].group)))
@@ -79,8 +83,9 @@ class Commands(TyperGroup):
                         formatter.write(f"      {_PROGRAM} {command.example}\n")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, whole. Raises UsageError where there is none."""
-        name, _, rest = super().resolve_command(ctx, args)
+        """Return the command that is called, whole. Raises UsageError where there is none."""
+        former = {old: name for known in commands().values() for old, name in known.former.items()}
+        name, _, rest = super().resolve_command(ctx, [former.get(args[0], args[0]), *args[1:]])
         assert name is not None
         return name, self.commands[name], rest
 
@@ -115,6 +120,7 @@ class _Strict(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raises BadParameter."""
+        args = self._with_names_of_today(ctx, args)
         if not ctx.resilient_parsing:  # of a line that a shell completes
             values, _, given = self.make_parser(ctx).parse_args(list(args))
             options = [option for option in given if isinstance(option, TyperOption)]
@@ -125,6 +131,18 @@ class _Strict(TyperCommand):
                 if singles.count(option) > 1 and not option.is_flag:
                     raise typer.BadParameter("is given more than once", ctx, option)
         return super().parse_args(ctx, args)
+
+    def _with_names_of_today(self, ctx: Any, args: Sequence[str]) -> list[str]:
+        """Give options that are called by a former name the one of today. The former name of what
+        takes several is the singular. Words behind `--` are another program's."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, TyperOption)]
+        names = {name for option in options for name in option.opts}
+        plurals = {name for option in options if option.multiple for name in option.opts}
+        former = {singular: name for name in plurals if (singular := name[:-1]) not in names}
+        former |= commands()[_called(ctx)].former
+        end = args.index("--") if "--" in args else len(args)
+        words = [re.sub(r"^--[\w-]+", lambda m: former.get(m[0], m[0]), w) for w in args[:end]]
+        return [*words, *args[end:]]
 
     def invoke(self, ctx: Any) -> Any:
         """Runs it, and says at a terminal what comes next, where nothing failed."""
@@ -141,9 +159,14 @@ class _Strict(TyperCommand):
 def _say_next(ctx: Any) -> None:
     from sweeps.cli.next_step import say_next
 
-    _, name, *_ = ctx.command_path.split()
-    if steps := commands()[name].steps:
+    if steps := commands()[_called(ctx)].steps:
         say_next(_PROGRAM, steps, ctx.params)
+
+
+def _called(ctx: Any) -> str:
+    """Return the name of the command in the list of all."""
+    words: list[str] = ctx.command_path.split()
+    return next(word for word in words if word in commands())
 
 
 def _take_options_strictly(app: typer.Typer) -> None:
@@ -188,7 +211,7 @@ class _Loaded(Mapping[str, Any]):
 
 
 VERSION = "1.0.0"  # as in CHANGELOG.md
-_HELP = "Where reservation locks and asymmetric locks win, by CAS and fence latency."
+_HELP = "Which lock is cheapest for a runtime's objects, and when does the answer change?"
 _PROGRAM = "./lockcross"
 _NAME = 10  # columns of a command's name in the list
 INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C

@@ -163,12 +163,11 @@ def several(
     words: str,
     names: Callable[[str], list[str]] | None = None,
     default: str = "all",
-    former: str = "",
 ) -> Any:
-    """An option that takes several names: its own name is in the plural. `words`: its help.
-    `former`: the name that it had, where that is not the singular."""
+    """Declare an option that takes several names: its own name is in the plural. `words`: its
+    help."""
     text = f"{words}, with commas between; default: {default}."
-    return typer.Option(flag, former or flag.removesuffix("s"), help=text, autocompletion=names)
+    return typer.Option(flag, help=text, autocompletion=names)
 
 
 def several_of_machines(default: str) -> Any:

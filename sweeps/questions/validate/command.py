@@ -34,7 +34,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = "",
     subsets: Annotated[
         list[str] | None,
-        options.several("--subsets", "Sets of the definition, or a JVM's programs", former="--set"),
+        options.several("--subsets", "Sets of the definition, or a JVM's programs"),
     ] = None,
     latencies: Annotated[
         bool,
