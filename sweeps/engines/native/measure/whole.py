@@ -204,7 +204,7 @@ def barriers() -> tuple[str, list[int], list[tuple[str, int, Finding]]]:
     cpus = [cpu.number for cpu in host.cpus()]
     counts = parts.thread_counts(len(cpus))
     found = dict(parts.barriers(Programs(), cpus))
-    rows = [(by, n, found[f"{by}_{n}"]) for by in parts.BARRIERS for n in counts]
+    rows = [(by, n, found[f"{by}_{n}"]) for by in parts.KNOWN.barriers for n in counts]
     if parts.LOST in found:
         rows.append(("interrupted thread", counts[-1], found[parts.LOST]))
     return host.processor(), cpus, rows
