@@ -65,16 +65,15 @@ class Commands(TyperGroup):
         super().__init__(**settings | {"commands": _Loaded()})
 
     def list_commands(self, _: Any) -> list[str]:
-        """Their names, in order."""
         return list(commands())
 
     def get_command(self, _: Any, cmd_name: str) -> TyperCommand | None:
-        """What stands for a command in a list."""
+        """Return what stands for a command in a list."""
         known = commands().get(cmd_name)
         return known and TyperCommand(cmd_name, help=known.sentence)
 
     def format_commands(self, _: Any, formatter: Any) -> None:
-        """Writes the list: the groups, and of each command its first sentence and an example."""
+        """Write the list: the groups, and of each command its first sentence and an example."""
         for group in _GROUPS:
             with formatter.section(group):
                 for name, command in commands().items():
@@ -91,7 +90,7 @@ class Commands(TyperGroup):
 
 
 def _is_empty(values: Mapping[str, Any]) -> Callable[[TyperOption], bool]:
-    """Tells the options whose value is an empty text, where that is no value."""
+    """Tell the options whose value is an empty text, where that is no value."""
 
     def is_empty(option: TyperOption) -> bool:
         value = values.get(option.name or "")
@@ -105,7 +104,7 @@ def _is_empty(values: Mapping[str, Any]) -> Callable[[TyperOption], bool]:
 
 
 def _first_sentence(command: Any) -> str:
-    """The beginning of a command's help, whole: a list would cut it."""
+    """Return the beginning of a command's help, whole: a list would cut it."""
     return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
@@ -115,11 +114,11 @@ class _Strict(TyperCommand):
     its default would be taken."""
 
     def get_short_help_str(self, limit: int = 0) -> str:
-        """What stands in the list of a group's commands."""
+        """Return what stands in the list of a group's commands."""
         return _first_sentence(self)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Raises BadParameter."""
+        """Raise BadParameter for an option that is empty, or given twice."""
         args = self._with_names_of_today(ctx, args)
         if not ctx.resilient_parsing:  # of a line that a shell completes
             values, _, given = self.make_parser(ctx).parse_args(list(args))
@@ -145,7 +144,7 @@ class _Strict(TyperCommand):
         return [*words, *args[end:]]
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs it, and says at a terminal what comes next, where nothing failed."""
+        """Run it, and say at a terminal what comes next, where nothing failed."""
         try:
             result = super().invoke(ctx)
         except typer.Exit as end:
@@ -170,7 +169,7 @@ def _called(ctx: Any) -> str:
 
 
 def _take_options_strictly(app: typer.Typer) -> None:
-    """For every command of a module, those of its groups too."""
+    """Do so for every command of a module, those of its groups too."""
     for command in app.registered_commands:
         command.cls = _Strict
     for group in app.registered_groups:
@@ -180,7 +179,7 @@ def _take_options_strictly(app: typer.Typer) -> None:
 
 @cache
 def loaded(name: str) -> Any:
-    """A command, imported now."""
+    """Import a command now, and return it."""
     # With a callback it stays a group.
     app = typer.Typer(callback=lambda: None, rich_markup_mode=None)
     module = import_module(commands()[name].module)
@@ -218,7 +217,6 @@ INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
 
 
 def make_app() -> typer.Typer:
-    """All commands."""
     app = typer.Typer(
         name="lockcross",
         cls=Commands,
@@ -249,11 +247,11 @@ def _every(
         ),
     ] = False,
 ) -> None:
-    """What stands before a command."""
+    """Take what stands before a command."""
 
 
 def main() -> int:
-    """Runs the command line and returns its exit code: 2 a user's mistake, 1 a failed run."""
+    """Run the command line and return its exit code: 2 a user's mistake, 1 a failed run."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     for name in ("stdout", "stderr"):
@@ -274,13 +272,13 @@ def main() -> int:
 
 
 def _interrupt(number: int, frame: Any) -> None:
-    """Ctrl-C at a terminal is for this process alone: its children lead groups of their own."""
+    """Pass Ctrl-C on: children lead groups of their own, which a terminal does not interrupt."""
     children.end_all()
     signal.default_int_handler(number, frame)
 
 
 def _write_nowhere() -> None:
-    """What Python still wants to write to standard output goes nowhere."""
+    """Send what Python still wants to write to standard output nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -12,9 +12,9 @@ Steps = str | Mapping[str, str]
 
 
 def next_steps(steps: Steps, given: Mapping[str, Any]) -> list[str]:
-    """The commands that come next, one a line of `steps`, in which {NAME} stands for what the
-    command was given as NAME, of several the first, and {db} for the option of another database.
-    Of a mapping the first whose key names something that was given, else that of ""."""
+    """Return the commands that come next, one per line of `steps`, in which {NAME} stands for what
+    the command was given as NAME (the first of several) and {db} for the option of another
+    database. A mapping gives the steps of the first key that was given, else those of ""."""
     if not isinstance(steps, str):
         steps = steps[next((name for name in steps if name and given.get(name)), "")]
     words = {name: _word(value) for name, value in given.items()}
@@ -24,7 +24,7 @@ def next_steps(steps: Steps, given: Mapping[str, Any]) -> list[str]:
 
 
 def _word(value: object) -> str:
-    """A value as one types it. A file stays one where a name of the tree would do."""
+    """Return a value as one types it. A file stays one where a name of the tree would do."""
     if isinstance(value, list):
         return _word(value[0]) if value else ""
     if isinstance(value, Path) and value.name == str(value):
@@ -33,7 +33,7 @@ def _word(value: object) -> str:
 
 
 def say_next(program: str, steps: Steps, given: Mapping[str, Any]) -> None:
-    """Says it to a person: on standard error, and only where both outputs are a terminal and what
+    """Say it to a person: on standard error, and only where both outputs are a terminal and what
     was printed is no CSV or JSON."""
     if sys.stdout.isatty() and sys.stderr.isatty() and given.get("form", "table") == "table":
         sys.stdout.flush()

@@ -72,7 +72,6 @@ _STATISTICS = {
 def read(
     cell: Cell, limits: Limits, end: ProcessResult, folder: Path, mechanisms: Mapping[str, str]
 ) -> RunOutcome:
-    """What a run said. Whatever went wrong becomes the outcome's cause."""
     why = complaint(end.stderr)
     guest.check_alive(end, "gem5 was ", f": {why}")
     if end.code == 3:
@@ -103,8 +102,8 @@ def read(
 
 
 def metrics(pairs: int, report: Report) -> Metrics:
-    """The metrics of a run (interfaces, 7): name -> (value, unit). Raises BadRunError where not
-    every core entered and left the region of interest."""
+    """Return the metrics of a run (interfaces, 7): name -> (value, unit). Raises BadRunError where
+    not every core entered and left the region of interest."""
     begins, ends = (
         {e.core: e.cycle for e in report.events if e.event == kind} for kind in ("begin", "end")
     )

@@ -32,7 +32,7 @@ class NativeEngine(base.Engine):
     time_limit_s = 60.0
 
     def version(self, isa: str) -> str:
-        """The host, and a digest of how samples are taken.
+        """Return the host, and a digest of how samples are taken.
 
         Raises LockcrossError for an ISA that is not the host's.
         """
@@ -44,7 +44,6 @@ class NativeEngine(base.Engine):
         return f"native {method}: {host.identity()}"
 
     def capabilities(self) -> Capabilities:
-        """The host's ISA and its CPUs; no latency can be set."""
         isas = tuple(isa for isa in ISAS if isa == host_isa())
         kind = host.processor()
         measured, own = machines_of(kind), "`./lockcross measure NAME` describes this very host"
@@ -66,7 +65,6 @@ class NativeEngine(base.Engine):
         )
 
     def refuses(self, cell: Cell) -> str:
-        """What the host cannot answer honestly."""
         need = _NEEDS.get(cell.flavour, "")
         if need and need not in host.features():
             return f"flavour: {cell.flavour}: this processor does not have it"
@@ -80,17 +78,16 @@ class NativeEngine(base.Engine):
         return host.no_clock()
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """What is resolved of a cell: its machine is the host, its seed the number of the repeat.
-        Two lengths where the workload has a length."""
+        """Return what is resolved of a cell: its machine is the host, its seed the number of the
+        repeat. Two lengths where the workload has a length."""
         lengths = {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
         return {"machine": cell.machine, "repeat": cell.seed, "cpus": _cpus(cell), **lengths}
 
     def program(self, cell: Cell) -> Program:
-        """The program for the host."""
         return replace(Program.of(cell), host=True)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
-        """The sampler, which runs the program in one length or two."""
+        """Return the sampler, which runs the program in one length or two."""
         key = WORKLOADS[cell.workload].length
         cells = [replace(cell, parameters={**cell.parameters, key: n}) for n in _lengths(cell)]
         cpus = f"cpus={_cpus(cell)}"
@@ -99,11 +96,9 @@ class NativeEngine(base.Engine):
         return [sys.executable, "-I", str(Path(sample.__file__)), json.dumps(job)]
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
-        """What the repeats said, or that the machine is too noisy."""
         return native_output.read(cell, end, folder)
 
     def doctor(self) -> list[Check]:
-        """The host's processor, or why it cannot be an engine."""
         why = host.no_clock()
         if host_isa() not in ISAS:
             why = f"this host is {host_isa()}; known are {', '.join(ISAS)}"
@@ -114,7 +109,6 @@ class NativeEngine(base.Engine):
 
 
 def make(label: str) -> NativeEngine:
-    """The adapter of a label. Raises LockcrossError for an unknown one."""
     if label != _LABEL:
         raise LockcrossError(f"engine {label!r} is unknown; known is {_LABEL}")
     return NativeEngine()
@@ -125,7 +119,7 @@ def _cpus(cell: Cell) -> str:
 
 
 def _lengths(cell: Cell) -> list[int]:
-    """The two lengths of a cell, none where its workload has no length."""
+    """Return the two lengths of a cell, none where its workload has no length."""
     key = WORKLOADS[cell.workload].length
     own = int(cell.parameters[key]) if key else 0
     return [own, _LONGER * own] if key else []

@@ -31,7 +31,7 @@ class Work(Document):
     fences: Counts
 
     def counts(self) -> dict[str, int]:
-        """By the names of metrics."""
+        """Return the counts by the names of metrics."""
         names = ("instructions", "loads", "stores", "rmw")
         fences = {f"fences_{kind}": count for kind, count in self.fences.items()}
         won_and_lost = {"cas_won": self.cas.won, "cas_lost": self.cas.lost}
@@ -50,7 +50,7 @@ class CoreReport(Work):
     coherence: Annotated[dict[Name, Counts], Field(max_length=100)]
 
     def counts(self) -> dict[str, int]:
-        """By the names of metrics."""
+        """Return the counts by the names of metrics."""
         tables = {"charges": self.charges, "stall": self.stalls}
         tables |= {f"coherence_{event}": states for event, states in self.coherence.items()}
         named = {
@@ -99,7 +99,6 @@ PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
 
 @guest.outcome
 def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOutcome:
-    """What a run said. Whatever went wrong becomes the outcome's cause."""
     check_end(limits, end)
     line = guest.check_guest(cell, end.stdout, end.code)
     engine = check_engine(cell, report)
@@ -109,7 +108,7 @@ def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOut
 
 
 def check_end(limits: Limits, end: ProcessResult) -> None:
-    """Raises BadRunError for failures that show in how QEMU's process ended."""
+    """Raise BadRunError for failures that show in how QEMU's process ended."""
     guest.check_alive(end)
     said = [line for line in end.stderr.splitlines() if line.strip()]
     last = said[-1] if said else "it did not say why"
@@ -126,7 +125,8 @@ def check_end(limits: Limits, end: ProcessResult) -> None:
 
 
 def check_engine(cell: Cell, path: Path) -> EngineReport:
-    """The plugin's report of a complete run of this cell. Raises BadRunError for any other."""
+    """Return the plugin's report of a complete run of this cell. Raises BadRunError for any
+    other."""
     engine = guest.parse_file(EngineReport, path, "engine output")
     if not engine.complete:
         raise BadRunError(
@@ -145,7 +145,7 @@ def check_engine(cell: Cell, path: Path) -> EngineReport:
 
 
 def metrics(pairs: int, engine: EngineReport) -> Metrics:
-    """The metrics of a run (interfaces, 7): name -> (value, unit)."""
+    """Return the metrics of a run (interfaces, 7): name -> (value, unit)."""
     cores = engine.cores
     known = guest.cost(pairs, [core.cycles for core in cores])
     known["handovers"] = (engine.handovers, "count")
@@ -159,5 +159,4 @@ def metrics(pairs: int, engine: EngineReport) -> Metrics:
 
 
 def phase_counts(engine: EngineReport) -> list[PhaseCounts]:
-    """What each core had done at each phase."""
     return [PhaseCounts(mark.phase, mark.counts()) for mark in engine.phases]

@@ -45,7 +45,8 @@ class Sst:
 
 
 def find_sst() -> Sst:
-    """The SST in use, with all that it needs. Raises LockcrossError (1), saying what to do."""
+    """Return the SST in use, with all that it needs. Raises LockcrossError (1), saying what to
+    do."""
     return _ask(*_TOOL.locate(VARIABLE))
 
 
@@ -65,18 +66,17 @@ def _ask(path: str, why: str) -> Sst:
 
 
 def flags(sst: Sst, name: str) -> list[str]:
-    """Words of what sst-config says of one of its keys."""
+    """Return words of what sst-config says of one of its keys."""
     return shlex.split(_TOOL.ask(sst.config, f"--{name}").stdout)
 
 
 def complaint(said: str) -> str:
-    """The line of SST's standard error, or output, that says what went wrong."""
+    """Return the line of SST's standard error, or output, that says what went wrong."""
     return tools.complaint(said, "lockcross|fatal|error")
 
 
 @cache
 def configs_digest() -> str:
-    """A digest of sst-configs/, which is part of the model."""
     return sources_digest(CONFIGS, ".py", ".cc", ".h")
 
 
@@ -89,8 +89,8 @@ _COMPILE_S = 600.0
 
 @cache
 def element(sst: Sst) -> Path:
-    """The folder of the compiled element, for SST's --add-lib-path. Raises LockcrossError (1) with
-    the compiler's first error."""
+    """Return the folder of the compiled element, for SST's --add-lib-path. Raises LockcrossError
+    (1) with the compiler's first error."""
     # By SST, its version and the sources.
     total = hashlib.sha256(f"{sst.path}\0{sst.version}\0{flags(sst, 'CXX')}".encode())
     # SST built anew may need another element, though its version is the same.

@@ -110,12 +110,12 @@ class Footprint:
 
     @property
     def pair(self) -> Counts:
-        """Acquire and release together."""
         return self.paths["acquire"] + self.paths["release"]
 
     @property
     def published(self) -> str:
-        """What a source states of the pair, or nothing. The sources count with plain fences."""
+        """Return what a source states of the pair, or nothing. The sources count with plain
+        fences."""
         if self.cell.fence == "rmw":
             return ""
         users = (self.by, "any") if self.by == "alone" else (self.by,)
@@ -125,8 +125,8 @@ class Footprint:
 
 @cache
 def _stated() -> Mapping[tuple[str, str], str]:
-    """What the sources state of acquire and release together, with the place: by lock, and by who
-    uses it."""
+    """Return what the sources state of acquire and release together, with the place: by lock, and
+    by who uses it."""
     return {
         (
             str(row["lock"]),
@@ -140,8 +140,8 @@ def _stated() -> Mapping[tuple[str, str], str]:
 
 
 def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell]:
-    """A cell for each variant, flavour and fence kind of the locks: with two threads, or with one
-    where two are not supported."""
+    """Return a cell for each variant, flavour and fence kind of the locks: with two threads, or
+    with one where two are not supported."""
     chosen: list[Cell] = []
     for lock, isa in product(locks, isas):
         kinds = (("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds)
@@ -156,7 +156,7 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
 
 
 def measure(runner: "Runner", wanted: Sequence[Cell]) -> list[Footprint]:
-    """Runs what is not stored yet. Raises LockcrossError for a run that failed."""
+    """Run what is not stored yet. Raises LockcrossError for a run that failed."""
     counted = []
     for cell, run in zip(wanted, runner.require(wanted, PLAN), strict=True):
         sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
@@ -182,7 +182,7 @@ def _paths(metrics: Mapping[str, float], item: str) -> dict[str, Counts]:
 
 
 def rows(footprints: Iterable[Footprint]) -> Iterator[tuple[str | int, ...]]:
-    """The values of COLUMNS, a row a path."""
+    """Yield the values of COLUMNS, a row per path."""
     for footprint in footprints:
         cell = footprint.cell
         for path, counts in footprint.paths.items():
@@ -205,7 +205,7 @@ def rows(footprints: Iterable[Footprint]) -> Iterator[tuple[str | int, ...]]:
 
 
 def tables(footprints: Sequence[Footprint]) -> Iterator["Table"]:
-    """A table a flavour, and what the sources say beside what was counted."""
+    """Yield a table per flavour, and what the sources say beside what was counted."""
     from rich.table import Column, Table
 
     def table(title: str, *columns: str) -> Table:
@@ -213,7 +213,8 @@ def tables(footprints: Sequence[Footprint]) -> Iterator["Table"]:
         return Table(first, *columns, title=title, title_justify="left", box=None, padding=padding)
 
     def broken(footprint: Footprint) -> str:
-        """A lock label in lines: cut off by a narrow terminal, variants could not be told apart."""
+        """Return a lock label in lines: cut off by a narrow terminal, variants could not be told
+        apart."""
         return footprint.cell.label.replace(":", "\n:").replace("/", "\n/")
 
     for isa, flavour in dict.fromkeys(

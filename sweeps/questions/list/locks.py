@@ -42,7 +42,7 @@ class Offer(NamedTuple):
 
 
 def offers(lock: Lock) -> list[Offer]:
-    """One for each variant of a lock, its default first."""
+    """Return an offer for each variant of a lock, its default first."""
     every = []
     for variant in ("", *lock.variants[1:]):
         offer = Offer(LockLabel.of(lock.name, variant), {}, {})
@@ -67,7 +67,8 @@ def offers(lock: Lock) -> list[Offer]:
 
 
 def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
-    """A row a lock with the fence kinds of its default variant; below, what is not available."""
+    """Yield a row per lock with the fence kinds of its default variant; below, what is not
+    available."""
     proofs, records, offered = read_proofs(), list[dict[str, Any]](), list[Offer]()
     for lock in every:
         own = [proof for proof in proofs if proof.lock == lock.name]
@@ -99,7 +100,6 @@ def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
 
 
 def details(lock: Lock) -> Iterator[Rows | str]:
-    """Everything the registry says about a lock, and what its correctness rests on."""
     yield f"{lock.name}: {lock.paper_name}; {lock.source}"
     yield lock.summary
     if lock.ships_in:
@@ -126,7 +126,7 @@ def details(lock: Lock) -> Iterator[Rows | str]:
 
 
 def _missing(offers: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
-    """What is not available and why: the labels that this holds for."""
+    """Return what is not available and why: the labels that this holds for."""
     labels: dict[tuple[str, str], list[str]] = {}
     for offer in offers:
         for place in offer.missing.items():

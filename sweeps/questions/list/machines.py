@@ -55,16 +55,16 @@ def machines(
 
 
 def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
-    """A table a group, a row a machine."""
-
     def core(machine: Machine) -> str:
-        """The kind of core and its width, and what connects how many of them, where it is said."""
+        """Return the kind of core and its width, and what connects how many of them, where it is
+        said."""
         kind = "in order" if machine.out_of_order is None else "out of order"
         mesh = f", {machine.sst.topology}: {machine.sst.nodes}" if machine.sst else ""
         return f"{kind} {machine.core.number('width')}-wide{mesh}"
 
     def cycles(machine: Machine, operations: dict[str, str]) -> int | str:
-        """Of one operation an ISA: a line each, or one for all if they are the same."""
+        """Return cycles of one operation per ISA: a line each, or one for all if they are the
+        same."""
         every = [machine.latency[isa][name].number for isa, name in operations.items()]
         return every[0] if len(set(every)) == 1 else "\n".join(map(str, every))
 
@@ -87,7 +87,8 @@ def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
 
 
 def details(machine: Machine) -> Iterator[Rows | str]:
-    """Every figure with its source or the reason for assuming it, and what else was measured."""
+    """Yield every figure with its source or the reason for assuming it, and what else was
+    measured."""
     yield f"{machine.name}: {machine.title}"
     figures = {"clock_mhz": machine.clock_mhz}
     for isa in machine.isas:
@@ -121,8 +122,8 @@ def details(machine: Machine) -> Iterator[Rows | str]:
 
 
 def _units() -> dict[str, str]:
-    """Of every figure that a machine file may have its unit, by the figure's own name; what has no
-    unit chooses a behaviour."""
+    """Return the unit of every figure that a machine file may have, by the figure's own name; what
+    has no unit chooses a behaviour."""
     said = [rows for rows in what_may_be_said(load_machine("generic")) if isinstance(rows, Rows)]
     return {
         f"charge_{row['option']}" if rows.title == "[charges]" else row["option"]: row["unit"]
@@ -132,7 +133,7 @@ def _units() -> dict[str, str]:
 
 
 def _source(record: Mapping[str, Any]) -> str | Text:
-    """Where a figure comes from; that it is assumed stands out."""
+    """Return where a figure comes from; that it is assumed stands out."""
     source = str(record["source"])
     if not source.startswith(_ASSUMED):
         return source
@@ -144,8 +145,8 @@ _FENCE = "of this fence, behind what it waits for"
 
 
 def what_may_be_said(generic: Machine) -> Iterator[Rows | str]:
-    """What a machine file may say, in a table each of its tables: what it means, its unit and
-    bounds, what machine generic has, and the engines that are given it."""
+    """Yield what a machine file may say, a table for each of its tables: what it means, its unit
+    and bounds, what machine generic has, and the engines that are given it."""
 
     def described(model: type[Figures], known: Iterable[tuple[str, Any]]) -> list[_Option]:
         values = dict(known)
@@ -193,7 +194,8 @@ def _allowed(said: Mapping[str, Any]) -> str:
 
 
 def _known(known: object) -> object:
-    """A value of a machine file, without its source; nothing for a table, which has its own."""
+    """Return a value of a machine file, without its source; nothing for a table, which has its
+    own."""
     match known:
         case Figure():
             return known.number

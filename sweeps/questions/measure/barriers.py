@@ -38,7 +38,7 @@ class Row:
 
 
 def measured() -> list[Row]:
-    """This host's rows. Raises LockcrossError where cycles cannot be told."""
+    """Return this host's rows. Raises LockcrossError where cycles cannot be told."""
     from sweeps.questions.measure.command import measurer
 
     processor, cpus, found = measurer().barriers()
@@ -50,7 +50,6 @@ def measured() -> list[Row]:
 
 
 def read(path: Path = STORED) -> list[Row]:
-    """The stored rows; none where there is no file."""
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as text:
@@ -58,7 +57,6 @@ def read(path: Path = STORED) -> list[Row]:
 
 
 def write(rows: Iterable[Row], path: Path = STORED) -> None:
-    """Replaces the file."""
     with path.open("w", encoding="utf-8", newline="") as text:
         writer = csv.DictWriter(text, [f.name for f in fields(Row)], lineterminator="\n")
         writer.writeheader()
@@ -66,7 +64,7 @@ def write(rows: Iterable[Row], path: Path = STORED) -> None:
 
 
 def draw(rows: Iterable[Row]) -> Figure:
-    """Cycles of the caller over the threads that run, a line for each processor and means."""
+    """Draw cycles of the caller over the threads that run, a line for each processor and means."""
     lines: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         lines.setdefault((row.processor, row.by), []).append(row)
@@ -88,7 +86,7 @@ def draw(rows: Iterable[Row]) -> Figure:
 
 
 def main() -> None:
-    """Measures, stores, draws, and prints this host's rows."""
+    """Measure, store, draw, and print this host's rows."""
     own = measured()
     rows = [row for row in read() if row.processor != own[0].processor] + own
     write(rows)

@@ -67,7 +67,7 @@ def measure(
 
 
 def _check(name: str, path: Path, force: bool) -> None:
-    """Raises LockcrossError for a name or a file that cannot be, before anything is measured."""
+    """Raise LockcrossError for a name or a file that cannot be, before anything is measured."""
     if not re.fullmatch(_NAME, name) or name == _RESERVED:
         raise LockcrossError(
             f"name {quoted(name)}: lower-case letters, digits and _ are expected, a letter first, "
@@ -80,8 +80,8 @@ def _check(name: str, path: Path, force: bool) -> None:
 
 
 def measurer() -> Any:
-    """The part of the engine on the host itself that measures it. Raises LockcrossError where
-    there is no such engine."""
+    """Return the part of the engine on the host itself that measures it. Raises LockcrossError
+    where there is no such engine."""
     from sweeps.engines.base import load_engine
     from sweeps.model.engines import ENGINES
 
@@ -92,7 +92,6 @@ def measurer() -> Any:
 
 
 def _draw(name: str, measured: Any) -> Path:
-    """The figure's PNG, beside which the SVG lies."""
     from results.draw.painter import write
     from sweeps.questions.measure.figure import draw_measured
 

@@ -91,8 +91,8 @@ def run_loop(
     kib: int = 16,
     inner: int = 1,
 ) -> Estimate:
-    """Cycles of a turn. A chase has one length: what its beginning costs is lost in it, while its
-    memory is at another place in every run."""
+    """Return cycles of a turn. A chase has one length: what its beginning costs is lost in it,
+    while its memory is at another place in every run."""
     turns: Sequence[int] = _TURNS
     if op == "chase":
         turns = [_LONG_TURNS if kib > _LONG_KIB else _CHASE_TURNS]
@@ -114,9 +114,9 @@ class Level:
 
 
 def levels(caches: Sequence[host.Cache], free_kib: int) -> list[Level]:
-    """What is chased through: half of the first cache; in every other one eight times the one
-    before, but at most half of its own; for memory twice the last, unless there is not that much.
-    """
+    """Return what is chased through: half of the first cache; in every other one eight times the
+    one before, but at most half of its own; for memory twice the last, unless there is not that
+    much."""
     most = min(free_kib, MOST_KIB)
     chased = []
     before = 0
@@ -181,9 +181,8 @@ _MISSED = 0.25  # of a misprediction: a loop's end that costs as much more is no
 def longest_predicted(
     ends: Mapping[int, float], once: float, endless: float, mispredict: float
 ) -> int:
-    """The longest of these loops whose end is predicted; 0: of none. `ends`: cycles of a loop of
-    so many turns; `once`: of one turn; `endless`: of a turn of a loop without end.
-    """
+    """Return the longest of these loops whose end is predicted; 0: of none. `ends`: cycles of a
+    loop of so many turns; `once`: of one turn; `endless`: of a turn of a loop without end."""
     return max(
         (
             turns
@@ -301,8 +300,8 @@ def pairs_of(cpus: Sequence[int], most: int = MOST_PAIRS) -> list[tuple[int, int
 
 
 def placement(programs: Programs, pair: Sequence[int]) -> float:
-    """Cycles of a hand-over between two CPUs, as a probe of how far apart they are: what else runs
-    only adds to it."""
+    """Return cycles of a hand-over between two CPUs, as a probe of how far apart they are: what
+    else runs only adds to it."""
     binary = programs.build("transfer")
     runs = [
         handover(programs.run(binary, pair, op="store", iterations=_TRANSFERS))
@@ -312,7 +311,7 @@ def placement(programs: Programs, pair: Sequence[int]) -> float:
 
 
 def transfers(programs: Programs, cpus: Sequence[int]) -> dict[tuple[int, int], list[float]]:
-    """Cycles of hand-overs of one line, of each pair of CPUs, a value a run."""
+    """Return cycles of hand-overs of one line, one value per run, for each pair of CPUs."""
     run = partial(programs.run, programs.build("transfer"), op="store", iterations=_TRANSFERS)
     return {
         pair: [handover(run(cpus=pair)) for _ in range(PAIR_REPEATS)] for pair in pairs_of(cpus)
@@ -332,7 +331,7 @@ def of_transfers(matrix: Mapping[tuple[int, int], list[float]]) -> Finding:
 def _sharing(
     programs: Programs, cpus: Sequence[int], op: str, **more: int
 ) -> tuple[list[float], list[float]]:
-    """Cycles of what kernel sharing measures first and second, of each line, a value a
+    """Return cycles of what kernel sharing measures first and second, of each line, a value a
     round. With one CPU two threads share it."""
     binary = programs.build("sharing", scheduled=len(cpus) == 1)
     run = partial(programs.run, binary, cpus, op=op, times=_LINES, rounds=_RECORDED, **more)
@@ -399,9 +398,9 @@ def waking(
     lasting: Sequence[Sequence[Waking]],
     park: float,
 ) -> Found:
-    """What waking takes, by how long the thread has slept: of runs that meet it while it enters the
-    kernel, of one that sleeps, and of runs in which it sleeps ever longer. `park`: what it takes
-    not to sleep."""
+    """Yield what waking takes, by how long the thread has slept: of runs that meet it while it
+    enters the kernel, of one that sleeps, and of runs in which it sleeps ever longer. `park`: what
+    it takes not to sleep."""
     awake = _otherwise(entering, asleep, 0, "call")
     long = _otherwise(lasting, asleep, -1, "until")
     unpark = _of_two("unpark", [each.call for each in asleep])
@@ -432,8 +431,8 @@ def waking(
 def _otherwise(
     runs: Sequence[Sequence[Waking]], asleep: Sequence[Waking], end: int, by: str
 ) -> _Sleep | None:
-    """The rounds that tell of another state than the usual one by a figure, if those of the first
-    run do (`end` 0), or of the last (-1), by when the thread had begun to park."""
+    """Return the rounds that tell of another state than the usual one by a figure, if those of the
+    first run do (`end` 0), or of the last (-1), by when the thread had begun to park."""
     at = {
         middle: rounds for rounds in runs if (middle := median(each.parked for each in rounds)) >= 0
     }
@@ -458,10 +457,10 @@ def _otherwise(
 
 
 def _part(met: Sequence[tuple[float, bool]], weight: float) -> float:
-    """The cycle that parts best those of which the second is true from those of which it is not: a
-    few of either are met on the other side, however long the thread has been there. One that is
-    not true but early counts `weight` times one that is true but late: with 3, up to there no more
-    than a quarter are not true."""
+    """Return the cycle that parts best those of which the second is true from those of which it is
+    not: a few of either are met on the other side, however long the thread has been there. One that
+    is not true but early counts `weight` times one that is true but late: with 3, up to there no
+    more than a quarter are not true."""
     late = sum(told for _, told in met)
     costs = [float(late)]
     for _, told in met:
@@ -472,7 +471,7 @@ def _part(met: Sequence[tuple[float, bool]], weight: float) -> float:
 
 
 def stopping(programs: Programs, pair: Sequence[int]) -> Found:
-    """One thread stops another that runs on another CPU."""
+    """Yield what stopping a thread takes that runs on another CPU."""
     stops, _ = _sharing(programs, pair, "stop")
     yield _of_two("stop_by_handshake", stops)
     binary = programs.build("rounds", "reservation", "signal")
@@ -486,7 +485,7 @@ def stopping(programs: Programs, pair: Sequence[int]) -> Found:
 
 
 def switching(programs: Programs, cpu: int) -> Found:
-    """Two threads of the M:N runtime share one core."""
+    """Yield what a switch between two threads takes that share a core, by the M:N runtime."""
     turns, _ = _sharing(programs, [cpu], "turn", threads=2, cores=1)
     yield "switch", of_both([cycles / 2 for cycles in turns], KNOWN.alone["switch"])
 
@@ -498,7 +497,7 @@ _MOST_THREADS = 64
 
 
 def thread_counts(cpus: int) -> list[int]:
-    """How many threads run: every number up to 8, then each a third higher, and the last."""
+    """Return how many threads run: every number up to 8, then each a third higher, and the last."""
     most = min(cpus, _MOST_THREADS)
     counts = list(range(1, min(most, 8) + 1))
     while counts[-1] < most:
@@ -507,8 +506,8 @@ def thread_counts(cpus: int) -> list[int]:
 
 
 def barriers(programs: Programs, cpus: Sequence[int]) -> Found:
-    """What it takes one thread to make all others execute a fence, by how many run, and what that
-    takes from each of these."""
+    """Yield what it takes one thread to make all others execute a fence, by how many run, and what
+    that takes from each of these."""
     binary = programs.build("interrupts")
     found: dict[str, Finding] = {}
     for threads in thread_counts(len(cpus)):
@@ -536,7 +535,7 @@ def barriers(programs: Programs, cpus: Sequence[int]) -> Found:
 
 
 def _of_rounds(line: Line) -> list[float]:
-    """Cycles of each round of kernel interrupts, of one barrier."""
+    """Return cycles of each round of kernel interrupts, of one barrier."""
     thread = line["host"]["threads"][0]
     scale = cycles_per_tick(line, thread) / _BARRIERS["times"]
     marks = thread["phases"]
