@@ -3,6 +3,7 @@
 import re
 import sys
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
@@ -35,9 +36,7 @@ def measure(
     force: Force = False,
 ) -> None:
     """Measure this host and write it as a machine that every engine accepts."""
-    from rich.table import Table
-
-    from results.text.terminal import console
+    from results.text.rows import Form, Rows, plain, print_parts
 
     path = output or MACHINES / f"{name}.toml"
     _check(name, path, force)
@@ -54,11 +53,10 @@ def measure(
         ) from None
     with writing(path, "name another file with --output"):
         path.write_text(text, encoding="utf-8")
-    table = Table("operation", "figure", "spread", "unit", "meaning", box=None)
-    for operation, finding in measured.found.items():
-        figures = (f"{finding.value:.4g}", f"{finding.spread:.2g}", finding.unit, finding.meaning)
-        table.add_row(operation, *figures)
-    console(fold=False).print(table)
+    records = [{"operation": name, **asdict(known)} for name, known in measured.found.items()]
+    figures = {"figure": "{value:.4g}", "spread": "{spread:.2g}"}
+    shown = plain("operation") | figures | plain("unit", "meaning")
+    print_parts(Form.TABLE, Rows(records, shown), fold=False)
     for why in (*measured.notes, *(f"{n} left out: {w}" for n, w in measured.left_out.items())):
         print(why)
     print(f"machine: {path}")
