@@ -102,7 +102,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True)
-class Check:
+class PartCheck:
     """One line of the doctor: a part, its version, or what is missing and what to do then.
 
     Without an optional one everything else works; one that is `absent` is just not installed.
@@ -115,20 +115,22 @@ class Check:
     absent: bool = False
 
 
-def judged(part: str, shown: Probe, well: str) -> Check:
+def judged(part: str, shown: Probe, well: str) -> PartCheck:
     """Return the check of a part by what a probe has shown; `well`: what to say if all works."""
     if shown.alone:
-        return Check(part, False, f"refused: {shown.alone}", optional=True)
-    return Check(part, True, f"one core only: {shown.together}" if shown.together else well)
+        return PartCheck(part, False, f"refused: {shown.alone}", optional=True)
+    return PartCheck(part, True, f"one core only: {shown.together}" if shown.together else well)
 
 
 @contextmanager
-def noting(checks: list[Check], part: str, optional: bool = True) -> Iterator[None]:
+def noting(checks: list[PartCheck], part: str, optional: bool = True) -> Iterator[None]:
     """Add a check that says what is wrong with a part, where that keeps others from being made."""
     try:
         yield
     except LockcrossError as error:
-        checks.append(Check(part, False, error.message, optional, isinstance(error, NoToolError)))
+        checks.append(
+            PartCheck(part, False, error.message, optional, isinstance(error, NoToolError))
+        )
 
 
 def sources_digest(folder: Path, *suffixes: str) -> str:
@@ -191,7 +193,7 @@ class Engine(Protocol):
         none where there is only one."""
         return []
 
-    def doctor(self) -> list[Check]:
+    def doctor(self) -> list[PartCheck]:
         """Return what is installed and what is missing."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from results.errors import LockcrossError
 from sweeps.engines import base
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Capabilities, Limits, PartCheck, ProcessResult, RunOutcome
 from sweeps.engines.gem5 import output
 from sweeps.engines.gem5.find import (
     CHARGES,
@@ -241,12 +241,12 @@ class Gem5Engine(base.Engine):
             return []  # a core that is refused
         return [f"{self._base}/{name}" for name in ROIS if name != "m5" or isa != "ppc64le"]
 
-    def doctor(self) -> list[Check]:
-        checks: list[Check] = []
+    def doctor(self) -> list[PartCheck]:
+        checks: list[PartCheck] = []
         for isa in ISAS:
             with base.noting(checks, f"gem5 for {isa}"):
                 gem5 = find_gem5(isa)
-                checks.append(Check(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
+                checks.append(PartCheck(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
                 for model in gem5.models[isa]:
                     shown = probe(gem5, isa, model)
                     well = "threads start, atomics work across cores"

@@ -9,7 +9,7 @@ from pathlib import Path
 from results.errors import LockcrossError
 from results.paths import WORK
 from sweeps.engines import base
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Capabilities, Limits, PartCheck, ProcessResult, RunOutcome
 from sweeps.engines.native import host, sample
 from sweeps.engines.native import output as native_output
 from sweeps.model.cell import Cell, arguments
@@ -98,14 +98,14 @@ class NativeEngine(base.Engine):
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         return native_output.read(cell, end, folder)
 
-    def doctor(self) -> list[Check]:
+    def doctor(self) -> list[PartCheck]:
         why = host.no_clock()
         if host_isa() not in ISAS:
             why = f"this host is {host_isa()}; known are {', '.join(ISAS)}"
         if why:
-            return [Check("native", False, why, optional=True)]
+            return [PartCheck("native", False, why, optional=True)]
         cpus = ", ".join(str(cpu.number) for cpu in host.cpus())
-        return [Check("native", True, f"{host.identity()}; CPUs in the order of use: {cpus}")]
+        return [PartCheck("native", True, f"{host.identity()}; CPUs in the order of use: {cpus}")]
 
 
 def make(label: str) -> NativeEngine:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from results.errors import LockcrossError, check_known
 from sweeps.engines import base
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, Request, RunOutcome
+from sweeps.engines.base import Capabilities, Limits, PartCheck, ProcessResult, Request, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
@@ -117,15 +117,15 @@ class QemuEngine(base.Engine):
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         return qemu_output.read(cell, limits, end, folder / REPORT)
 
-    def doctor(self) -> list[Check]:
-        checks: list[Check] = []
+    def doctor(self) -> list[PartCheck]:
+        checks: list[PartCheck] = []
         for isa in ISAS:
             with base.noting(checks, f"qemu-{isa}", optional=False):
                 qemu = find_qemu(isa)
                 known = f"{qemu.version} ({qemu.path}: {qemu.why})"
-                checks.append(Check(f"qemu-{isa}", True, known))
+                checks.append(PartCheck(f"qemu-{isa}", True, known))
         with base.noting(checks, "engine plugin", optional=False):
-            checks.append(Check("engine plugin", True, plugin_version()))
+            checks.append(PartCheck("engine plugin", True, plugin_version()))
         return checks
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from results.errors import LockcrossError
 from results.paths import WORK
 from sweeps.engines import base
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Capabilities, Limits, PartCheck, ProcessResult, RunOutcome
 from sweeps.engines.qemu.engine import (
     find_qemu,
     guest_command,
@@ -266,14 +266,14 @@ class SstEngine(base.Engine):
         """One: the plugin adds latencies itself, and this shows that it does so here too."""
         return [_LABEL]
 
-    def doctor(self) -> list[Check]:
-        checks: list[Check] = []
+    def doctor(self) -> list[PartCheck]:
+        checks: list[PartCheck] = []
         with base.noting(checks, "SST"):
             sst = find_sst()
             known = f"{sst.version} ({sst.path}: {sst.why}; {', '.join(NEEDED)})"
-            checks.append(Check("SST", True, known))
+            checks.append(PartCheck("SST", True, known))
             with base.noting(checks, "element"):
-                checks.append(Check("element", True, f"compiled ({element(sst).name})"))
+                checks.append(PartCheck("element", True, f"compiled ({element(sst).name})"))
                 for flavour, target in TARGETS.items():
                     shown, well = probe(sst, flavour), "atomics work across cores, messages arrive"
                     checks.append(base.judged(f"{target.isa} {flavour}", shown, well))

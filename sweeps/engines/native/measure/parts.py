@@ -38,7 +38,7 @@ class Loop(Document):
     how: str = ""
 
 
-class Part(Loop):
+class LoopGroup(Loop):
     """The loops of a part by the figures that they give."""
 
     figures: dict[str, Loop]
@@ -55,7 +55,7 @@ class Part(Loop):
 class Findings(Document):
     """findings.toml."""
 
-    parts: dict[str, Part]
+    parts: dict[str, LoopGroup]
     work: dict[str, Loop]
     alone: dict[str, str]
     both: dict[str, str]

@@ -190,21 +190,3 @@ def free_kib(meminfo: Path, limits: Sequence[tuple[Path, Path]] = ()) -> int:
             continue
         free = min(free, max(0, left) // 1024)
     return free
-
-
-def barriers() -> tuple[str, list[int], list[tuple[str, int, Finding]]]:
-    """Return the processor, the CPUs that this process may use, and of process-wide barriers alone:
-    by what, with how many threads, and the figure.
-
-    Raises LockcrossError (exit code 1) where cycles cannot be told, or a program fails.
-    """
-    if why := host.no_clock():
-        raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
-    take_priority()
-    cpus = [cpu.number for cpu in host.cpus()]
-    counts = parts.thread_counts(len(cpus))
-    found = dict(parts.barriers(Programs(), cpus))
-    rows = [(by, n, found[f"{by}_{n}"]) for by in parts.KNOWN.barriers for n in counts]
-    if parts.LOST in found:
-        rows.append(("interrupted thread", counts[-1], found[parts.LOST]))
-    return host.processor(), cpus, rows
