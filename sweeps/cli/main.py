@@ -109,9 +109,8 @@ def _first_sentence(command: Any) -> str:
 
 
 class _Strict(TyperCommand):
-    """A command that refuses an option given twice, unless it is a list or a switch: otherwise the
-    last value would silently win. And one that is empty, as a shell's variable may be: otherwise
-    its default would be taken."""
+    """A command that refuses an option which is given twice, unless it is a list or a switch, and
+    one that is empty, as a shell's variable may be: no value wins silently, nor does a default."""
 
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return what stands in the list of a group's commands."""

@@ -33,8 +33,8 @@ def _word(value: object) -> str:
 
 
 def say_next(program: str, steps: Steps, given: Mapping[str, Any]) -> None:
-    """Say it to a person: on standard error, and only where both outputs are a terminal and what
-    was printed is no CSV or JSON."""
+    """Say it to a person: on standard error, where both outputs are a terminal and no CSV or
+    JSON."""
     if sys.stdout.isatty() and sys.stderr.isatty() and given.get("form", "table") == "table":
         sys.stdout.flush()
         for number, step in enumerate(next_steps(steps, given)):

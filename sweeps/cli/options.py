@@ -106,13 +106,12 @@ def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
 
 
 def option(words: str, names: Callable[[str], list[str]] | None, *flags: str) -> Any:
-    """Return an option that takes one of some names, which a shell completes where they are known.
-    `words`: its help."""
+    """Declare an option for one of some names, which a shell completes. `words`: its help."""
     return typer.Option(*flags, help=words, autocompletion=names, callback=_of_today(names))
 
 
 def argument(words: str, names: Callable[[str], list[str]], metavar: str | None = None) -> Any:
-    """Return an argument that takes one of some names. `words`: its help."""
+    """Declare an argument for one of some names. `words`: its help."""
     return typer.Argument(
         help=words, autocompletion=names, metavar=metavar, callback=_of_today(names)
     )
@@ -135,7 +134,7 @@ def _variant(value: str | None) -> str | None:
 
 
 def of_plan(default: str = "") -> Any:
-    """Return an option that takes a plan. `default`: what a command is about without one."""
+    """Declare an option that takes a plan. `default`: what a command is about without one."""
     text = "A plan's name (see `plans`) or file" + f"; default: {default}" * bool(default)
     return typer.Option("--plan", help=f"{text}.", autocompletion=plans)
 
@@ -151,7 +150,7 @@ def flavour(default: str = "the ISA's first") -> Any:
 
 
 def machine(default: str) -> Any:
-    """Return an option that takes one machine. `default`: nothing where its value is shown."""
+    """Declare an option that takes one machine. `default`: nothing where its value is shown."""
     text = "A machine's name (see `machines`) or file" + f"; default: {default}" * bool(default)
     return typer.Option("--machine", help=f"{text}.", autocompletion=machines)
 
@@ -162,8 +161,7 @@ def several(
     names: Callable[[str], list[str]] | None = None,
     default: str = "all",
 ) -> Any:
-    """Declare an option that takes several names: its own name is in the plural. `words`: its
-    help."""
+    """Declare an option that takes several names; its own is in the plural. `words`: its help."""
     text = f"{words}, with commas between; default: {default}."
     return typer.Option(flag, help=text, autocompletion=names)
 
@@ -267,8 +265,7 @@ def _axis_option(axis: Axis, default: Any, may_lack: bool, filters: bool) -> ins
 
 @contextmanager
 def pool_of(cluster: str) -> "Iterator[Pool | None]":
-    """Yield the pool of a cluster file; none without a file: cells are run on this machine. Raises
-    LockcrossError."""
+    """Yield the pool of a cluster file; none without a file. Raises LockcrossError."""
     if not cluster:
         yield None
         return

@@ -82,8 +82,7 @@ def _runs(task: Task) -> str:
 
 
 def _left_s(task: Task) -> float | None:
-    """Return seconds until the end that was promised; None where it has passed, or nothing is
-    known."""
+    """Return seconds until the promised end; None where it has passed, or nothing is known."""
     if task.finished or (ends := task.fields.get("ends")) is None:
         return task.time_remaining
     return left if (left := ends - time.monotonic()) > 0 else None

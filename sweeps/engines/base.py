@@ -155,8 +155,7 @@ class Engine(Protocol):
         """
 
     def provenance(self, isa: str) -> str:
-        """Return the version, and what else about the engine is stored with a run although it
-        changes no answer."""
+        """Return the version, and what else of the engine is stored though it changes no answer."""
         return self.version(isa)
 
     def capabilities(self) -> Capabilities:

@@ -76,8 +76,7 @@ def text_of(path: Path) -> str:
 
 
 def outcome(read: Callable[Arguments, RunOutcome]) -> Callable[Arguments, RunOutcome]:
-    """Wrap a function that reads what a run said: what it finds wrong becomes the outcome's
-    cause."""
+    """Wrap a function that reads a run: what it finds wrong becomes the outcome's cause."""
 
     @wraps(read)
     def never_raises(*words: Arguments.args, **named: Arguments.kwargs) -> RunOutcome:
@@ -97,8 +96,8 @@ def valid(
     phases: Sequence[PhaseCounts] = (),
 ) -> RunOutcome:
     """Return the outcome of a run without fault, with what the workload itself reports and what
-    stands in for parts of the cell's lock in simulated time. Raises BadRunError for metrics that no
-    run can have."""
+    stands in for parts of the cell's lock in simulated time. Raises BadRunError as
+    check_metrics."""
     units = WORKLOADS[guest.workload].metrics
     every = metrics | {name: (value, units[name]) for name, value in guest.extra.items()}
     check_metrics(every)
@@ -143,8 +142,8 @@ def check_line(model: type[Line], cell: Cell, output: str, code: int) -> Line:
 
 
 def check_metrics(metrics: Metrics) -> None:
-    """Raise BadRunError for metrics that no run can have: each count may be possible by itself, but
-    not their difference."""
+    """Raise BadRunError where counts that are possible by themselves have no possible
+    difference."""
     for name, (value, _) in metrics.items():
         if not math.isfinite(value) or value < 0:
             raise BadRunError(f"engine output: {name} is {value:g}")

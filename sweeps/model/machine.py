@@ -30,9 +30,8 @@ _MEANING = re.compile('"[^"]*"')
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its default and bounds, both of them allowed. `names`: of its values from 0 on,
-    where machine files use names instead. `power_of_two`: it must be one, or 0 where that is
-    allowed."""
+    """One option: its default and bounds, both allowed. `names`: of its values from 0 on, where
+    machine files use names. `power_of_two`: it must be one, or 0 where that is allowed."""
 
     name: str
     default: int
@@ -44,8 +43,7 @@ class Option:
 
 @cache
 def options() -> dict[str, Option]:
-    """Return every option by its name, in the table's order. Raises LockcrossError (1) where the
-    table cannot be read."""
+    """Return every option by name, in the table's order. Raises LockcrossError (1)."""
     bounds = {"SWITCH": [0, 1]}
     known: dict[str, Option] = {}
     for kind, arguments in _ENTRY.findall(registry.read(OPTIONS_DEF)):
@@ -458,8 +456,7 @@ def _tables(name: str) -> dict[str, Any]:
 
 
 def _complete(name: str) -> dict[str, Any]:
-    """Return what the file of a machine says that takes no figure from another. Raises
-    ValueError."""
+    """Return the tables of a machine that takes no figure from another. Raises ValueError."""
     if known := name in machine_names():
         tables = _tables(name)
         if "like" not in tables:
@@ -500,8 +497,7 @@ def machine_names() -> list[str]:
 
 
 def machines_of(processor: str) -> list[str]:
-    """Return the names of the machines that were measured on a kind of processor, the latest
-    first."""
+    """Return the names of the machines measured on a kind of processor, the latest first."""
     measured = [
         machine for machine in map(load_machine, machine_names()) if machine.processor == processor
     ]
@@ -548,10 +544,9 @@ def load_machine(name: str) -> Machine:
 
 
 def machine_named(given: str) -> str:
-    """Return the name under which a machine is known and stored: a machine of the tree has its own,
-    a file of the user's one that stands for its content. What it says is kept, with the figures
-    that it takes from another, so that what was run with it can be run again after a file has
-    changed. Raises LockcrossError."""
+    """Return the name under which a machine is known and stored: its own in the tree; for a user's
+    file one that stands for its content, of which a copy is kept with the figures that it takes
+    from another, so that it can be run again after the file has changed. Raises LockcrossError."""
     if not is_path(given):
         return given
     machine = FILES.load(Machine, given)

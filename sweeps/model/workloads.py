@@ -42,8 +42,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Share:
-    """A share from 0 to `high`. A program has it in whole `parts`, so many of which are 1; nobody
-    else has."""
+    """A share from 0 to `high`. A program has it in whole `parts`, so many of which are 1."""
 
     default: float
     high: float

@@ -48,8 +48,7 @@ Read = TypeVar("Read")
 
 
 def parse(model: type[Model], text: str) -> Model:
-    """Read a document, in which a lock may have its former name. Raises ValueError that names the
-    key, the value and what is wrong."""
+    """Read a document, in which a lock may have its former name. Raises ValueError."""
     try:
         return model.model_validate(current_in_document(tomllib.loads(text)))
     except ValidationError as error:

@@ -50,8 +50,7 @@ def run(
 
 @cache
 def source_revision(root: Path) -> str:
-    """Return the commit of the tree, with "-dirty" when files differ from it; "unknown" without
-    git."""
+    """Return the commit of the tree, with "-dirty" if files differ; "unknown" without git."""
     named = ("--always", "--abbrev=40", "--exclude=*", "--dirty")
     try:
         done = run(["git", "-C", str(root), "describe", *named])
@@ -73,9 +72,8 @@ class Tool:
     below: tuple[str, ...] = ()
 
     def locate(self, *variables: str) -> tuple[str, str]:
-        """Return its program, and what names that: the first of the variables that is set, or PATH.
-        Raises NoToolError (1) where there is none, LockcrossError (1) for a variable with
-        another."""
+        """Return its program and what names that: a variable, or PATH. Raises NoToolError (1) where
+        there is none, LockcrossError (1) for a variable with another."""
         for variable in variables:
             if given := os.environ.get(variable):
                 places = [given, *(str(Path(given, part)) for part in self.below)]
@@ -87,8 +85,7 @@ class Tool:
         raise NoToolError(f"{self.title} is not found; {self.advice}", 1)
 
     def ask(self, *words: str, cwd: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Return what a command of the tool says within a minute. Raises LockcrossError (1) when it
-        does not run."""
+        """Return what a command of the tool says within a minute. Raises LockcrossError (1)."""
         try:
             return run(words, _ASK_S, cwd)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -96,8 +93,8 @@ class Tool:
             raise LockcrossError(message, 1) from None
 
     def version(self, pattern: str, *words: str) -> str:
-        """Return what the pattern's group finds in what a command says; nothing where it does not
-        match. Raises as `ask`."""
+        """Return what the pattern's group finds in a command's words, or nothing. Raises as
+        `ask`."""
         done = self.ask(*words)
         match = re.search(pattern, done.stdout + done.stderr)
         return match[1].strip() if match else ""
@@ -119,8 +116,7 @@ class Probe:
 
 
 def probed(path: Path, litmus: Callable[[int], str]) -> Probe:
-    """Return what litmus runs have shown, which is kept in a file. `litmus`: why one on so many
-    cores fails, or nothing."""
+    """Return what litmus runs have shown, kept in a file. `litmus`: why one on N cores fails."""
     if path.exists():
         return Probe(**json.loads(path.read_text(encoding="utf-8")))
     alone = litmus(1)

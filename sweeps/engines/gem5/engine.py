@@ -75,9 +75,8 @@ class Latencies:
 def latencies(
     cell: Cell, model: str, forced: str, charges: dict[str, int], width: int
 ) -> Latencies:
-    """Return the mechanisms of a cell and their amounts. `forced`: the mechanism of atomics and
-    fences that works there, instead of the default; `charges`: kind -> cycles of the machine;
-    `width`: that of its core."""
+    """Return the mechanisms of a cell and their amounts. `forced`: a mechanism instead of the
+    default, where it works; `charges`: kind -> cycles of the machine; `width`: that of its core."""
     where = (cell.isa, model)
     single = (*where, width) == ("x86_64", "minor", 1)
     turn = _SINGLE_ISSUE_X86 if single else CYCLES_PER_TURN[where]
@@ -158,8 +157,7 @@ class Gem5Engine(base.Engine):
         )
 
     def refuses(self, cell: Cell) -> str:
-        """Return why it cannot answer a cell honestly, or nothing. Raises LockcrossError without
-        gem5."""
+        """Return why a cell cannot be answered honestly, or nothing. Raises LockcrossError."""
         where = f"gem5's {self.model} core for {ISAS[cell.isa].title}"
         if cell.fence == MEMBARRIER:
             return (
@@ -203,8 +201,7 @@ class Gem5Engine(base.Engine):
         return self._roi or ("pc_count" if cell.isa == "ppc64le" else "m5")
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """Return the machine's figures, the mechanisms of set latencies, the method for the
-        region."""
+        """Return the machine's figures, how latencies are set, and how the region is found."""
         added = self._latencies(cell)
         options: dict[str, int | str] = dict(figures_of(cell.machine, cell.isa))
         options |= {f"mechanism_{kind}": name for kind, name in added.mechanisms.items()}

@@ -145,9 +145,8 @@ UNREAD_CHARGES = tuple(name for name in Charges.model_fields if name not in CHAR
 
 
 def figures_of(machine: str, isa: str) -> dict[str, int]:
-    """Return every figure of a machine, by name, with its clock; without those of the embedded
-    engine's out-of-order core, for which gem5 has its own, and the charges that are not known
-    there."""
+    """Return the figures of a machine, by name, with its clock; without those of the embedded
+    engine's out-of-order core, for which gem5 has its own, and charges that are not known there."""
     loaded = load_machine(machine)
     left_out = {"out_of_order", *OutOfOrder.model_fields, *Ordering.model_fields}
     left_out |= {f"charge_{name}" for name in UNREAD_CHARGES}

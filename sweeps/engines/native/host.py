@@ -110,8 +110,7 @@ def cpus(folder: Path = _SYSTEM, allowed: frozenset[int] | None = None) -> list[
 
 
 def caches(folder: Path = _SYSTEM / "cpu0" / "cache") -> list[Cache]:
-    """Return the data caches of the first CPU, the nearest first; none where the system does not
-    say."""
+    """Return the first CPU's data caches, the nearest first, as far as the system says."""
     data_caches = []
     for index in sorted(folder.glob("index*")):
         kind, size = _read(index / "type"), _read(index / "size")

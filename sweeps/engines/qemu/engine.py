@@ -32,8 +32,7 @@ class Qemu:
 
 @cache
 def find_qemu(isa: str) -> Qemu:
-    """Return the QEMU of an ISA, which can load plugins. Raises LockcrossError (1), saying what to
-    do."""
+    """Return an ISA's QEMU, which loads plugins. Raises LockcrossError (1), saying what to do."""
     program = f"qemu-{isa}"
     folder = os.environ.get("LOCKCROSS_QEMU")
     path = shutil.which(str(Path(folder, program)) if folder else program)
@@ -85,15 +84,13 @@ class QemuEngine(base.Engine):
         )
 
     def refuses(self, cell: Cell) -> str:
-        """Return that nothing is far on a machine without clusters, or what a barrier costs
-        unknown."""
+        """Refuse far cores on a machine without clusters, and barriers whose cost is unknown."""
         if self._far and "cluster" not in load_machine(cell.machine).figures(cell.isa):
             return f"machine: {cell.machine}: it has no clusters, and so no cores that are far"
         return no_barrier(cell)
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """Return the plugin's options (interfaces, 6): the machine's figures under the cell's
-        own."""
+        """Return the plugin's options (interfaces, 6)."""
         return plugin_options(cell) | ({"cluster": 1} if self._far else {})
 
     def program(self, cell: Cell) -> Program:
@@ -149,8 +146,7 @@ def plugin_options(cell: Cell) -> dict[str, int | str]:
 
 
 def no_barrier(cell: Cell) -> str:
-    """Return that a machine does not say what the process-wide barrier of a cell costs, or
-    nothing."""
+    """Return that a machine does not say what a cell's process-wide barrier costs, or nothing."""
     if cell.fence != MEMBARRIER or "charge_barrier" in own_options(cell.machine, cell.isa):
         return ""
     return (

@@ -125,8 +125,7 @@ def check_end(limits: Limits, end: ProcessResult) -> None:
 
 
 def check_engine(cell: Cell, path: Path) -> EngineReport:
-    """Return the plugin's report of a complete run of this cell. Raises BadRunError for any
-    other."""
+    """Return the plugin's report of a complete run of this cell. Raises BadRunError."""
     engine = guest.parse_file(EngineReport, path, "engine output")
     if not engine.complete:
         raise BadRunError(

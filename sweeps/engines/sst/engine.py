@@ -186,8 +186,7 @@ class SstEngine(base.Engine):
         )
 
     def refuses(self, cell: Cell) -> str:
-        """Return why it cannot answer a cell honestly, or nothing. Raises LockcrossError without
-        SST."""
+        """Return why a cell cannot be answered honestly, or nothing. Raises LockcrossError."""
         machine, cores = load_machine(cell.machine), cell.cores or cell.threads
         system = machine.sst
         if system is None:
@@ -211,8 +210,7 @@ class SstEngine(base.Engine):
         return f"threads: {cell.threads}: {together}" if together else ""
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """Return the plugin's options without its memory system, the table [sst], and where cores
-        are."""
+        """Return the plugin's options without its memory system, [sst], and where cores are."""
         return _plugin_options(cell) | self._own(cell)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:

@@ -45,8 +45,7 @@ class Sst:
 
 
 def find_sst() -> Sst:
-    """Return the SST in use, with all that it needs. Raises LockcrossError (1), saying what to
-    do."""
+    """Return the SST in use, with all that it needs. Raises LockcrossError (1)."""
     return _ask(*_TOOL.locate(VARIABLE))
 
 
@@ -89,8 +88,7 @@ _COMPILE_S = 600.0
 
 @cache
 def element(sst: Sst) -> Path:
-    """Return the folder of the compiled element, for SST's --add-lib-path. Raises LockcrossError
-    (1) with the compiler's first error."""
+    """Return the folder of the compiled element. Raises LockcrossError (1) with the first error."""
     # By SST, its version and the sources.
     total = hashlib.sha256(f"{sst.path}\0{sst.version}\0{flags(sst, 'CXX')}".encode())
     # SST built anew may need another element, though its version is the same.

@@ -101,8 +101,7 @@ class Footprint:
 
     @property
     def published(self) -> str:
-        """Return what a source states of the pair, or nothing. The sources count with plain
-        fences."""
+        """Return what a source states of the pair, with plain fences, or nothing."""
         if self.cell.fence == "rmw":
             return ""
         users = (self.by, "any") if self.by == "alone" else (self.by,)
@@ -112,8 +111,7 @@ class Footprint:
 
 @cache
 def _stated() -> Mapping[tuple[str, str], str]:
-    """Return what the sources state of acquire and release together, with the place: by lock, and
-    by who uses it."""
+    """Return what the sources state of acquire and release together: by lock, and by its user."""
     return {
         (
             str(row["lock"]),

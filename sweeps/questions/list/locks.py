@@ -67,8 +67,7 @@ def offers(lock: Lock) -> list[Offer]:
 
 
 def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
-    """Yield a row per lock with the fence kinds of its default variant; below, what is not
-    available."""
+    """Yield a row per lock with its default variant's fence kinds; below, what is not available."""
     proofs, records, offered = read_proofs(), list[dict[str, Any]](), list[Offer]()
     for lock in every:
         own = [proof for proof in proofs if proof.lock == lock.name]

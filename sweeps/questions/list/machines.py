@@ -56,15 +56,13 @@ def machines(
 
 def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
     def core(machine: Machine) -> str:
-        """Return the kind of core and its width, and what connects how many of them, where it is
-        said."""
+        """Return the kind of core and its width, and what connects how many of them."""
         kind = "in order" if machine.out_of_order is None else "out of order"
         mesh = f", {machine.sst.topology}: {machine.sst.nodes}" if machine.sst else ""
         return f"{kind} {machine.core.number('width')}-wide{mesh}"
 
     def cycles(machine: Machine, operations: dict[str, str]) -> int | str:
-        """Return cycles of one operation per ISA: a line each, or one for all if they are the
-        same."""
+        """Return cycles of one operation: a line per ISA, or one if they are the same."""
         every = [machine.latency[isa][name].number for isa, name in operations.items()]
         return every[0] if len(set(every)) == 1 else "\n".join(map(str, every))
 
@@ -87,8 +85,7 @@ def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
 
 
 def details(machine: Machine) -> Iterator[Rows | str]:
-    """Yield every figure with its source or the reason for assuming it, and what else was
-    measured."""
+    """Yield every figure with its source or reason, and what else was measured."""
     yield f"{machine.name}: {machine.title}"
     figures = {"clock_mhz": machine.clock_mhz}
     for isa in machine.isas:
@@ -122,8 +119,7 @@ def details(machine: Machine) -> Iterator[Rows | str]:
 
 
 def _units() -> dict[str, str]:
-    """Return the unit of every figure that a machine file may have, by the figure's own name; what
-    has no unit chooses a behaviour."""
+    """Return the unit of every figure by its own name; what has none chooses a behaviour."""
     said = [rows for rows in what_may_be_said(load_machine("generic")) if isinstance(rows, Rows)]
     return {
         f"charge_{row['option']}" if rows.title == "[charges]" else row["option"]: row["unit"]
@@ -194,8 +190,7 @@ def _allowed(said: Mapping[str, Any]) -> str:
 
 
 def _known(known: object) -> object:
-    """Return a value of a machine file, without its source; nothing for a table, which has its
-    own."""
+    """Return a value of a machine file without its source; nothing for a table."""
     match known:
         case Figure():
             return known.number

@@ -19,8 +19,7 @@ _CORES = {
 
 
 def description(workload: str) -> str:
-    """Return the kernel's head comment, with its line breaks. Raises LockcrossError if there is
-    none."""
+    """Return the kernel's head comment, with its line breaks. Raises LockcrossError."""
     path = KERNELS / f"{workload}.c"
     head = _HEAD.match(path.read_text(encoding="utf-8"))
     if head is None or head[1] != workload:

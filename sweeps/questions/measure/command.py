@@ -78,8 +78,7 @@ def _check(name: str, path: Path, force: bool) -> None:
 
 
 def measurer() -> Any:
-    """Return the part of the engine on the host itself that measures it. Raises LockcrossError
-    where there is no such engine."""
+    """Return the engine's part that measures this host. Raises LockcrossError without one."""
     from sweeps.engines.base import load_engine
     from sweeps.model.engines import ENGINES
 

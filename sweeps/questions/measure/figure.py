@@ -20,8 +20,7 @@ Bars = Mapping[str, tuple[float, float]]  # operation -> figure, range between t
 def draw_measured(
     title: str, cycles: Bars, shares: Bars, transfers: Mapping[tuple[int, int], float]
 ) -> Figure:
-    """Draw cycles of operations on a logarithmic scale, shares from 0 to 1, and the matrix of
-    transfers where there is one."""
+    """Draw cycles of operations on a logarithmic scale, shares from 0 to 1, and any transfers."""
     figure = Figure(figsize=(11, 1.8 + 0.21 * len(cycles)), layout="constrained")
     figure.suptitle(title)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.5, 1), height_ratios=(1, 2.4))

@@ -176,8 +176,8 @@ def _assumed(cell: "Cell", given: "Mapping[str, Any]", resolved: "Mapping[str, A
 
 
 def _assumed_figures(cell: "Cell") -> str:
-    """Return the machine's assumed costs of a CAS, a full fence and a cancellation, and how many
-    other figures it assumes."""
+    """Return the machine's assumed costs, those of a CAS, a full fence and a cancellation by
+    name."""
     from sweeps.model.isa import ISAS
     from sweeps.model.machine import HOST, load_machine
 
@@ -239,8 +239,7 @@ def _ran(
 
 
 def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
-    """Return the label of an engine that records lock events. Raises LockcrossError if there is
-    none, or no place for them."""
+    """Return an engine that records lock events. Raises LockcrossError without one, or a place."""
     from sweeps.engines.base import load_engine
     from sweeps.model.engines import ENGINES
 

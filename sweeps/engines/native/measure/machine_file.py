@@ -118,9 +118,8 @@ _FOLLOWS: Mapping[str, Callable[..., float]] = {
 
 @dataclass(frozen=True)
 class _Figures:
-    """Makes figures of what was found on a host. `stand_in`: the machine whose figures are taken
-    where nothing was found. `measured_by`: the command, the day and the processor, for their
-    sources."""
+    """Makes figures of what was found on a host. `stand_in`: the machine that has them where
+    nothing was found. `measured_by`: the command, the day and the processor, for their sources."""
 
     host: Measurement
     stand_in: Machine
@@ -138,8 +137,8 @@ class _Figures:
         return "; ".join(filter(None, (f"measured: {self.measured_by}", ", ".join(words), how)))
 
     def of(self, key: str, number: Callable[..., float], *names: str, how: str = "") -> Figure:
-        """Return the figure `key` as it follows from findings, rounded and brought within the
-        bounds of engines, or the stand-in's."""
+        """Return the figure `key` as it follows from findings, within the bounds of engines, or the
+        stand-in's."""
         if missing := [name for name in names if name not in self.host.found]:
             reasons = [why for name in missing if (why := self.host.left_out.get(name))]
             return self.neutral(key, (*reasons, _UNMEASURED)[0])
@@ -149,8 +148,8 @@ class _Figures:
         return Figure(value=value, source=self.source(*names, how=how))
 
     def measured(self, key: str, name: str, less: float = 0, what: str = "") -> Figure:
-        """Return the figure `key` from the finding `name`, less a part that engines add themselves,
-        and `what` that is."""
+        """Return the figure `key` from one finding, `less` what engines add themselves: `what` it
+        is."""
         how = self.host.found[name].meaning if name in self.host.found else ""
         how += f", less {less:.3g} of {what}" if what else ""
         return self.of(key, lambda value: value - less, name, how=how)
@@ -219,8 +218,8 @@ class _Figures:
         return Behaviour(value="at_once" if nops.value > _PASSES else start, source=source)
 
     def misprediction(self, mispredict: int) -> int:
-        """Return what a misprediction costs on an engine: all from its execution to that of the
-        right path."""
+        """Return what a misprediction costs on an engine, from its execution to the right
+        path's."""
         return self.same("front_end").number + 1 + mispredict + 1
 
 

@@ -115,8 +115,7 @@ class Level:
 
 def levels(caches: Sequence[host.Cache], free_kib: int) -> list[Level]:
     """Return what is chased through: half of the first cache; in every other one eight times the
-    one before, but at most half of its own; for memory twice the last, unless there is not that
-    much."""
+    one before, but at most half of its own; for memory twice the last, if there is that much."""
     most = min(free_kib, MOST_KIB)
     chased = []
     before = 0
@@ -161,8 +160,7 @@ _ALL_HIDES = 0.9  # share of the shorter from which on nothing bounds how much h
 
 
 def in_flight(times: Times) -> Found:
-    """Yield how many taken branches enter the window behind a chain of divisions that is not
-    done."""
+    """Yield how many taken branches enter the window behind a chain of divisions under way."""
     chain, jumps, both = times("divisions"), times("jumps_many"), times("divisions_jumps")
     share, _ = hidden_share(chain, jumps, both)
     rate = _JUMPS / jumps.value
@@ -319,8 +317,7 @@ def transfers(programs: Programs, cpus: Sequence[int]) -> dict[tuple[int, int], 
 
 
 def of_transfers(matrix: Mapping[tuple[int, int], list[float]]) -> Finding:
-    """Return the median over all pairs. The spread is that of one pair's runs, not that of the
-    matrix."""
+    """Return the median over all pairs, with the spread of one pair's runs."""
     pairs = f"the median of {len(matrix)} pairs of CPUs" if len(matrix) > 1 else "of the only pair"
     of_pairs = [_of_two(TRANSFER, values, pairs=pairs)[1] for values in matrix.values()]
     value = median(finding.value for finding in of_pairs)
@@ -506,8 +503,8 @@ def thread_counts(cpus: int) -> list[int]:
 
 
 def barriers(programs: Programs, cpus: Sequence[int]) -> Found:
-    """Yield what it takes one thread to make all others execute a fence, by how many run, and what
-    that takes from each of these."""
+    """Yield what it takes to make all other threads execute a fence, and what each of them
+    loses."""
     binary = programs.build("interrupts")
     found: dict[str, Finding] = {}
     for threads in thread_counts(len(cpus)):

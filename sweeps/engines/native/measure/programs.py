@@ -83,8 +83,7 @@ class Programs:
 
 
 def _run(binary: str, words: list[str]) -> Line:
-    """Return what a program that verified itself printed. Raises LockcrossError (1) for any
-    other."""
+    """Return what a program that verified itself printed. Raises LockcrossError (1)."""
     try:
         done = run([binary, *words], _TIME_LIMIT_S)
         line: Line = json.loads(done.stdout)
@@ -104,8 +103,7 @@ def _run(binary: str, words: list[str]) -> Line:
 
 
 def measured_phases(line: Line) -> tuple[list[float], list[float]]:
-    """Return cycles of what kernel sharing measures first, and second, in each round that it
-    recorded."""
+    """Return cycles of what kernel sharing measures first, and second, in each round."""
     thread = line["host"]["threads"][0]
     scale = cycles_per_tick(line, thread)
     cycles: dict[int, list[float]] = {1: [], 3: []}
@@ -173,12 +171,11 @@ class Finding:
 
 
 def of_alone(value: Estimate, meaning: str) -> Finding:
-    """Return a figure of one thread: interference only adds, so the least values are near the
-    truth."""
+    """Return a figure of one thread: interference only adds, so the least values are near it."""
     return Finding(value.value, value.iqr, meaning)
 
 
 def of_both(values: Sequence[float], meaning: str) -> Finding:
-    """Return a figure of two threads: the way between two processors differs from line to line, so
-    the median stands for all."""
+    """Return a figure of two threads: the way differs from line to line, so the median stands for
+    all."""
     return Finding(median(values), estimate(values).iqr, meaning, alone=False)

@@ -51,8 +51,7 @@ class Measurement:
         return True
 
     def take(self, part: Part) -> None:
-        """Run a part, and again while something in it is too noisy, as often as the sampler does.
-        What was good enough stays."""
+        """Run a part again while something in it is too noisy, as often as the sampler does."""
         for _ in range(ROUNDS):
             anew = [(name, finding) for name, finding in part() if name not in self.found]
             kept = [self.add(name, finding) for name, finding in anew]
