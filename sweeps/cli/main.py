@@ -120,8 +120,8 @@ class _Strict(TyperCommand):
         """Raise BadParameter for an option that is empty, or given twice."""
         args = self._with_names_of_today(ctx, args)
         if not ctx.resilient_parsing:  # of a line that a shell completes
-            values, _, given = self.make_parser(ctx).parse_args(list(args))
-            options = [option for option in given if isinstance(option, TyperOption)]
+            values, _, in_order = self.make_parser(ctx).parse_args(list(args))
+            options = [option for option in in_order if isinstance(option, TyperOption)]
             singles = [option for option in options if not option.multiple]
             for option in filter(_is_empty(values), options):
                 raise typer.BadParameter("is empty", ctx, option)
@@ -229,8 +229,8 @@ def make_app() -> typer.Typer:
     return app
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         from results.paths import ROOT
         from sweeps.support.tools import source_revision
 

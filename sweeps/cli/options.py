@@ -228,7 +228,7 @@ def with_axes(
 
     def made(command: Command) -> Command:
         signature = inspect.signature(command)
-        *own, _ = signature.parameters.values()
+        *declared, _ = signature.parameters.values()
         axes = [
             _axis_option(
                 axis, left_out.get(axis.name, axis.default), axis.name in left_out, filters
@@ -237,7 +237,7 @@ def with_axes(
             if not only or axis.name in only
         ]
         axes.sort(key=lambda parameter: parameter.default is not _REQUIRED)
-        parameters = [*axes, *(parameter.replace(kind=_BY_NAME) for parameter in own)]
+        parameters = [*axes, *(parameter.replace(kind=_BY_NAME) for parameter in declared)]
         # Typer reads the one and the other.
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {option.name: option.annotation for option in parameters}
@@ -249,8 +249,8 @@ def with_axes(
 def _axis_option(axis: Axis, default: Any, may_lack: bool, filters: bool) -> inspect.Parameter:
     """Return the argument of a command for an axis; it must be given where there is no default."""
     values, kind, text = axis.values, cast(Any, int), axis.values.help
-    if filters and (said := text.partition("; default")[0]) != text:
-        text = f"{said}."
+    if filters and (sentence := text.partition("; default")[0]) != text:
+        text = f"{sentence}."
     if axis.name == "variant":
         kind, declared = str, typer.Option(help=text, callback=_variant)
     elif isinstance(values, Name):

@@ -99,10 +99,10 @@ def valid(
     stands in for parts of the cell's lock in simulated time. Raises BadRunError as
     check_metrics."""
     units = WORKLOADS[guest.workload].metrics
-    every = metrics | {name: (value, units[name]) for name, value in guest.extra.items()}
-    check_metrics(every)
+    reported = metrics | {name: (value, units[name]) for name, value in guest.extra.items()}
+    check_metrics(reported)
     stand_ins = load_locks()[cell.lock].stand_ins(cell.variant)
-    return RunOutcome("", every, {**resolved, **stand_ins}, phases)
+    return RunOutcome("", reported, {**resolved, **stand_ins}, phases)
 
 
 def check_alive(end: ProcessResult, what: str = "", why: str = "") -> None:

@@ -127,8 +127,8 @@ def about(model: type[Document], field: str) -> Mapping[str, Any]:
     """Return what is known of a field: a figure's `unit`, `low` and `high`, both allowed, and
     whether it must be a `power_of_two`; a behaviour's `names`, in the order in which the plugin
     numbers them, with what each means; nothing of another field."""
-    said = model.model_fields[field].json_schema_extra
-    return said if isinstance(said, dict) else {}
+    extra = model.model_fields[field].json_schema_extra
+    return extra if isinstance(extra, dict) else {}
 
 
 class Figures(Document):
@@ -137,11 +137,11 @@ class Figures(Document):
     @field_validator("*")
     @classmethod
     def _as_allowed(cls, stated: Any, info: Any) -> Any:
-        said = about(cls, info.field_name)
+        bounds = about(cls, info.field_name)
         if isinstance(stated, Figure):
-            _checked(stated, said["low"], said["high"], said["power_of_two"])
+            _checked(stated, bounds["low"], bounds["high"], bounds["power_of_two"])
         elif isinstance(stated, Behaviour):
-            stated.as_figure(said["names"])
+            stated.as_figure(bounds["names"])
         return stated
 
     def number(self, name: str) -> int:
@@ -157,8 +157,8 @@ def _fields(table: str, prefix: str = "") -> dict[str, Any]:
     """Return the fields of a table of figures.toml, as pydantic takes them: of each its type and
     what is said of it. `prefix`: before their names among the plugin's options."""
     fields: dict[str, Any] = {}
-    for name, said in _SAID[table].items():
-        row = said if isinstance(said, dict) else {"meaning": said}
+    for name, meaning_or_row in _SAID[table].items():
+        row = meaning_or_row if isinstance(meaning_or_row, dict) else {"meaning": meaning_or_row}
         option = None if "high" in row else options()[prefix + name]
         bounds = vars(option) if option else {"low": 1, "power_of_two": False, **row}
         extra: Any = {key: bounds[key] for key in ("low", "high", "power_of_two")}
@@ -319,13 +319,13 @@ class Machine(Figures):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_figures_of_another(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        if isinstance(given.get("like"), str):
-            own = {key: value for key, value in given.items() if key != "like"}
-            given = _filled(own, _complete(given["like"]))
-        return given | ({"out_of_order": None} if given.get("out_of_order") is False else {})
+    def _with_figures_of_another(cls, tables: Any) -> Any:
+        if not isinstance(tables, dict):
+            return tables
+        if isinstance(tables.get("like"), str):
+            stated = {key: value for key, value in tables.items() if key != "like"}
+            tables = _filled(stated, _complete(tables["like"]))
+        return tables | ({"out_of_order": None} if tables.get("out_of_order") is False else {})
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
@@ -432,13 +432,13 @@ class Machine(Figures):
 
     def as_toml(self) -> str:
         """Return a file of this machine, which states every figure."""
-        said = self.model_dump(exclude_defaults=True)
+        dumped = self.model_dump(exclude_defaults=True)
         tables = {
-            key: said.pop(key)
+            key: dumped.pop(key)
             for key, value in self
-            if key in said and isinstance(value, dict | Figures)
+            if key in dumped and isinstance(value, dict | Figures)
         }
-        lines = toml.pairs(said)
+        lines = toml.pairs(dumped)
         for name, table in tables.items():
             of_isas = name in ("ordering", "latency")
             parts = {f"{name}.{isa}": table[isa] for isa in table} if of_isas else {name: table}
@@ -462,8 +462,8 @@ def _complete(name: str) -> dict[str, Any]:
         if "like" not in tables:
             return tables
     why = f"takes figures from {quoted(tables['like'])} itself" if known else "is unknown"
-    whole = [machine for machine in machine_names() if "like" not in _tables(machine)]
-    raise ValueError(f"like: {quoted(name)} {why}; allowed are {', '.join(whole)}")
+    complete = [machine for machine in machine_names() if "like" not in _tables(machine)]
+    raise ValueError(f"like: {quoted(name)} {why}; allowed are {', '.join(complete)}")
 
 
 def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -508,15 +508,19 @@ def machines_of(processor: str) -> list[str]:
 def machines_like(processor: str) -> list[tuple[str, bool]]:
     """Return the machines that name a kind of processor, and whether they name all of it; without
     any, the one that names most of it."""
-    own = set(processor.split(", "))
+    parts_of_it = set(processor.split(", "))
     kinds = {
         machine.name: [set(kind.split(", ")) for kind in machine.processors]
         for machine in map(load_machine, machine_names())
         if machine.processor is None
     }
-    if whole := [name for name, named in kinds.items() if any(parts <= own for parts in named)]:
-        return [(name, True) for name in whole]
-    shared = {name: max([0, *(len(own & parts) for parts in kinds[name])]) for name in kinds}
+    if named_in_full := [
+        name for name, named in kinds.items() if any(parts <= parts_of_it for parts in named)
+    ]:
+        return [(name, True) for name in named_in_full]
+    shared = {
+        name: max([0, *(len(parts_of_it & parts) for parts in kinds[name])]) for name in kinds
+    }
     nearest = max(shared, key=lambda name: shared[name])
     return [(nearest, False)] if shared[nearest] else []
 
@@ -543,16 +547,16 @@ def load_machine(name: str) -> Machine:
     return machine
 
 
-def machine_named(given: str) -> str:
+def machine_named(name_or_path: str) -> str:
     """Return the name under which a machine is known and stored: its own in the tree; for a user's
     file one that stands for its content, of which a copy is kept with the figures that it takes
     from another, so that it can be run again after the file has changed. Raises LockcrossError."""
-    if not is_path(given):
-        return given
-    machine = FILES.load(Machine, given)
+    if not is_path(name_or_path):
+        return name_or_path
+    machine = FILES.load(Machine, name_or_path)
     if not re.fullmatch(r"\w[\w-]*", machine.name, re.ASCII):
         raise LockcrossError(
-            f"{given}: name: {quoted(machine.name)}: letters, digits, _ and - are allowed"
+            f"{name_or_path}: name: {quoted(machine.name)}: letters, digits, _ and - are allowed"
         )
     content = json.dumps(machine.model_dump(mode="json"), sort_keys=True)
     name = f"{machine.name}@{hashlib.sha256(content.encode()).hexdigest()[:10]}"
@@ -570,9 +574,9 @@ def is_own(name: str) -> bool:
     return "@" in name and not is_path(name) and (OWN_MACHINES / f"{name}.toml").exists()
 
 
-def known_machines(given: Iterable[str]) -> list[str]:
+def known_machines(names: Iterable[str]) -> list[str]:
     """Return all machines of the tree, and those of the given names that are users' own."""
-    return [*machine_names(), *filter(is_own, given)]
+    return [*machine_names(), *filter(is_own, names)]
 
 
 MachineName = Annotated[str, AfterValidator(machine_named)]  # in plans: a name or a path

@@ -347,8 +347,8 @@ def _key(
         )
     if kind == "SHARE":
         parts = constants[_PARTS]
-        whole, high = (evaluate(number, constants) / parts for number in (default, *more))
-        return Share(whole, high, parts)
+        value, high = (evaluate(number, constants) / parts for number in (default, *more))
+        return Share(value, high, parts)
     first, second = (evaluate(bound, constants) for bound in more)
     if kind == "SEQUENCES":
         return Sequences(registry.string(default), first, second)
@@ -387,11 +387,11 @@ def read_value(word: str) -> Value:
 def in_program(workload: str, parameters: Mapping[str, Value]) -> dict[str, Value]:
     """Return the parameters of a run as its program takes them: shares in parts."""
     keys = WORKLOADS[workload].keys
-    given = dict(parameters)
+    in_parts = dict(parameters)
     for name, value in parameters.items():
         if isinstance(key := keys[name], Share):
-            given[name] = key.in_parts(value)
-    return given
+            in_parts[name] = key.in_parts(value)
+    return in_parts
 
 
 def phases(workload: str, parameters: Mapping[str, Value]) -> int:

@@ -162,5 +162,5 @@ def _keys(model: type[BaseModel], place: Sequence[int | str]) -> list[str]:
         which = 0 if get_origin(kind) in (list, tuple) else -1  # of `tuple[X, ...]` too
         kind = kind.model_fields[part].annotation if table else get_args(kind)[which]
         while get_origin(kind) in (Annotated, Union, UnionType):
-            kind = next(given for given in get_args(kind) if given is not NoneType)
+            kind = next(option for option in get_args(kind) if option is not NoneType)
     return list(kind.model_fields)

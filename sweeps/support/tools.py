@@ -75,11 +75,11 @@ class Tool:
         """Return its program and what names that: a variable, or PATH. Raises NoToolError (1) where
         there is none, LockcrossError (1) for a variable with another."""
         for variable in variables:
-            if given := os.environ.get(variable):
-                places = [given, *(str(Path(given, part)) for part in self.below)]
+            if named := os.environ.get(variable):
+                places = [named, *(str(Path(named, part)) for part in self.below)]
                 if path := next(filter(None, map(shutil.which, places)), None):
                     return str(Path(path).resolve()), variable
-                raise LockcrossError(f"{variable}={given}: {self.wanted}", 1)
+                raise LockcrossError(f"{variable}={named}: {self.wanted}", 1)
         if path := next(filter(None, map(shutil.which, self.programs)), None):
             return str(Path(path).resolve()), "PATH"
         raise NoToolError(f"{self.title} is not found; {self.advice}", 1)
@@ -100,9 +100,9 @@ class Tool:
         return match[1].strip() if match else ""
 
 
-def complaint(said: str, pattern: str) -> str:
+def complaint(output: str, pattern: str) -> str:
     """Return the line that says what went wrong: the first that matches, else the last one."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     marked = [line for line in lines if re.search(pattern, line, re.IGNORECASE)]
     return (marked or lines[-1:] or ["it did not say why"])[0][:_SHOWN]
 

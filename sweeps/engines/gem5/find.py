@@ -84,15 +84,16 @@ def ask(path: str) -> Gem5:
             document = json.loads(text)
             models = {isa: tuple(names) for isa, names in document["models"].items()}
             return Gem5(path, document["gem5_version"], models, text)
-    said = complaint(done.stderr or done.stdout)
+    message = complaint(done.stderr or done.stdout)
     raise LockcrossError(
-        f"gem5 ({path}) does not run its configuration; is it a gem5? It said: {said}", exit_code=1
+        f"gem5 ({path}) does not run its configuration; is it a gem5? It said: {message}",
+        exit_code=1,
     )
 
 
-def complaint(said: str) -> str:
+def complaint(output: str) -> str:
     """Return the line of gem5's standard error that says what went wrong; seldom the last one."""
-    return tools.complaint(said, _COMPLAINT)
+    return tools.complaint(output, _COMPLAINT)
 
 
 @cache

@@ -78,8 +78,8 @@ def read(
         raise BadRunError(f"cycle limit: {limits.instructions}")
     if end.code != 0:
         raise BadRunError(f"gem5 failed (exit code {end.code}): {why}")
-    if said := text_of(folder / "guest.err").strip():
-        raise BadRunError(f"arguments refused: {said.splitlines()[-1]}")
+    if message := text_of(folder / "guest.err").strip():
+        raise BadRunError(f"arguments refused: {message.splitlines()[-1]}")
     report = guest.parse_file(Report, folder / REPORT, "engine output")
     if report.isa != cell.isa or report.cores != cell.threads:
         raise BadRunError(

@@ -46,13 +46,13 @@ class NativeEngine(base.Engine):
     def capabilities(self) -> Capabilities:
         isas = tuple(isa for isa in ISAS if isa == host_isa())
         kind = host.processor()
-        measured, own = machines_of(kind), "`./lockcross measure NAME` describes this very host"
+        measured, advice = machines_of(kind), "`./lockcross measure NAME` describes this very host"
         # Machines measured on this kind of processor, then those that name it, or the nearest.
-        like = {name: f"host: {name}, measured on {kind}; {own}" for name in measured}
+        like = {name: f"host: {name}, measured on {kind}; {advice}" for name in measured}
         describe = [*measured]
         for name, all_of_it in machines_like(kind):
             near = f"{name}, which is of {kind}" if all_of_it else f"nearest to {kind} is {name}"
-            like[name] = f"host: {near}; {own}"
+            like[name] = f"host: {near}; {advice}"
             describe += [name] * all_of_it
         return Capabilities(
             isas,
@@ -121,5 +121,5 @@ def _cpus(cell: Cell) -> str:
 def _lengths(cell: Cell) -> list[int]:
     """Return the two lengths of a cell, none where its workload has no length."""
     key = WORKLOADS[cell.workload].length
-    own = int(cell.parameters[key]) if key else 0
-    return [own, _LONGER * own] if key else []
+    length = int(cell.parameters[key]) if key else 0
+    return [length, _LONGER * length] if key else []

@@ -107,13 +107,15 @@ def _check_end(cell: Cell, end: ProcessResult) -> None:
     guest.check_alive(end, "the sampler was ")
     if end.code > _SIGNALLED:
         raise BadRunError(f"killed by {guest.signal_name(end.code - _SIGNALLED)}")
-    said = end.stderr.strip().splitlines()
-    if end.code == 2 and said:
-        raise BadRunError(f"arguments refused: {said[-1]}")
+    messages = end.stderr.strip().splitlines()
+    if end.code == 2 and messages:
+        raise BadRunError(f"arguments refused: {messages[-1]}")
     if end.code != 0:
         if end.stdout.strip():
             guest.check_line(NativeLine, cell, end.stdout, end.code)
-        raise BadRunError(f"exit code {end.code}: {said[-1] if said else 'it did not say why'}")
+        raise BadRunError(
+            f"exit code {end.code}: {messages[-1] if messages else 'it did not say why'}"
+        )
 
 
 def metrics_of(measured: Round, tick_mhz: float) -> Metrics:

@@ -1,7 +1,8 @@
 """Reads the output of a run under the qemu engine, and says why it failed, if it did."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -31,11 +32,21 @@ class Work(Document):
     fences: Counts
 
     def counts(self) -> dict[str, int]:
-        """Return the counts by the names of metrics."""
-        names = ("instructions", "loads", "stores", "rmw")
-        fences = {f"fences_{kind}": count for kind, count in self.fences.items()}
-        won_and_lost = {"cas_won": self.cas.won, "cas_lost": self.cas.lost}
-        return {name: getattr(self, name) for name in names} | won_and_lost | fences
+        """Return what is counted, by the names of metrics."""
+        return _flat(self.model_dump(by_alias=True, exclude=_WHERE))
+
+
+_WHERE = {"core", "start", "cycles", "phase", "cycle"}  # fields that count no operation
+
+
+def _flat(counts: Mapping[str, Any], prefix: str = "") -> dict[str, int]:
+    """Return the counts of nested tables by their joined names."""
+    flat: dict[str, int] = {}
+    for name, count in counts.items():
+        flat |= (
+            {prefix + name: count} if isinstance(count, int) else _flat(count, f"{prefix}{name}_")
+        )
+    return flat
 
 
 class CoreReport(Work):
@@ -46,20 +57,8 @@ class CoreReport(Work):
     reservations_lost: Count
     charges: Counts
     holds: Count
-    stalls: Counts
+    stalls: Counts = Field(serialization_alias="stall")
     coherence: Annotated[dict[Name, Counts], Field(max_length=100)]
-
-    def counts(self) -> dict[str, int]:
-        """Return the counts by the names of metrics."""
-        tables = {"charges": self.charges, "stall": self.stalls}
-        tables |= {f"coherence_{event}": states for event, states in self.coherence.items()}
-        named = {
-            f"{prefix}_{name}": count
-            for prefix, table in tables.items()
-            for name, count in table.items()
-        }
-        own = {"reservations_lost": self.reservations_lost, "holds": self.holds}
-        return super().counts() | own | named
 
 
 class PhaseMark(Work):
@@ -110,9 +109,9 @@ def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOut
 def check_end(limits: Limits, end: ProcessResult) -> None:
     """Raise BadRunError for failures that show in how QEMU's process ended."""
     guest.check_alive(end)
-    said = [line for line in end.stderr.splitlines() if line.strip()]
-    last = said[-1] if said else "it did not say why"
-    ours = any(line.startswith(PREFIX) for line in said)
+    messages = [line for line in end.stderr.splitlines() if line.strip()]
+    last = messages[-1] if messages else "it did not say why"
+    ours = any(line.startswith(PREFIX) for line in messages)
     causes = {
         2: f"{'options' if ours else 'arguments'} refused: {last}",
         3: f"instruction limit: {limits.instructions}",

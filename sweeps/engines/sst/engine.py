@@ -242,13 +242,13 @@ class SstEngine(base.Engine):
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         refused = {f"refused.{name}": _WHY for name in plugin_options(cell) if name in REPLACED}
         # By what the latencies that a cell sets are added.
-        given = {
+        latencies = {
             "atomic": cell.cas_latency,
             "fence": cell.fence_latency,
             "charge": cell.cancel_latency,
             "barrier": cell.membarrier_latency,
         }
-        added = {f"mechanism_{kind}": "plugin" for kind, n in given.items() if n is not None}
+        added = {f"mechanism_{kind}": "plugin" for kind, n in latencies.items() if n is not None}
         resolved = self._own(cell) | added | refused
         return output.read(cell, limits, end, folder, resolved)
 

@@ -69,9 +69,9 @@ def flags(sst: Sst, name: str) -> list[str]:
     return shlex.split(_TOOL.ask(sst.config, f"--{name}").stdout)
 
 
-def complaint(said: str) -> str:
+def complaint(output: str) -> str:
     """Return the line of SST's standard error, or output, that says what went wrong."""
-    return tools.complaint(said, "lockcross|fatal|error")
+    return tools.complaint(output, "lockcross|fatal|error")
 
 
 @cache
@@ -108,14 +108,14 @@ def element(sst: Sst) -> Path:
 
 def _build(sst: Sst, folder: Path) -> None:
     compiler = [*flags(sst, "CXX"), "-O2"]
-    own = [*flags(sst, "ELEMENT_CXXFLAGS"), f"-I{ENGINE_SOURCES}", f"-I{SOURCES}"]
+    flags_of_element = [*flags(sst, "ELEMENT_CXXFLAGS"), f"-I{ENGINE_SOURCES}", f"-I{SOURCES}"]
     new = Path(tempfile.mkdtemp(dir=ELEMENTS, prefix=".new-"))
     try:
         with tempfile.TemporaryDirectory(dir=new) as objects:
             linked = []
             for source in sorted(SOURCES.glob("*.cc")):
                 linked.append(str(Path(objects, f"{source.stem}.o")))
-                _run(sst, [*compiler, *own, "-c", str(source), "-o", linked[-1]])
+                _run(sst, [*compiler, *flags_of_element, "-c", str(source), "-o", linked[-1]])
             # Flags of libraries come last: they serve what stands before them.
             linked += flags(sst, "ELEMENT_LDFLAGS")
             _run(sst, [*compiler, "-o", str(new / LIBRARY), *linked])
@@ -134,5 +134,5 @@ def _run(sst: Sst, command: list[str]) -> None:
         ) from None
     if done.returncode != 0:
         errors = (line for line in done.stderr.splitlines() if re.search(r"(?i)\berror\b", line))
-        said = next(errors, "it did not say why")
-        raise LockcrossError(f"{where}: {said.strip()[:400]}", exit_code=1)
+        message = next(errors, "it did not say why")
+        raise LockcrossError(f"{where}: {message.strip()[:400]}", exit_code=1)

@@ -135,10 +135,10 @@ def _check_record(cell: Cell, limits: Limits, end: ProcessResult, folder: Path) 
     why = complaint(end.stderr)
     guest.check_alive(end, "SST was ", f": {why}")
     if record is None:
-        said = complaint(f"{end.stderr}\n{end.stdout}")
+        message = complaint(f"{end.stderr}\n{end.stdout}")
         if plugin := [line for line in err.splitlines() if line.startswith(qemu_output.PREFIX)]:
-            said += f"; the guest said: {plugin[-1]}"
-        raise BadRunError(f"SST ended without a record (exit code {end.code}): {said}")
+            message += f"; the guest said: {plugin[-1]}"
+        raise BadRunError(f"SST ended without a record (exit code {end.code}): {message}")
     if not record.complete:
         raise BadRunError(record.cause or "SST's record is not complete, and does not say why")
     if end.code != 0:

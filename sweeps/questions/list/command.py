@@ -63,8 +63,8 @@ def doctor(form: Format = Form.TABLE) -> None:
     else:
         listed = []
         for check in checks:
-            said = {"part": check.part, "optional": check.optional, "detail": check.detail}
-            listed.append({"state": _state(check), **said})
+            words = {"part": check.part, "optional": check.optional, "detail": check.detail}
+            listed.append({"state": _state(check), **words})
         print_parts(form, Rows(listed))
     if not all(check.ok or check.optional for check in checks):
         raise typer.Exit(1)

@@ -43,7 +43,7 @@ class Offer(NamedTuple):
 
 def offers(lock: Lock) -> list[Offer]:
     """Return an offer for each variant of a lock, its default first."""
-    every = []
+    found = []
     for variant in ("", *lock.variants[1:]):
         offer = Offer(LockLabel.of(lock.name, variant), {}, {})
         for _, flavour in _FLAVOURS:
@@ -62,15 +62,15 @@ def offers(lock: Lock) -> list[Offer]:
                     what, _, why = reason.rpartition(": ")
                     offer.missing.setdefault(what, why)
             offer.kinds[flavour] = tuple(kinds)
-        every.append(offer)
-    return every
+        found.append(offer)
+    return found
 
 
-def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
+def overview(known: Iterable[Lock]) -> Iterator[Rows | str]:
     """Yield a row per lock with its default variant's fence kinds; below, what is not available."""
     proofs, records, offered = read_proofs(), list[dict[str, Any]](), list[Offer]()
-    for lock in every:
-        own = [proof for proof in proofs if proof.lock == lock.name]
+    for lock in known:
+        of_lock = [proof for proof in proofs if proof.lock == lock.name]
         first, *others = offers(lock)
         offered += [first, *others]
         more = [f"variants: {' '.join(lock.variants)}"] if lock.variants else []
@@ -84,7 +84,9 @@ def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
                     " ".join(place): "".join(kind[0] for kind in first.kinds[place[1]])
                     for place in _FLAVOURS
                 },
-                "proof": " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS),
+                "proof": " ".join(
+                    standing(of_lock, LockLabel(lock.name), isa).kind[0] for isa in ISAS
+                ),
                 "summary": "\n".join([lock.summary, *more]),
             }
         )

@@ -63,8 +63,8 @@ def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
 
     def cycles(machine: Machine, operations: dict[str, str]) -> int | str:
         """Return cycles of one operation: a line per ISA, or one if they are the same."""
-        every = [machine.latency[isa][name].number for isa, name in operations.items()]
-        return every[0] if len(set(every)) == 1 else "\n".join(map(str, every))
+        numbers = [machine.latency[isa][name].number for isa, name in operations.items()]
+        return numbers[0] if len(set(numbers)) == 1 else "\n".join(map(str, numbers))
 
     yield "CAS and fence: set cycles of a CAS that wins and of a full fence, whole operation"
     for group in GROUPS:
@@ -89,9 +89,9 @@ def details(machine: Machine) -> Iterator[Rows | str]:
     yield f"{machine.name}: {machine.title}"
     figures = {"clock_mhz": machine.clock_mhz}
     for isa in machine.isas:
-        own = machine.of_isa(isa)
-        figures |= {k: v for k, v in machine.figures(isa).items() if k not in own}
-        figures |= {f"{isa} {k}": v for k, v in own.items()}
+        of_isa = machine.of_isa(isa)
+        figures |= {k: v for k, v in machine.figures(isa).items() if k not in of_isa}
+        figures |= {f"{isa} {k}": v for k, v in of_isa.items()}
     units = _units()
     records: list[dict[str, Any]] = []
     if machine.sst is not None:
@@ -120,10 +120,10 @@ def details(machine: Machine) -> Iterator[Rows | str]:
 
 def _units() -> dict[str, str]:
     """Return the unit of every figure by its own name; what has none chooses a behaviour."""
-    said = [rows for rows in what_may_be_said(load_machine("generic")) if isinstance(rows, Rows)]
+    tables = [rows for rows in what_may_be_said(load_machine("generic")) if isinstance(rows, Rows)]
     return {
         f"charge_{row['option']}" if rows.title == "[charges]" else row["option"]: row["unit"]
-        for rows in said
+        for rows in tables
         for row in rows.records
     }
 
@@ -182,11 +182,13 @@ def what_may_be_said(generic: Machine) -> Iterator[Rows | str]:
         yield Rows(records, title=f"[{place}]" if place else "at the head of the file")
 
 
-def _allowed(said: Mapping[str, Any]) -> str:
-    if "names" in said:
-        return "; ".join(f"{name} ({how})" if how else name for name, how in said["names"].items())
-    power = ", a power of two" if said.get("power_of_two") else ""
-    return f"{said['low']} to {said['high']}{power}" if said else ""
+def _allowed(bounds: Mapping[str, Any]) -> str:
+    if "names" in bounds:
+        return "; ".join(
+            f"{name} ({how})" if how else name for name, how in bounds["names"].items()
+        )
+    power = ", a power of two" if bounds.get("power_of_two") else ""
+    return f"{bounds['low']} to {bounds['high']}{power}" if bounds else ""
 
 
 def _known(known: object) -> object:

@@ -70,9 +70,9 @@ def _draw_matrix(figure: Figure, ax: Axes, transfers: Mapping[tuple[int, int], f
             if not np.isnan(cycles):
                 number = ax.text(column, row, f"{cycles:.0f}", ha="center", va="center", fontsize=8)
                 number.set(path_effects=HALO)
-    every = max(1, len(cpus) // _NUMBERED)
+    step = max(1, len(cpus) // _NUMBERED)
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks(range(0, len(cpus), every), [str(cpu) for cpu in cpus[::every]])
+        axis.set_ticks(range(0, len(cpus), step), [str(cpu) for cpu in cpus[::step]])
         axis.set_label_text("CPU")
     ax.spines[:].set_visible(False)
     ax.set_title("Hand-over of a line between CPUs (cycles)")

@@ -324,7 +324,7 @@ def calibrate(
         ]
         print_parts(form, Rows(cycles))
         return
-    given = [(option(axis)[2:], axes[axis]) for axis in LATENCIES if axes.get(axis) is not None]
-    set_to = [f"{name} {cycles}" for name, cycles in given]
+    latencies = [(option(axis)[2:], axes[axis]) for axis in LATENCIES if axes.get(axis) is not None]
+    set_to = [f"{name} {cycles}" for name, cycles in latencies]
     where = f" set to {', '.join(set_to)}" if set_to else ""
     print_parts(form, f"measured cycles on {machine}{where}", Rows(rows, shown))

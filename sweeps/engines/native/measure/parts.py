@@ -120,11 +120,11 @@ def levels(caches: Sequence[host.Cache], free_kib: int) -> list[Level]:
     chased = []
     before = 0
     for cache in caches:
-        own = cache.size // 1024
-        kib = min(own // 2, _FAR * before) if before else own // 2
+        size = cache.size // 1024
+        kib = min(size // 2, _FAR * before) if before else size // 2
         if before < kib <= most:
             chased.append(Level(f"load_l{cache.level}", f"the level {cache.level} cache", kib))
-        before = own
+        before = size
     if 0 < 2 * before <= most:
         chased.append(Level(MEMORY, "memory", 2 * before))
     return chased

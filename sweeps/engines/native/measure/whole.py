@@ -54,8 +54,8 @@ class Measurement:
         """Run a part again while something in it is too noisy, as often as the sampler does."""
         for _ in range(ROUNDS):
             anew = [(name, finding) for name, finding in part() if name not in self.found]
-            kept = [self.add(name, finding) for name, finding in anew]
-            if all(kept):
+            good = [self.add(name, finding) for name, finding in anew]
+            if all(good):
                 return
 
     def forget(self, names: Collection[str]) -> None:
@@ -151,12 +151,12 @@ def _groups(
 
     def transfers() -> parts.Found:
         measured.matrix = parts.transfers(programs, cpus)
-        every = len(cpus) * (len(cpus) - 1) // 2
+        pairs = len(cpus) * (len(cpus) - 1) // 2
         note = (
-            f"transfers were measured between {len(measured.matrix)} of {every} pairs of CPUs, "
+            f"transfers were measured between {len(measured.matrix)} of {pairs} pairs of CPUs, "
             "evenly chosen"
         )
-        if len(measured.matrix) < every and note not in measured.notes:
+        if len(measured.matrix) < pairs and note not in measured.notes:
             measured.notes.append(note)
         yield parts.TRANSFER, parts.of_transfers(measured.matrix)
 
