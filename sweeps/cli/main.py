@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -89,32 +89,13 @@ class Commands(TyperGroup):
         return name, self.commands[name], rest
 
 
-def _is_empty(values: Mapping[str, Any]) -> Callable[[TyperOption], bool]:
-    """Tell the options whose value is an empty text, where that is no value."""
-
-    def is_empty(option: TyperOption) -> bool:
-        value = values.get(option.name or "")
-        if "" not in (value if isinstance(value, list) else [value]):
-            return False
-        from sweeps.model.axes import MAY_BE_EMPTY
-
-        return option.name not in MAY_BE_EMPTY
-
-    return is_empty
-
-
-def _first_sentence(command: Any) -> str:
-    """Return the beginning of a command's help, whole: a list would cut it."""
-    return " ".join((command.help or "").partition("\n\n")[0].split())
-
-
 class _Strict(TyperCommand):
     """A command that refuses an option which is given twice, unless it is a list or a switch, and
     one that is empty, as a shell's variable may be: no value wins silently, nor does a default."""
 
     def get_short_help_str(self, limit: int = 0) -> str:
-        """Return what stands in the list of a group's commands."""
-        return _first_sentence(self)
+        """Return the beginning of the help, whole: a group's list would cut it."""
+        return " ".join((self.help or "").partition("\n\n")[0].split())
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raise BadParameter for an option that is empty, or given twice."""
@@ -122,11 +103,14 @@ class _Strict(TyperCommand):
         if not ctx.resilient_parsing:  # of a line that a shell completes
             values, _, in_order = self.make_parser(ctx).parse_args(list(args))
             options = [option for option in in_order if isinstance(option, TyperOption)]
-            singles = [option for option in options if not option.multiple]
-            for option in filter(_is_empty(values), options):
-                raise typer.BadParameter("is empty", ctx, option)
-            for option in singles:
-                if singles.count(option) > 1 and not option.is_flag:
+            for option in options:
+                value = values.get(option.name or "")
+                if "" in (value if isinstance(value, list) else [value]):
+                    from sweeps.model.axes import MAY_BE_EMPTY
+
+                    if option.name not in MAY_BE_EMPTY:
+                        raise typer.BadParameter("is empty", ctx, option)
+                if options.count(option) > 1 and not (option.multiple or option.is_flag):
                     raise typer.BadParameter("is given more than once", ctx, option)
         return super().parse_args(ctx, args)
 
@@ -135,7 +119,7 @@ class _Strict(TyperCommand):
         takes several is the singular. Words behind `--` are another program's."""
         options = [option for option in self.get_params(ctx) if isinstance(option, TyperOption)]
         names = {name for option in options for name in option.opts}
-        plurals = {name for option in options if option.multiple for name in option.opts}
+        plurals = {o.opts[0] for o in options if o.multiple and o.opts[0].endswith("s")}
         former = {singular: name for name in plurals if (singular := name[:-1]) not in names}
         former |= commands()[_called(ctx)].former
         end = args.index("--") if "--" in args else len(args)
