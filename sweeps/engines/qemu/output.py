@@ -27,8 +27,8 @@ class Work(Document):
     instructions: Count
     loads: Count
     stores: Count
-    cas: CasCounts
     rmw: Count
+    cas: CasCounts
     fences: Counts
 
     def counts(self) -> dict[str, int]:
@@ -44,7 +44,7 @@ def _flat(counts: Mapping[str, Any], prefix: str = "") -> dict[str, int]:
     flat: dict[str, int] = {}
     for name, count in counts.items():
         flat |= (
-            {prefix + name: count} if isinstance(count, int) else _flat(count, f"{prefix}{name}_")
+            _flat(count, f"{prefix}{name}_") if isinstance(count, dict) else {prefix + name: count}
         )
     return flat
 
@@ -55,8 +55,8 @@ class CoreReport(Work):
     start: Count
     cycles: Count
     reservations_lost: Count
-    charges: Counts
     holds: Count
+    charges: Counts
     stalls: Counts = Field(serialization_alias="stall")
     coherence: Annotated[dict[Name, Counts], Field(max_length=100)]
 
