@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from results.errors import LockcrossError
 from sweeps.model import engines
@@ -203,6 +203,14 @@ class Serving(Protocol):
 
     def request(self, cell: Cell, binary: Path, limits: Limits) -> Request:
         """Return the cell as a server runs it."""
+
+
+@runtime_checkable
+class Measuring(Protocol):
+    """An engine on the host itself that can describe it as a machine."""
+
+    def measurer(self) -> Any:
+        """Return the module that measures the host."""
 
 
 @cache

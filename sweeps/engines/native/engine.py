@@ -5,6 +5,7 @@ import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import ModuleType
 
 from results.errors import LockcrossError
 from results.paths import WORK
@@ -97,6 +98,12 @@ class NativeEngine(base.Engine):
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         return native_output.read(cell, end, folder)
+
+    def measurer(self) -> ModuleType:
+        """Return the module that measures the host."""
+        from sweeps.engines.native import measure
+
+        return measure
 
     def doctor(self) -> list[PartCheck]:
         why = host.no_clock()

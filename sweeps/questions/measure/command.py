@@ -6,7 +6,6 @@ import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -79,12 +78,12 @@ def _check(name: str, path: Path, force: bool) -> None:
 
 def measurer() -> Any:
     """Return the engine's part that measures this host. Raises LockcrossError without one."""
-    from sweeps.engines.base import load_engine
+    from sweeps.engines.base import Measuring, load_engine
     from sweeps.model.engines import ENGINES
 
     for engine in ENGINES:
-        if load_engine(engine.label).capabilities().host_machines is not None:
-            return import_module(f"sweeps.engines.{engine.family}.measure")
+        if isinstance(adapter := load_engine(engine.label), Measuring):
+            return adapter.measurer()
     raise LockcrossError("no engine runs on the host itself", exit_code=1)
 
 
