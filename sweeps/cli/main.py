@@ -3,10 +3,11 @@ is called is imported; its options, and how errors become one message and an exi
 
 import errno
 import os
+import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -28,27 +29,30 @@ _GROUPS = ("Get an answer", "Run cells", "Read results", "See what there is", "W
 
 class Listed(NamedTuple):
     """A command as the list of all shows it: its module, the first sentence of its own help, an
-    example, what comes after it (sweeps/cli/next_step.py), and what it is among."""
+    example, what comes after it (sweeps/cli/next_step.py), and what it is among. `former`: names
+    that it or its options had, which go on working and are shown nowhere."""
 
     module: str
     sentence: str
     example: str
     steps: "str | Mapping[str, str]"
     group: str
+    former: Mapping[str, str]
 
 
 @cache
 def commands() -> dict[str, Listed]:
-    """Every command by its name. The `__init__` of a question says which it has: COMMANDS has
-    their modules, sentences, examples and next steps by name, GROUP what they are listed among. A
-    module has the function of a command's name, or a group as a Typer, and in SETTINGS the settings
-    of some.
+    """Return every command by its name. The `__init__` of a question says which it has: COMMANDS
+    has their modules, sentences, examples and next steps by name, GROUP what they are listed among,
+    FORMER the names of today by the former ones of commands and `--options`. A module has the
+    function of a command's name, or a group as a Typer, and in SETTINGS the settings of some.
     """
     folders = [f"sweeps.questions.{module.name}" for module in iter_modules([str(_QUESTIONS)])]
     commands = {
-        name: Listed(f"{folder}.{module}", sentence, example, steps, package.GROUP)
+        name: Listed(f"{folder}.{module}", sentence, example, steps, package.GROUP, former)
         for folder in folders
         if hasattr(package := import_module(folder), "COMMANDS")
+        for former in [getattr(package, "FORMER", {})]
         for name, (module, sentence, example, steps) in package.COMMANDS.items()
     }
     return dict(sorted(commands.items(), key=lambda entry: _GROUPS.index(entry[1].group)))
@@ -61,16 +65,15 @@ class Commands(TyperGroup):
         super().__init__(**settings | {"commands": _Loaded()})
 
     def list_commands(self, _: Any) -> list[str]:
-        """Their names, in order."""
         return list(commands())
 
     def get_command(self, _: Any, cmd_name: str) -> TyperCommand | None:
-        """What stands for a command in a list."""
+        """Return what stands for a command in a list."""
         known = commands().get(cmd_name)
         return known and TyperCommand(cmd_name, help=known.sentence)
 
     def format_commands(self, _: Any, formatter: Any) -> None:
-        """Writes the list: the groups, and of each command its first sentence and an example."""
+        """Write the list: the groups, and of each command its first sentence and an example."""
         for group in _GROUPS:
             with formatter.section(group):
                 for name, command in commands().items():
@@ -79,55 +82,52 @@ class Commands(TyperGroup):
                         formatter.write(f"      {_PROGRAM} {command.example}\n")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, whole. Raises UsageError where there is none."""
-        name, _, rest = super().resolve_command(ctx, args)
+        """Return the command that is called, whole. Raises UsageError where there is none."""
+        former = {old: name for known in commands().values() for old, name in known.former.items()}
+        name, _, rest = super().resolve_command(ctx, [former.get(args[0], args[0]), *args[1:]])
         assert name is not None
         return name, self.commands[name], rest
 
 
-def _is_empty(values: Mapping[str, Any]) -> Callable[[TyperOption], bool]:
-    """Tells the options whose value is an empty text, where that is no value."""
-
-    def is_empty(option: TyperOption) -> bool:
-        value = values.get(option.name or "")
-        if "" not in (value if isinstance(value, list) else [value]):
-            return False
-        from sweeps.model.axes import MAY_BE_EMPTY
-
-        return option.name not in MAY_BE_EMPTY
-
-    return is_empty
-
-
-def _first_sentence(command: Any) -> str:
-    """The beginning of a command's help, whole: a list would cut it."""
-    return " ".join((command.help or "").partition("\n\n")[0].split())
-
-
 class _Strict(TyperCommand):
-    """A command that refuses an option given twice, unless it is a list or a switch: otherwise the
-    last value would silently win. And one that is empty, as a shell's variable may be: otherwise
-    its default would be taken."""
+    """A command that refuses an option which is given twice, unless it is a list or a switch, and
+    one that is empty, as a shell's variable may be: no value wins silently, nor does a default."""
 
     def get_short_help_str(self, limit: int = 0) -> str:
-        """What stands in the list of a group's commands."""
-        return _first_sentence(self)
+        """Return the beginning of the help, whole: a group's list would cut it."""
+        return " ".join((self.help or "").partition("\n\n")[0].split())
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Raises BadParameter."""
+        """Raise BadParameter for an option that is empty, or given twice."""
+        args = self._with_names_of_today(ctx, args)
         if not ctx.resilient_parsing:  # of a line that a shell completes
-            values, _, given = self.make_parser(ctx).parse_args(list(args))
-            options = [option for option in given if isinstance(option, TyperOption)]
-            singles = [option for option in options if not option.multiple]
-            for option in filter(_is_empty(values), options):
-                raise typer.BadParameter("is empty", ctx, option)
-            for option in singles:
-                if singles.count(option) > 1 and not option.is_flag:
+            values, _, in_order = self.make_parser(ctx).parse_args(list(args))
+            options = [option for option in in_order if isinstance(option, TyperOption)]
+            for option in options:
+                value = values.get(option.name or "")
+                if "" in (value if isinstance(value, list) else [value]):
+                    from sweeps.model.axes import MAY_BE_EMPTY
+
+                    if option.name not in MAY_BE_EMPTY:
+                        raise typer.BadParameter("is empty", ctx, option)
+                if options.count(option) > 1 and not (option.multiple or option.is_flag):
                     raise typer.BadParameter("is given more than once", ctx, option)
         return super().parse_args(ctx, args)
 
+    def _with_names_of_today(self, ctx: Any, args: Sequence[str]) -> list[str]:
+        """Give options that are called by a former name the one of today. The former name of what
+        takes several is the singular. Words behind `--` are another program's."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, TyperOption)]
+        names = {name for option in options for name in option.opts}
+        plurals = {o.opts[0] for o in options if o.multiple and o.opts[0].endswith("s")}
+        former = {singular: name for name in plurals if (singular := name[:-1]) not in names}
+        former |= commands()[_called(ctx)].former
+        end = args.index("--") if "--" in args else len(args)
+        words = [re.sub(r"^--[\w-]+", lambda m: former.get(m[0], m[0]), w) for w in args[:end]]
+        return [*words, *args[end:]]
+
     def invoke(self, ctx: Any) -> Any:
-        """Runs it, and says at a terminal what comes next, where nothing failed."""
+        """Run it, and say at a terminal what comes next, where nothing failed."""
         try:
             result = super().invoke(ctx)
         except typer.Exit as end:
@@ -141,13 +141,18 @@ class _Strict(TyperCommand):
 def _say_next(ctx: Any) -> None:
     from sweeps.cli.next_step import say_next
 
-    _, name, *_ = ctx.command_path.split()
-    if steps := commands()[name].steps:
+    if steps := commands()[_called(ctx)].steps:
         say_next(_PROGRAM, steps, ctx.params)
 
 
+def _called(ctx: Any) -> str:
+    """Return the name of the command in the list of all."""
+    words: list[str] = ctx.command_path.split()
+    return next(word for word in words if word in commands())
+
+
 def _take_options_strictly(app: typer.Typer) -> None:
-    """For every command of a module, those of its groups too."""
+    """Do so for every command of a module, those of its groups too."""
     for command in app.registered_commands:
         command.cls = _Strict
     for group in app.registered_groups:
@@ -157,7 +162,7 @@ def _take_options_strictly(app: typer.Typer) -> None:
 
 @cache
 def loaded(name: str) -> Any:
-    """A command, imported now."""
+    """Import a command now, and return it."""
     # With a callback it stays a group.
     app = typer.Typer(callback=lambda: None, rich_markup_mode=None)
     module = import_module(commands()[name].module)
@@ -188,14 +193,13 @@ class _Loaded(Mapping[str, Any]):
 
 
 VERSION = "1.0.0"  # as in CHANGELOG.md
-_HELP = "Where reservation locks and asymmetric locks win, by CAS and fence latency."
+_HELP = "Which lock is cheapest for a runtime's objects, and when does the answer change?"
 _PROGRAM = "./lockcross"
 _NAME = 10  # columns of a command's name in the list
 INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
 
 
 def make_app() -> typer.Typer:
-    """All commands."""
     app = typer.Typer(
         name="lockcross",
         cls=Commands,
@@ -209,8 +213,8 @@ def make_app() -> typer.Typer:
     return app
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         from results.paths import ROOT
         from sweeps.support.tools import source_revision
 
@@ -226,11 +230,11 @@ def _every(
         ),
     ] = False,
 ) -> None:
-    """What stands before a command."""
+    """Take what stands before a command."""
 
 
 def main() -> int:
-    """Runs the command line and returns its exit code: 2 a user's mistake, 1 a failed run."""
+    """Run the command line and return its exit code: 2 a user's mistake, 1 a failed run."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     for name in ("stdout", "stderr"):
@@ -251,13 +255,13 @@ def main() -> int:
 
 
 def _interrupt(number: int, frame: Any) -> None:
-    """Ctrl-C at a terminal is for this process alone: its children lead groups of their own."""
+    """Pass Ctrl-C on: children lead groups of their own, which a terminal does not interrupt."""
     children.end_all()
     signal.default_int_handler(number, frame)
 
 
 def _write_nowhere() -> None:
-    """What Python still wants to write to standard output goes nowhere."""
+    """Send what Python still wants to write to standard output nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

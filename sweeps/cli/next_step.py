@@ -11,20 +11,20 @@ from results.paths import DATABASE
 Steps = str | Mapping[str, str]
 
 
-def next_steps(steps: Steps, given: Mapping[str, Any]) -> list[str]:
-    """The commands that come next, one a line of `steps`, in which {NAME} stands for what the
-    command was given as NAME, of several the first, and {db} for the option of another database.
-    Of a mapping the first whose key names something that was given, else that of ""."""
+def next_steps(steps: Steps, arguments: Mapping[str, Any]) -> list[str]:
+    """Return the commands that come next, one per line of `steps`, in which {NAME} stands for what
+    the command was given as NAME (the first of several) and {db} for the option of another
+    database. A mapping gives the steps of the first key that was given, else those of ""."""
     if not isinstance(steps, str):
-        steps = steps[next((name for name in steps if name and given.get(name)), "")]
-    words = {name: _word(value) for name, value in given.items()}
-    database = given.get("db")
+        steps = steps[next((name for name in steps if name and arguments.get(name)), "")]
+    words = {name: _word(value) for name, value in arguments.items()}
+    database = arguments.get("db")
     words["db"] = "" if database in (None, DATABASE) else f" --db {words['db']}"
     return steps.format_map(words).splitlines()
 
 
 def _word(value: object) -> str:
-    """A value as one types it. A file stays one where a name of the tree would do."""
+    """Return a value as one types it. A file stays one where a name of the tree would do."""
     if isinstance(value, list):
         return _word(value[0]) if value else ""
     if isinstance(value, Path) and value.name == str(value):
@@ -32,10 +32,10 @@ def _word(value: object) -> str:
     return shlex.quote(str(value))
 
 
-def say_next(program: str, steps: Steps, given: Mapping[str, Any]) -> None:
-    """Says it to a person: on standard error, and only where both outputs are a terminal and what
-    was printed is no CSV or JSON."""
-    if sys.stdout.isatty() and sys.stderr.isatty() and given.get("form", "table") == "table":
+def say_next(program: str, steps: Steps, arguments: Mapping[str, Any]) -> None:
+    """Say it to a person: on standard error, where both outputs are a terminal and no CSV or
+    JSON."""
+    if sys.stdout.isatty() and sys.stderr.isatty() and arguments.get("form", "table") == "table":
         sys.stdout.flush()
-        for number, step in enumerate(next_steps(steps, given)):
+        for number, step in enumerate(next_steps(steps, arguments)):
             print(f"{'  or:' if number else 'next:'} {program} {step}", file=sys.stderr)

@@ -88,12 +88,12 @@ TimeLimit = Annotated[float, typer.Option(min=0, max=_MAX_TIME_S, help=_SECONDS)
 
 
 def beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    """Those that go on as what is typed."""
+    """Return those that begin with what is typed."""
     return [name for name in names if name.startswith(incomplete)]
 
 
 def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
-    """Completes the names at a place, MODULE:OBJECT, or those that a function there returns. Only
+    """Complete the names at a place, MODULE:OBJECT, or those that a function there returns. Only
     what is asked for is imported. `several`: with commas between them, the last is completed."""
 
     def complete(incomplete: str) -> list[str]:
@@ -106,20 +106,19 @@ def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
 
 
 def option(words: str, names: Callable[[str], list[str]] | None, *flags: str) -> Any:
-    """An option that takes one of some names, which a shell completes where they are known.
-    `words`: its help."""
+    """Declare an option for one of some names, which a shell completes. `words`: its help."""
     return typer.Option(*flags, help=words, autocompletion=names, callback=_of_today(names))
 
 
 def argument(words: str, names: Callable[[str], list[str]], metavar: str | None = None) -> Any:
-    """An argument that takes one of some names. `words`: its help."""
+    """Declare an argument for one of some names. `words`: its help."""
     return typer.Argument(
         help=words, autocompletion=names, metavar=metavar, callback=_of_today(names)
     )
 
 
 def _of_today(names: Callable[[str], list[str]] | None) -> Callable[[Any], Any] | None:
-    """What gives locks their names of today in a value; None where the names are of others."""
+    """Return what gives locks in a value their names of today; None for other names."""
     return _with_current_names if names in (locks, several_locks) else None
 
 
@@ -130,30 +129,28 @@ def _with_current_names(value: Any) -> Any:
 
 
 def _variant(value: str | None) -> str | None:
-    """A variant as cells have it, by the name that tables have."""
+    """Return a variant as cells have it, by the name that tables have."""
     return "" if value == FIRST_VARIANT else value
 
 
 def of_plan(default: str = "") -> Any:
-    """An option that takes a plan. `default`: what a command is about without one."""
+    """Declare an option that takes a plan. `default`: what a command is about without one."""
     text = "A plan's name (see `plans`) or file" + f"; default: {default}" * bool(default)
     return typer.Option("--plan", help=f"{text}.", autocompletion=plans)
 
 
 def isa(default: str = "the machine's first") -> Any:
-    """An option that takes one instruction set."""
     text = f"Instruction set: x86_64, ppc64le or aarch64; default: {default}."
     return typer.Option("--isa", help=text, autocompletion=isas)
 
 
 def flavour(default: str = "the ISA's first") -> Any:
-    """An option that takes one atomic flavour."""
     text = f"Atomic flavour; default: {default}."
     return typer.Option("--flavour", help=text, autocompletion=flavours)
 
 
 def machine(default: str) -> Any:
-    """An option that takes one machine. `default`: nothing where its value is shown."""
+    """Declare an option that takes one machine. `default`: nothing where its value is shown."""
     text = "A machine's name (see `machines`) or file" + f"; default: {default}" * bool(default)
     return typer.Option("--machine", help=f"{text}.", autocompletion=machines)
 
@@ -163,28 +160,24 @@ def several(
     words: str,
     names: Callable[[str], list[str]] | None = None,
     default: str = "all",
-    former: str = "",
 ) -> Any:
-    """An option that takes several names: its own name is in the plural. `words`: its help.
-    `former`: the name that it had, where that is not the singular."""
+    """Declare an option that takes several names; its own is in the plural. `words`: its help."""
     text = f"{words}, with commas between; default: {default}."
-    return typer.Option(flag, former or flag.removesuffix("s"), help=text, autocompletion=names)
+    return typer.Option(flag, help=text, autocompletion=names)
 
 
 def several_of_machines(default: str) -> Any:
-    """An option that takes several machines."""
     words = "Machines' names (see `machines`) or files"
     return several("--machines", words, several_machines, default)
 
 
 def several_of_isas() -> Any:
-    """An option that takes several instruction sets."""
     return several("--isas", "Instruction sets", several_isas)
 
 
 def names_of(values: Iterable[str] | None, option: str) -> list[str]:
-    """The names in what was given to an option that takes several. Raises LockcrossError for a text
-    that says something and has none."""
+    """Return the names in what was given to an option that takes several. Raises LockcrossError for
+    a text that says something and has none."""
     named: list[str] = []
     for text in values or ():
         names = [name.strip() for name in text.split(",") if name.strip()]
@@ -229,13 +222,13 @@ _REQUIRED, _BY_NAME = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
 def with_axes(
     left_out: Mapping[str, Any], only: Collection[str] = (), filters: bool = False
 ) -> Callable[[Command], Command]:
-    """Makes a command whose last argument is `**axes` have an option for each axis. `left_out`:
-    what stands for an axis that is left out, where that is not its default. `only`: the axes that
-    it has, if not all. `filters`: no option has a default."""
+    """Make a command whose last argument is `**axes` have an option for each axis. `left_out`: what
+    stands for an axis that is left out, where that is not its default. `only`: the axes that it
+    has, if not all. `filters`: no option has a default."""
 
     def made(command: Command) -> Command:
         signature = inspect.signature(command)
-        *own, _ = signature.parameters.values()
+        *declared, _ = signature.parameters.values()
         axes = [
             _axis_option(
                 axis, left_out.get(axis.name, axis.default), axis.name in left_out, filters
@@ -244,7 +237,7 @@ def with_axes(
             if not only or axis.name in only
         ]
         axes.sort(key=lambda parameter: parameter.default is not _REQUIRED)
-        parameters = [*axes, *(parameter.replace(kind=_BY_NAME) for parameter in own)]
+        parameters = [*axes, *(parameter.replace(kind=_BY_NAME) for parameter in declared)]
         # Typer reads the one and the other.
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {option.name: option.annotation for option in parameters}
@@ -254,10 +247,10 @@ def with_axes(
 
 
 def _axis_option(axis: Axis, default: Any, may_lack: bool, filters: bool) -> inspect.Parameter:
-    """The argument of a command for an axis; it must be given where there is no default."""
+    """Return the argument of a command for an axis; it must be given where there is no default."""
     values, kind, text = axis.values, cast(Any, int), axis.values.help
-    if filters and (said := text.partition("; default")[0]) != text:
-        text = f"{said}."
+    if filters and (sentence := text.partition("; default")[0]) != text:
+        text = f"{sentence}."
     if axis.name == "variant":
         kind, declared = str, typer.Option(help=text, callback=_variant)
     elif isinstance(values, Name):
@@ -272,8 +265,7 @@ def _axis_option(axis: Axis, default: Any, may_lack: bool, filters: bool) -> ins
 
 @contextmanager
 def pool_of(cluster: str) -> "Iterator[Pool | None]":
-    """The pool of a cluster file; none without a file: cells are run on this machine. Raises
-    LockcrossError."""
+    """Yield the pool of a cluster file; none without a file. Raises LockcrossError."""
     if not cluster:
         yield None
         return
@@ -286,7 +278,7 @@ def pool_of(cluster: str) -> "Iterator[Pool | None]":
 
 
 def at_a_time(cluster: str, jobs: int) -> int:
-    """How many cells run at a time, for estimates; 0: one a CPU of this machine."""
+    """Return how many cells run at a time, for estimates; 0: one per CPU of this machine."""
     if not cluster:
         return jobs
     from sweeps.run.cluster.description import load_cluster
@@ -295,14 +287,13 @@ def at_a_time(cluster: str, jobs: int) -> int:
 
 
 def limits(time_limit: float, instruction_limit: int, no_server: bool) -> "Limits":
-    """Limits from the options."""
     from sweeps.engines.base import Limits
 
     return Limits(time_limit, instruction_limit, not no_server)
 
 
 def served(no_server: bool) -> "Limits":
-    """Limits of commands that have no options for them."""
+    """Return limits for commands that have no options for them."""
     from sweeps.engines.base import Limits
 
     return Limits(serve=not no_server)

@@ -16,7 +16,7 @@ _EVERY_S = 10.0  # between two plain lines
 
 
 def first_word(words: str) -> None:
-    """Says what a command is about to do that may take long, before it imports what it needs."""
+    """Say what a command is about to do that may take long, before it imports what it needs."""
     print(words, file=sys.stderr, flush=True)
 
 
@@ -50,7 +50,6 @@ class Bar(Progress):
         )
 
     def advance(self, task_id: TaskID, advance: float = 1) -> None:
-        """One more run is done."""
         super().advance(task_id, advance)
         self._say_now_and_then(task_id)
 
@@ -69,7 +68,7 @@ class Bar(Progress):
             _say(next(task for task in self.tasks if task.id == task_id))
 
     def stop(self) -> None:
-        """Ends the bar; plain lines end with one that says how far the job came."""
+        """End the bar; plain lines end with one that says how far the job came."""
         if not self._plain:
             super().stop()
         elif self._next_line:  # something was run
@@ -77,13 +76,13 @@ class Bar(Progress):
 
 
 def _runs(task: Task) -> str:
-    """How many runs are done, and of how many: `at_least`, where more may follow from them."""
+    """Say how many runs are done, and of how many: `at_least`, where more may follow from them."""
     least = "at least " if task.fields.get("at_least") else ""
     return f"{task.completed:.0f} of {least}{task.total or 0:.0f} runs"
 
 
 def _left_s(task: Task) -> float | None:
-    """Seconds until the end that was promised; None where it has passed, or nothing is known."""
+    """Return seconds until the promised end; None where it has passed, or nothing is known."""
     if task.finished or (ends := task.fields.get("ends")) is None:
         return task.time_remaining
     return left if (left := ends - time.monotonic()) > 0 else None
@@ -96,7 +95,7 @@ def _left(task: Task) -> str:
 
 
 def _state(task: Task) -> str:
-    """What the pool says of itself, where it says anything."""
+    """Return what the pool says of itself, where it says anything."""
     return str(task.fields.get("state", ""))
 
 
@@ -139,8 +138,8 @@ class _OneBar(Bar):
 
 @contextmanager
 def one_bar(total: int, at_least: bool = False) -> Iterator[Progress]:
-    """One bar over a whole job, however many batches the runner works in. `at_least`: which runs
-    follow is known only when these have ended."""
+    """Show one bar over a whole job, however many batches the runner works in. `at_least`: which
+    runs follow is known only when these have ended."""
     with _OneBar() as bar:
         job = bar.add_task("measuring", total=total, at_least=at_least)
         yield bar

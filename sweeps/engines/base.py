@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from results.errors import LockcrossError
 from sweeps.model import engines
@@ -102,7 +102,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True)
-class Check:
+class PartCheck:
     """One line of the doctor: a part, its version, or what is missing and what to do then.
 
     Without an optional one everything else works; one that is `absent` is just not installed.
@@ -115,25 +115,27 @@ class Check:
     absent: bool = False
 
 
-def judged(part: str, shown: Probe, well: str) -> Check:
-    """What a probe has shown of a part; `well`: what to say of one that can do everything."""
+def judged(part: str, shown: Probe, well: str) -> PartCheck:
+    """Return the check of a part by what a probe has shown; `well`: what to say if all works."""
     if shown.alone:
-        return Check(part, False, f"refused: {shown.alone}", optional=True)
-    return Check(part, True, f"one core only: {shown.together}" if shown.together else well)
+        return PartCheck(part, False, f"refused: {shown.alone}", optional=True)
+    return PartCheck(part, True, f"one core only: {shown.together}" if shown.together else well)
 
 
 @contextmanager
-def noting(checks: list[Check], part: str, optional: bool = True) -> Iterator[None]:
-    """Adds a check that says what is wrong with a part, where that keeps others from being made."""
+def noting(checks: list[PartCheck], part: str, optional: bool = True) -> Iterator[None]:
+    """Add a check that says what is wrong with a part, where that keeps others from being made."""
     try:
         yield
     except LockcrossError as error:
-        checks.append(Check(part, False, error.message, optional, isinstance(error, NoToolError)))
+        checks.append(
+            PartCheck(part, False, error.message, optional, isinstance(error, NoToolError))
+        )
 
 
 def sources_digest(folder: Path, *suffixes: str) -> str:
-    """A digest of the sources below a folder, which stand for the model: results stored for one
-    model must never answer for another."""
+    """Return a digest of the sources below a folder, which stand for the model: results stored for
+    one model must never answer for another."""
     total = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.suffix in suffixes):
         total.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
@@ -147,42 +149,41 @@ class Engine(Protocol):
     time_limit_s: float  # CPU time of a run, unless the user sets another limit
 
     def version(self, isa: str) -> str:
-        """Everything about the engine that can change an answer for `isa`.
+        """Return everything about the engine that can change an answer for `isa`.
 
         Raises LockcrossError, saying what to install, when the engine cannot be used.
         """
 
     def provenance(self, isa: str) -> str:
-        """The version, and what else about the engine is stored with a run although it changes no
-        answer."""
+        """Return the version, and what else of the engine is stored though it changes no answer."""
         return self.version(isa)
 
     def capabilities(self) -> Capabilities:
-        """What it can simulate."""
+        """Return what it can simulate."""
 
     def refuses(self, cell: Cell) -> str:
-        """Why it cannot answer a cell within its capabilities honestly, or nothing."""
+        """Return why it cannot answer a cell within its capabilities honestly, or nothing."""
         return ""
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """The resolved machine of a cell, in the engine's own terms."""
+        """Return the resolved machine of a cell, in the engine's own terms."""
 
     def program(self, cell: Cell) -> Program:
-        """The program that runs a cell there."""
+        """Return the program that runs a cell there."""
         return Program.of(cell)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
-        """The command that runs a cell; its working directory is a folder of its own."""
+        """Return the command that runs a cell; its working directory is a folder of its own."""
 
     def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
-        """Files that the command expects in that folder, by name; none for most engines."""
+        """Return files that the command expects in that folder, by name; none for most engines."""
         return {}
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
-        """What a run said, from how it ended and the files in its folder. Never raises."""
+        """Return what a run said, from how it ended and the files in its folder. Never raises."""
 
-    def doctor(self) -> list[Check]:
-        """What is installed and what is missing."""
+    def doctor(self) -> list[PartCheck]:
+        """Return what is installed and what is missing."""
 
 
 @runtime_checkable
@@ -191,12 +192,20 @@ class Serving(Protocol):
     in a child, which says what `command` would have said."""
 
     def request(self, cell: Cell, binary: Path, limits: Limits) -> Request:
-        """The cell as a server runs it."""
+        """Return the cell as a server runs it."""
+
+
+@runtime_checkable
+class Measuring(Protocol):
+    """An engine on the host itself that can describe it as a machine."""
+
+    def measurer(self) -> Any:
+        """Return the module that measures the host."""
 
 
 @cache
 def load_engine(label: str) -> Engine:
-    """The adapter of an engine label. Raises LockcrossError for an unknown one."""
+    """Return the adapter of an engine label. Raises LockcrossError for an unknown one."""
     known = engines.entry(label)
     if known not in engines.ENGINES:
         labels = ", ".join(engines.labels())
@@ -206,8 +215,8 @@ def load_engine(label: str) -> Engine:
 
 
 def refusal(cell: Cell) -> str:
-    """Why the engine of a cell cannot answer it honestly, or nothing. Raises LockcrossError when
-    that is unknown because the engine is missing."""
+    """Return why the engine of a cell cannot answer it honestly, or nothing. Raises LockcrossError
+    when that is unknown because the engine is missing."""
     engine = load_engine(cell.engine)
     can = engine.capabilities()
     if cell.isa not in can.isas:

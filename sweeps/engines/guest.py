@@ -50,7 +50,7 @@ Arguments = ParamSpec("Arguments")
 
 
 def parse(model: type[Model], text: bytes, what: str) -> Model:
-    """Reads a JSON document. Raises BadRunError."""
+    """Read a JSON document. Raises BadRunError."""
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
@@ -60,7 +60,7 @@ def parse(model: type[Model], text: bytes, what: str) -> Model:
 
 
 def parse_file(model: type[Model], path: Path, what: str) -> Model:
-    """Reads a JSON document that a run has left. Raises BadRunError."""
+    """Read a JSON document that a run has left. Raises BadRunError."""
     try:
         return parse(model, head(path, MAX_OUTPUT), what)
     except OSError:
@@ -68,7 +68,7 @@ def parse_file(model: type[Model], path: Path, what: str) -> Model:
 
 
 def text_of(path: Path) -> str:
-    """What a run has left in a file; nothing where that is no plain file."""
+    """Return what a run has left in a file; nothing where that is no plain file."""
     try:
         return head(path, MAX_OUTPUT).decode(errors="replace")
     except OSError:
@@ -76,7 +76,7 @@ def text_of(path: Path) -> str:
 
 
 def outcome(read: Callable[Arguments, RunOutcome]) -> Callable[Arguments, RunOutcome]:
-    """A function that reads what a run said: what it finds wrong becomes the outcome's cause."""
+    """Wrap a function that reads a run: what it finds wrong becomes the outcome's cause."""
 
     @wraps(read)
     def never_raises(*words: Arguments.args, **named: Arguments.kwargs) -> RunOutcome:
@@ -95,18 +95,18 @@ def valid(
     resolved: Mapping[str, int | str],
     phases: Sequence[PhaseCounts] = (),
 ) -> RunOutcome:
-    """The outcome of a run without fault, with what the workload itself reports and what stands in
-    for parts of the cell's lock in simulated time. Raises BadRunError for metrics that no run can
-    have."""
+    """Return the outcome of a run without fault, with what the workload itself reports and what
+    stands in for parts of the cell's lock in simulated time. Raises BadRunError as
+    check_metrics."""
     units = WORKLOADS[guest.workload].metrics
-    every = metrics | {name: (value, units[name]) for name, value in guest.extra.items()}
-    check_metrics(every)
+    reported = metrics | {name: (value, units[name]) for name, value in guest.extra.items()}
+    check_metrics(reported)
     stand_ins = load_locks()[cell.lock].stand_ins(cell.variant)
-    return RunOutcome("", every, {**resolved, **stand_ins}, phases)
+    return RunOutcome("", reported, {**resolved, **stand_ins}, phases)
 
 
 def check_alive(end: ProcessResult, what: str = "", why: str = "") -> None:
-    """Raises BadRunError for a process that hit a limit of time, or that a signal has killed."""
+    """Raise BadRunError for a process that hit a limit of time, or that a signal has killed."""
     if end.exceeded:
         raise BadRunError(end.exceeded)
     if end.code < 0:
@@ -117,12 +117,12 @@ Line = TypeVar("Line", bound=GuestLine)
 
 
 def check_guest(cell: Cell, output: str, code: int) -> GuestLine:
-    """The line of a run that verified itself. Raises BadRunError for any other."""
+    """Return the line of a run that verified itself. Raises BadRunError for any other."""
     return check_line(GuestLine, cell, output, code)
 
 
 def check_line(model: type[Line], cell: Cell, output: str, code: int) -> Line:
-    """As check_guest, for a program whose line says more."""
+    """Do as check_guest, for a program whose line says more."""
     guest = parse(model, output.encode(), "workload output")
     if not guest.ok:
         raise BadRunError(f"check failed: {guest.error or 'the workload did not say which'}")
@@ -142,15 +142,14 @@ def check_line(model: type[Line], cell: Cell, output: str, code: int) -> Line:
 
 
 def check_metrics(metrics: Metrics) -> None:
-    """Raises BadRunError for metrics that no run can have: each count may be possible by itself,
-    but not their difference."""
+    """Raise BadRunError where counts that are possible by themselves have no possible
+    difference."""
     for name, (value, _) in metrics.items():
         if not math.isfinite(value) or value < 0:
             raise BadRunError(f"engine output: {name} is {value:g}")
 
 
 def signal_name(number: int) -> str:
-    """A signal's name, where it has one."""
     try:
         return signal.Signals(number).name
     except ValueError:  # a real-time signal
@@ -158,7 +157,7 @@ def signal_name(number: int) -> str:
 
 
 def cost(pairs: int, cycles: Sequence[float]) -> Metrics:
-    """What lock and unlock took, from the cycles of each core (interfaces, 7)."""
+    """Return what lock and unlock took, from the cycles of each core (interfaces, 7)."""
     return {
         "cycles": (max(cycles), "cycles"),
         "core_cycles": (sum(cycles), "cycles"),
@@ -168,8 +167,8 @@ def cost(pairs: int, cycles: Sequence[float]) -> Metrics:
 
 
 def phase_times(marks: Iterable[tuple[int, float]], last: float) -> Metrics:
-    """Cycles of each phase, from its first core's entry to the first core's entry into the next, or
-    the end. `marks`: phase and cycle of a core's entry."""
+    """Return cycles of each phase, from its first core's entry to the first core's entry into the
+    next, or the end. `marks`: phase and cycle of a core's entry."""
     begins: dict[int, float] = {}
     for phase, cycle in sorted(marks):  # of each phase its first core before the others
         begins.setdefault(phase, cycle)

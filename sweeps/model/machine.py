@@ -30,9 +30,8 @@ _MEANING = re.compile('"[^"]*"')
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its default and bounds, both of them allowed. `names`: of its values from 0 on,
-    where machine files use names instead. `power_of_two`: it must be one, or 0 where that is
-    allowed."""
+    """One option: its default and bounds, both allowed. `names`: of its values from 0 on, where
+    machine files use names. `power_of_two`: it must be one, or 0 where that is allowed."""
 
     name: str
     default: int
@@ -44,8 +43,7 @@ class Option:
 
 @cache
 def options() -> dict[str, Option]:
-    """Every option by its name, in the table's order. Raises LockcrossError (1) where the table
-    cannot be read."""
+    """Return every option by name, in the table's order. Raises LockcrossError (1)."""
     bounds = {"SWITCH": [0, 1]}
     known: dict[str, Option] = {}
     for kind, arguments in _ENTRY.findall(registry.read(OPTIONS_DEF)):
@@ -87,7 +85,7 @@ class _Stated(Document, Generic[Value]):
 
     @property
     def stated(self) -> Value:
-        """What is measured, documented or assumed."""
+        """Return what is measured, documented or assumed."""
         stated = self.value if self.value is not None else self.assumption
         assert stated is not None  # _one_of_two saw to it
         return stated
@@ -98,7 +96,7 @@ class Figure(_Stated[Annotated[int, Field(ge=0)]]):
 
     @property
     def number(self) -> int:
-        """The figure itself."""
+        """Return the figure itself."""
         return self.stated
 
 
@@ -106,7 +104,7 @@ class Behaviour(_Stated[str]):
     """How a core orders memory, by name."""
 
     def as_figure(self, allowed: Iterable[str]) -> Figure:
-        """Its number among those allowed. Raises ValueError if it is none of them."""
+        """Return its number among those allowed. Raises ValueError if it is none of them."""
         known, name = list(allowed), self.stated
         if name not in known:
             raise ValueError(f"{quoted(name)} is unknown; allowed are {', '.join(known)}")
@@ -126,11 +124,11 @@ def _checked(figure: Figure, low: int, high: int, power_of_two: bool = False) ->
 
 
 def about(model: type[Document], field: str) -> Mapping[str, Any]:
-    """Of a figure its `unit`, `low` and `high`, both allowed, and whether it must be a
-    `power_of_two`; of a behaviour its `names`, in the order in which the plugin numbers them, with
-    what each means; nothing of another field."""
-    said = model.model_fields[field].json_schema_extra
-    return said if isinstance(said, dict) else {}
+    """Return what is known of a field: a figure's `unit`, `low` and `high`, both allowed, and
+    whether it must be a `power_of_two`; a behaviour's `names`, in the order in which the plugin
+    numbers them, with what each means; nothing of another field."""
+    extra = model.model_fields[field].json_schema_extra
+    return extra if isinstance(extra, dict) else {}
 
 
 class Figures(Document):
@@ -139,15 +137,15 @@ class Figures(Document):
     @field_validator("*")
     @classmethod
     def _as_allowed(cls, stated: Any, info: Any) -> Any:
-        said = about(cls, info.field_name)
+        bounds = about(cls, info.field_name)
         if isinstance(stated, Figure):
-            _checked(stated, said["low"], said["high"], said["power_of_two"])
+            _checked(stated, bounds["low"], bounds["high"], bounds["power_of_two"])
         elif isinstance(stated, Behaviour):
-            stated.as_figure(said["names"])
+            stated.as_figure(bounds["names"])
         return stated
 
     def number(self, name: str) -> int:
-        """The number of a figure that is there."""
+        """Return the number of a figure that is there."""
         figure: Figure = getattr(self, name)
         return figure.number
 
@@ -156,11 +154,11 @@ _SAID = tomllib.loads(Path(__file__).with_name("figures.toml").read_text(encodin
 
 
 def _fields(table: str, prefix: str = "") -> dict[str, Any]:
-    """The fields of a table of figures.toml, as pydantic takes them: of each its type and what is
-    said of it. `prefix`: before their names among the plugin's options."""
+    """Return the fields of a table of figures.toml, as pydantic takes them: of each its type and
+    what is said of it. `prefix`: before their names among the plugin's options."""
     fields: dict[str, Any] = {}
-    for name, said in _SAID[table].items():
-        row = said if isinstance(said, dict) else {"meaning": said}
+    for name, meaning_or_row in _SAID[table].items():
+        row = meaning_or_row if isinstance(meaning_or_row, dict) else {"meaning": meaning_or_row}
         option = None if "high" in row else options()[prefix + name]
         bounds = vars(option) if option else {"low": 1, "power_of_two": False, **row}
         extra: Any = {key: bounds[key] for key in ("low", "high", "power_of_two")}
@@ -177,7 +175,7 @@ def _fields(table: str, prefix: str = "") -> dict[str, Any]:
 
 
 def _said(name: str, default: Any = ..., **limits: Any) -> Any:
-    """A field that is no figure, or stands at the head of the file."""
+    """Declare a field that is no figure, or stands at the head of the file."""
     return Field(default, description=_SAID["head"][name], **limits)
 
 
@@ -234,7 +232,7 @@ class MemorySystem(_System):
         return self
 
     def links(self, a: int, b: int) -> int:
-        """How many links lie between two nodes of a ring or a mesh."""
+        """Return how many links lie between two nodes of a ring or a mesh."""
         columns = self.number("columns")
         if self.topology == "ring":
             return min(abs(a - b), columns - abs(a - b))
@@ -242,17 +240,17 @@ class MemorySystem(_System):
 
     @property
     def nodes(self) -> int:
-        """How many cores it has room for."""
+        """Return how many cores it has room for."""
         if self.topology == "bus":
             return MOST_ON_A_BUS
         return self.number("columns") * self.number("rows")
 
     def figures(self) -> dict[str, Figure]:
-        """Every figure that the topology uses, by name."""
+        """Return every figure that the topology uses, by name."""
         return {name: value for name, value in self if isinstance(value, Figure)}
 
     def settings(self) -> dict[str, int | str]:
-        """The topology and every number, by name."""
+        """Return the topology and every number, by name."""
         numbers = {name: figure.number for name, figure in self.figures().items()}
         return {"topology": self.topology, **numbers}
 
@@ -321,13 +319,13 @@ class Machine(Figures):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_figures_of_another(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        if isinstance(given.get("like"), str):
-            own = {key: value for key, value in given.items() if key != "like"}
-            given = _filled(own, _complete(given["like"]))
-        return given | ({"out_of_order": None} if given.get("out_of_order") is False else {})
+    def _with_figures_of_another(cls, tables: Any) -> Any:
+        if not isinstance(tables, dict):
+            return tables
+        if isinstance(tables.get("like"), str):
+            stated = {key: value for key, value in tables.items() if key != "like"}
+            tables = _filled(stated, _complete(tables["like"]))
+        return tables | ({"out_of_order": None} if tables.get("out_of_order") is False else {})
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
@@ -386,7 +384,7 @@ class Machine(Figures):
                 )
 
     def runs_far(self, isa: str) -> bool:
-        """Whether atomics of `isa` may run at a line's home."""
+        """Return whether atomics of `isa` may run at a line's home."""
         stated = dict(self.ordering.get(isa, ()))
         return any(stated.get(name) and stated[name].stated != "near" for name in _PLACES)
 
@@ -409,7 +407,7 @@ class Machine(Figures):
 
     @property
     def group(self) -> str:
-        """What it is listed under, one of GROUPS."""
+        """Return what it is listed under, one of GROUPS."""
         if self.simulator:
             return SIMULATED
         if self.processor is not None:
@@ -417,7 +415,8 @@ class Machine(Figures):
         return IN_ORDER if self.out_of_order is None else f"{self.era}, out of order"
 
     def figures(self, isa: str) -> dict[str, Figure]:
-        """Every figure that bears on runs of `isa`, by its engine option's name (interfaces, 6)."""
+        """Return every figure that bears on runs of `isa`, by its engine option's name (interfaces,
+        6)."""
         figures = dict(self.core) | dict(self.memory)
         if self.out_of_order is not None:
             figures["out_of_order"] = Figure(assumption=1, why="the machine has such a table")
@@ -426,20 +425,20 @@ class Machine(Figures):
         return {name: figure for name, figure in figures.items() if figure is not None}
 
     def of_isa(self, isa: str) -> dict[str, Figure]:
-        """The figures that may differ between ISAs: ordering, atomics and fences."""
+        """Return the figures that may differ between ISAs: ordering, atomics and fences."""
         order = {name: how for name, how in self.ordering.get(isa, ()) if how is not None}
         stated = {name: how.as_figure(BEHAVIOURS[name]) for name, how in order.items()}
         return stated | self.latency[isa]
 
     def as_toml(self) -> str:
-        """A file of this machine, which states every figure."""
-        said = self.model_dump(exclude_defaults=True)
+        """Return a file of this machine, which states every figure."""
+        dumped = self.model_dump(exclude_defaults=True)
         tables = {
-            key: said.pop(key)
+            key: dumped.pop(key)
             for key, value in self
-            if key in said and isinstance(value, dict | Figures)
+            if key in dumped and isinstance(value, dict | Figures)
         }
-        lines = toml.pairs(said)
+        lines = toml.pairs(dumped)
         for name, table in tables.items():
             of_isas = name in ("ordering", "latency")
             parts = {f"{name}.{isa}": table[isa] for isa in table} if of_isas else {name: table}
@@ -457,19 +456,19 @@ def _tables(name: str) -> dict[str, Any]:
 
 
 def _complete(name: str) -> dict[str, Any]:
-    """What the file of a machine says that takes no figure from another. Raises ValueError."""
+    """Return the tables of a machine that takes no figure from another. Raises ValueError."""
     if known := name in machine_names():
         tables = _tables(name)
         if "like" not in tables:
             return tables
     why = f"takes figures from {quoted(tables['like'])} itself" if known else "is unknown"
-    whole = [machine for machine in machine_names() if "like" not in _tables(machine)]
-    raise ValueError(f"like: {quoted(name)} {why}; allowed are {', '.join(whole)}")
+    complete = [machine for machine in machine_names() if "like" not in _tables(machine)]
+    raise ValueError(f"like: {quoted(name)} {why}; allowed are {', '.join(complete)}")
 
 
 def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """A machine's tables with the figures of another where it states none: those of its ISAs and,
-    of a memory system, of its topology."""
+    """Return a machine's tables with the figures of another where it states none: those of its ISAs
+    and, of a memory system, of its topology."""
     isas = own["isas"] if isinstance(own.get("isas"), list) else []
 
     def both(mine: Any, others: Mapping[str, Any]) -> Any:
@@ -494,12 +493,11 @@ def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def machine_names() -> list[str]:
-    """The names of all machines, sorted."""
     return FILES.names()
 
 
 def machines_of(processor: str) -> list[str]:
-    """The names of the machines that were measured on a kind of processor, the latest first."""
+    """Return the names of the machines measured on a kind of processor, the latest first."""
     measured = [
         machine for machine in map(load_machine, machine_names()) if machine.processor == processor
     ]
@@ -508,29 +506,33 @@ def machines_of(processor: str) -> list[str]:
 
 
 def machines_like(processor: str) -> list[tuple[str, bool]]:
-    """The machines that name a kind of processor, and whether they name all of it; without any,
-    the one that names most of it."""
-    own = set(processor.split(", "))
+    """Return the machines that name a kind of processor, and whether they name all of it; without
+    any, the one that names most of it."""
+    parts_of_it = set(processor.split(", "))
     kinds = {
         machine.name: [set(kind.split(", ")) for kind in machine.processors]
         for machine in map(load_machine, machine_names())
         if machine.processor is None
     }
-    if whole := [name for name, named in kinds.items() if any(parts <= own for parts in named)]:
-        return [(name, True) for name in whole]
-    shared = {name: max([0, *(len(own & parts) for parts in kinds[name])]) for name in kinds}
+    if named_in_full := [
+        name for name, named in kinds.items() if any(parts <= parts_of_it for parts in named)
+    ]:
+        return [(name, True) for name in named_in_full]
+    shared = {
+        name: max([0, *(len(parts_of_it & parts) for parts in kinds[name])]) for name in kinds
+    }
     nearest = max(shared, key=lambda name: shared[name])
     return [(nearest, False)] if shared[nearest] else []
 
 
 def isas_of(name: str) -> list[str]:
-    """The ISAs of a machine, or of the host. Raises LockcrossError as load_machine does."""
+    """Return the ISAs of a machine, or of the host. Raises LockcrossError as load_machine does."""
     return [host_isa()] if name == HOST else load_machine(name).isas
 
 
 @cache
 def load_machine(name: str) -> Machine:
-    """Reads sweeps/machines/<name>.toml, or what is kept of a file of the user's own.
+    """Read sweeps/machines/<name>.toml, or what is kept of a file of the user's own.
 
     Raises LockcrossError (exit code 2) for an unknown machine or a faulty description.
     """
@@ -545,17 +547,16 @@ def load_machine(name: str) -> Machine:
     return machine
 
 
-def machine_named(given: str) -> str:
-    """The name under which a machine is known and stored: a machine of the tree has its own, a file
-    of the user's one that stands for its content. What it says is kept, with the figures that it
-    takes from another, so that what was run with it can be run again after a file has changed.
-    Raises LockcrossError."""
-    if not is_path(given):
-        return given
-    machine = FILES.load(Machine, given)
+def machine_named(name_or_path: str) -> str:
+    """Return the name under which a machine is known and stored: its own in the tree; for a user's
+    file one that stands for its content, of which a copy is kept with the figures that it takes
+    from another, so that it can be run again after the file has changed. Raises LockcrossError."""
+    if not is_path(name_or_path):
+        return name_or_path
+    machine = FILES.load(Machine, name_or_path)
     if not re.fullmatch(r"\w[\w-]*", machine.name, re.ASCII):
         raise LockcrossError(
-            f"{given}: name: {quoted(machine.name)}: letters, digits, _ and - are allowed"
+            f"{name_or_path}: name: {quoted(machine.name)}: letters, digits, _ and - are allowed"
         )
     content = json.dumps(machine.model_dump(mode="json"), sort_keys=True)
     name = f"{machine.name}@{hashlib.sha256(content.encode()).hexdigest()[:10]}"
@@ -569,13 +570,13 @@ def machine_named(given: str) -> str:
 
 
 def is_own(name: str) -> bool:
-    """Whether a name is that of a file of the user's own, of which there is a copy."""
+    """Return whether a name is that of a file of the user's own, of which there is a copy."""
     return "@" in name and not is_path(name) and (OWN_MACHINES / f"{name}.toml").exists()
 
 
-def known_machines(given: Iterable[str]) -> list[str]:
-    """All machines of the tree, and those of the given names that are users' own."""
-    return [*machine_names(), *filter(is_own, given)]
+def known_machines(names: Iterable[str]) -> list[str]:
+    """Return all machines of the tree, and those of the given names that are users' own."""
+    return [*machine_names(), *filter(is_own, names)]
 
 
 MachineName = Annotated[str, AfterValidator(machine_named)]  # in plans: a name or a path

@@ -32,11 +32,9 @@ class Number:
 
     @property
     def allowed(self) -> str:
-        """What is allowed, in words."""
         return f"{self.low} to {self.high}"
 
     def invalid_reason(self, value: Value) -> str:
-        """Why `value` is no value of this key, or nothing."""
         if type(value) is int and self.low <= value <= self.high:
             return ""
         return f"allowed is a whole number from {self.low} to {self.high}"
@@ -44,8 +42,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Share:
-    """A share from 0 to `high`. A program has it in whole `parts`, so many of which are 1; nobody
-    else has."""
+    """A share from 0 to `high`. A program has it in whole `parts`, so many of which are 1."""
 
     default: float
     high: float
@@ -53,17 +50,15 @@ class Share:
 
     @property
     def allowed(self) -> str:
-        """What is allowed, in words."""
         return f"0 to {self.high:g}"
 
     def invalid_reason(self, value: Value) -> str:
-        """Why `value` is no value of this key, or nothing."""
         if type(value) in (int, float) and 0 <= float(value) <= self.high:
             return "" if self.in_parts(value) / self.parts == value else "six decimals at most"
         return f"allowed is a share from 0 to {self.high:g}"
 
     def in_parts(self, value: Value) -> int:
-        """The share as a program has it."""
+        """Return the share as a program has it."""
         return round(float(value) * self.parts)
 
 
@@ -76,11 +71,9 @@ class Choice:
 
     @property
     def allowed(self) -> str:
-        """What is allowed, in words."""
         return ", ".join(self.choices)
 
     def invalid_reason(self, value: Value) -> str:
-        """Why `value` is no value of this key, or nothing."""
         return "" if value in self.choices else f"allowed are {self.allowed}"
 
 
@@ -94,11 +87,9 @@ class Sequences:
 
     @property
     def allowed(self) -> str:
-        """What is allowed, in words."""
         return f"{self.runs} runs and {self.sequences} sequences at most, written like the default"
 
     def invalid_reason(self, value: Value) -> str:
-        """Why `value` is no value of this key, or nothing."""
         if not isinstance(value, str) or not _SEQUENCES.fullmatch(value):
             return f"it is written like {self.default}"
         lengths = [int(run.partition("x")[2]) for run in re.split("[,/]", value)]
@@ -144,7 +135,7 @@ class Rule:
 
 
 def names(node: ast.AST) -> Iterator[str]:
-    """Every name of an expression, `KEY(key)` being one."""
+    """Yield every name of an expression, `KEY(key)` being one."""
     if isinstance(node, ast.Name | ast.Call):
         yield _written(node)
     else:
@@ -153,12 +144,12 @@ def names(node: ast.AST) -> Iterator[str]:
 
 @cache
 def _written(name: Expression) -> str:
-    """A name as it is written. Every cell asks for those of its workload's rules."""
+    """Return a name as it is written. Every cell asks for those of its workload's rules."""
     return ast.unparse(name)
 
 
 def keys_of(node: Expression, before: Sequence[Let | Rule]) -> tuple[str, ...]:
-    """The keys that an expression depends on, also by way of the LETs `before` it."""
+    """Return the keys that an expression depends on, also by way of the LETs `before` it."""
     lets = {row.name: row.expression for row in before if isinstance(row, Let)}
     keys: list[str] = []
     for name in names(node):
@@ -170,7 +161,7 @@ def keys_of(node: Expression, before: Sequence[Let | Rule]) -> tuple[str, ...]:
 
 
 def evaluate(node: Expression, values: Mapping[str, int]) -> int:
-    """The value of an expression, whose names have `values`; of a condition, 0 or 1.
+    """Return the value of an expression, whose names have `values`; of a condition, 0 or 1.
 
     Raises ValueError for what is no such expression, an unknown name, or a number below 0.
     """
@@ -195,7 +186,7 @@ def evaluate(node: Expression, values: Mapping[str, int]) -> int:
 
 
 def in_words(node: Expression, constants: Mapping[str, int]) -> str:
-    """An expression as people write it, with keys and words by their names."""
+    """Return an expression as people write it, with keys and words by their names."""
     text = re.sub(r"KEY\((\w+)\)", r"\1", ast.unparse(node)).replace("WORD_", "")
     text = text.replace("THREADS", "threads").replace("LOCK_IS_JAVA", "the lock has wait")
     text = text.replace(f" / {_PARTS}", "").replace(_PARTS, "1")  # shares are from 0 to 1 here
@@ -231,7 +222,7 @@ class Workload:
     length: str = ""
 
     def values(self, threads: int, java: bool, parameters: Mapping[str, Value]) -> dict[str, int]:
-        """What the names in its rules stand for, but those of LETs."""
+        """Return what the names in its rules stand for, but those of LETs."""
         values = {**self.constants, "THREADS": threads, "LOCK_IS_JAVA": int(java)}
         for name, key in self.keys.items():
             if isinstance(key, Number):
@@ -244,7 +235,7 @@ class Workload:
         return values
 
     def check(self, expression: Expression) -> None:
-        """Raises ValueError for a name that is unknown in a rule of it, as it is until now."""
+        """Raise ValueError for a name that is unknown in a rule of it, as it is until now."""
         known = self.values(1, False, {name: key.default for name, key in self.keys.items()})
         allowed = {*known, *(row.name for row in self.rules if isinstance(row, Let))}
         if unknown := [name for name in names(expression) if name not in allowed]:
@@ -252,23 +243,23 @@ class Workload:
 
     @property
     def threads(self) -> str:
-        """The numbers of threads that it runs with, in words."""
+        """Return the numbers of threads that it runs with, in words."""
         low, high = self.min_threads, self.max_threads
         return str(low) if low == high else f"{low} to {high}"
 
     @property
     def needs_cores(self) -> bool:
-        """Whether it runs only where threads share cores."""
+        """Return whether it runs only where threads share cores."""
         return self.cores == "SHARED_CORES"
 
     @property
     def has_text(self) -> bool:
-        """Whether the value of a key is text."""
+        """Return whether the value of a key is text."""
         return any(isinstance(key, Sequences) for key in self.keys.values())
 
 
 def parse_workloads(text: str) -> dict[str, Workload]:
-    """Reads the text of a registry, in its order. Raises LockcrossError that names a faulty row."""
+    """Read the text of a registry, in its order. Raises LockcrossError that names a faulty row."""
     defined = re.findall(r"^#define (\w+) (\d+)\b", text, flags=re.MULTILINE)
     constants = _CONSTANTS | {name: int(value) for name, value in defined}
     blocks: dict[str, Workload] = {}
@@ -308,7 +299,7 @@ _ROWS = {
 
 
 def _add(block: Workload, row: registry.Row) -> None:
-    """Adds a row to its block. Raises ValueError."""
+    """Add a row to its block. Raises ValueError."""
     if row.name not in _ROWS:
         raise ValueError(f"no row of a workload; those are {', '.join(_ROWS)}")
     count = len(row.arguments)
@@ -356,8 +347,8 @@ def _key(
         )
     if kind == "SHARE":
         parts = constants[_PARTS]
-        whole, high = (evaluate(number, constants) / parts for number in (default, *more))
-        return Share(whole, high, parts)
+        value, high = (evaluate(number, constants) / parts for number in (default, *more))
+        return Share(value, high, parts)
     first, second = (evaluate(bound, constants) for bound in more)
     if kind == "SEQUENCES":
         return Sequences(registry.string(default), first, second)
@@ -374,7 +365,7 @@ WORKLOADS = parse_workloads(registry.read(WORKLOADS_DEF))  # by name, in the reg
 
 
 def with_defaults(workload: str, given: Mapping[str, Value]) -> dict[str, Value]:
-    """The parameters of a run: those that are given, and defaults for the other keys.
+    """Return the parameters of a run: those that are given, and defaults for the other keys.
 
     An unknown workload, which is reported elsewhere, has none.
     """
@@ -387,30 +378,29 @@ def with_defaults(workload: str, given: Mapping[str, Value]) -> dict[str, Value]
 
 
 def read_value(word: str) -> Value:
-    """The value of a key as people write it: a number, or text."""
+    """Return the value of a key as people write it: a number, or text."""
     if not re.fullmatch(r"[0-9]{1,30}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?", word):
         return word  # longer numbers are out of bounds, and Python may not convert them
     return int(word) if word.isdigit() else float(word)
 
 
 def in_program(workload: str, parameters: Mapping[str, Value]) -> dict[str, Value]:
-    """The parameters of a run as its program takes them: shares in parts."""
+    """Return the parameters of a run as its program takes them: shares in parts."""
     keys = WORKLOADS[workload].keys
-    given = dict(parameters)
+    in_parts = dict(parameters)
     for name, value in parameters.items():
         if isinstance(key := keys[name], Share):
-            given[name] = key.in_parts(value)
-    return given
+            in_parts[name] = key.in_parts(value)
+    return in_parts
 
 
 def phases(workload: str, parameters: Mapping[str, Value]) -> int:
-    """How many phases a run announces, where a key says so; else 0."""
+    """Return how many phases a run announces, where a key says so; else 0."""
     key = WORKLOADS[workload].phases
     return int(parameters[key]) if key else 0
 
 
 def choices(workload: str, key: str) -> tuple[str, ...]:
-    """The words of a choice."""
     choice = WORKLOADS[workload].keys[key]
     assert isinstance(choice, Choice)
     return choice.choices
@@ -419,7 +409,7 @@ def choices(workload: str, key: str) -> tuple[str, ...]:
 def unsupported_reason(
     workload: str, lock: str, threads: int, cores: int | None, parameters: Mapping[str, Value]
 ) -> str:
-    """Why a workload cannot be run like this ("key: reason"), or nothing.
+    """Return why a workload cannot be run like this ("key: reason"), or nothing.
 
     All keys are given, with valid values. `cores`: how many the threads share; None: a core each.
     """

@@ -18,12 +18,12 @@ _REPR.maxstring = _REPR.maxlong = _REPR.maxother = _MOST
 
 
 def quoted(value: object) -> str:
-    """A value as Python writes it, the middle left out when it is long."""
+    """Return a value as Python writes it, the middle left out when it is long."""
     return _REPR.repr(value)
 
 
 def shortened(text: str, most: int) -> str:
-    """A text, its middle left out when it has more characters than `most`."""
+    """Return a text, its middle left out when it has more characters than `most`."""
     if len(text) <= most:
         return text
     half = most // 2

@@ -35,8 +35,8 @@ class Entry(Document):
 
 
 def head(path: Path, most: int) -> bytes:
-    """The first bytes of a plain file, at most so many. Raises OSError for anything else: a device
-    may have no end, a FIFO no writer."""
+    """Return the first bytes of a plain file, at most so many. Raises OSError for anything else: a
+    device may have no end, a FIFO no writer."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -54,8 +54,7 @@ Read = TypeVar("Read")
 
 
 def parse(model: type[Model], text: str) -> Model:
-    """Reads a document, in which a lock may have its former name. Raises ValueError that names the
-    key, the value and what is wrong."""
+    """Read a document, in which a lock may have its former name. Raises ValueError."""
     try:
         return model.model_validate(current_in_document(tomllib.loads(text)))
     except ValidationError as error:
@@ -67,7 +66,7 @@ def parse(model: type[Model], text: str) -> Model:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is that of a file anywhere, not of a document of the tree."""
+    """Return whether a name is that of a file anywhere, not of a document of the tree."""
     return name.endswith(".toml") or "/" in name
 
 
@@ -79,22 +78,22 @@ class Documents:
     folder: Path
 
     def names(self) -> list[str]:
-        """The names of those in the folder, sorted."""
+        """Return the names of those in the folder, sorted."""
         return sorted(path.stem for path in self.folder.glob("*.toml"))
 
     def path(self, name: str) -> Path:
-        """The file of a name in the folder, or of a path."""
+        """Return the file of a name in the folder, or of a path."""
         return Path(name) if is_path(name) else self.folder / f"{name}.toml"
 
     def load(self, model: type[Model], name: str) -> Model:
-        """Reads the one of a name in the folder, or of any path.
+        """Read the document of a name in the folder, or of any path.
 
         Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
         """
         return self.read(partial(parse, model), name)
 
     def read(self, parse: Callable[[str], Read], name: str) -> Read:
-        """As `load`, by a function that raises ValueError."""
+        """Read as `load` does, by a function that raises ValueError."""
         path = Path(name)
         if not is_path(name):
             if name in (known := self.names()):
@@ -124,13 +123,12 @@ def read_registry(model: type[Model], file: Path) -> Model:
 
 
 def pairs(table: Mapping[str, Any]) -> list[str]:
-    """Keys and values as TOML writes them."""
+    """Return keys and values as TOML writes them."""
     keys = (key if re.fullmatch(r"[\w-]+", key, re.ASCII) else written(key) for key in table)
     return [f"{key} = {written(value)}" for key, value in zip(keys, table.values(), strict=True)]
 
 
 def written(value: Any) -> str:
-    """A value as TOML writes it in one line."""
     match value:
         case bool():
             return str(value).lower()
@@ -145,7 +143,8 @@ def written(value: Any) -> str:
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
-    """One line a mistake: the key, the value, what is wrong; unknown keys list what is allowed.
+    """Return one line per mistake: the key, the value, what is wrong; unknown keys list what is
+    allowed.
 
     `model` is what the whole document was read as.
     """
@@ -167,12 +166,12 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def _keys(model: type[BaseModel], place: Sequence[int | str]) -> list[str]:
-    """The keys of the table at `place` in a document."""
+    """Return the keys of the table at `place` in a document."""
     kind: Any = model.model_fields["root"].annotation if issubclass(model, RootModel) else model
     for part in place:
         table = isinstance(kind, type) and issubclass(kind, BaseModel)
         which = 0 if get_origin(kind) in (list, tuple) else -1  # of `tuple[X, ...]` too
         kind = kind.model_fields[part].annotation if table else get_args(kind)[which]
         while get_origin(kind) in (Annotated, Union, UnionType):
-            kind = next(given for given in get_args(kind) if given is not NoneType)
+            kind = next(option for option in get_args(kind) if option is not NoneType)
     return list(kind.model_fields)

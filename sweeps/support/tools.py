@@ -31,7 +31,7 @@ def run(
     cwd: Path | str | None = None,
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program without input and keeps what it says. Raises OSError where it cannot be
+    """Run a program without input and keep what it says. Raises OSError where it cannot be
     started, and subprocess.TimeoutExpired after `limit_s` seconds; nothing is left of it then."""
     pipes: dict[str, Any] = {
         "stdin": subprocess.DEVNULL,
@@ -50,7 +50,7 @@ def run(
 
 @cache
 def source_revision(root: Path) -> str:
-    """The commit of the tree, with "-dirty" when files differ from it; "unknown" without git."""
+    """Return the commit of the tree, with "-dirty" if files differ; "unknown" without git."""
     named = ("--always", "--abbrev=40", "--exclude=*", "--dirty")
     try:
         done = run(["git", "-C", str(root), "describe", *named])
@@ -72,21 +72,20 @@ class Tool:
     below: tuple[str, ...] = ()
 
     def locate(self, *variables: str) -> tuple[str, str]:
-        """Its program, and what names that: the first of the variables that is set, or PATH. Raises
-        NoToolError (1) where there is none, LockcrossError (1) for a variable with another."""
+        """Return its program and what names that: a variable, or PATH. Raises NoToolError (1) where
+        there is none, LockcrossError (1) for a variable with another."""
         for variable in variables:
-            if given := os.environ.get(variable):
-                places = [given, *(str(Path(given, part)) for part in self.below)]
+            if named := os.environ.get(variable):
+                places = [named, *(str(Path(named, part)) for part in self.below)]
                 if path := next(filter(None, map(shutil.which, places)), None):
                     return str(Path(path).resolve()), variable
-                raise LockcrossError(f"{variable}={given}: {self.wanted}", 1)
+                raise LockcrossError(f"{variable}={named}: {self.wanted}", 1)
         if path := next(filter(None, map(shutil.which, self.programs)), None):
             return str(Path(path).resolve()), "PATH"
         raise NoToolError(f"{self.title} is not found; {self.advice}", 1)
 
     def ask(self, *words: str, cwd: str | None = None) -> subprocess.CompletedProcess[str]:
-        """What a command of the tool says within a minute. Raises LockcrossError (1) when it does
-        not run."""
+        """Return what a command of the tool says within a minute. Raises LockcrossError (1)."""
         try:
             return run(words, _ASK_S, cwd)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -94,16 +93,16 @@ class Tool:
             raise LockcrossError(message, 1) from None
 
     def version(self, pattern: str, *words: str) -> str:
-        """What the pattern's group finds in what a command says; nothing where it does not match.
-        Raises as `ask`."""
+        """Return what the pattern's group finds in a command's words, or nothing. Raises as
+        `ask`."""
         done = self.ask(*words)
         match = re.search(pattern, done.stdout + done.stderr)
         return match[1].strip() if match else ""
 
 
-def complaint(said: str, pattern: str) -> str:
-    """The line that says what went wrong: the first that matches, else the last one."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def complaint(output: str, pattern: str) -> str:
+    """Return the line that says what went wrong: the first that matches, else the last one."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     marked = [line for line in lines if re.search(pattern, line, re.IGNORECASE)]
     return (marked or lines[-1:] or ["it did not say why"])[0][:_SHOWN]
 
@@ -117,8 +116,7 @@ class Probe:
 
 
 def probed(path: Path, litmus: Callable[[int], str]) -> Probe:
-    """What litmus runs have shown, which is kept in a file. `litmus`: why one on so many cores
-    fails, or nothing."""
+    """Return what litmus runs have shown, kept in a file. `litmus`: why one on N cores fails."""
     if path.exists():
         return Probe(**json.loads(path.read_text(encoding="utf-8")))
     alone = litmus(1)

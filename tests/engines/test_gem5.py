@@ -16,6 +16,7 @@ from sweeps.engines.gem5.find import CONFIGS, figures_of
 from sweeps.model.cell import Cell
 from sweeps.programs import Builder, Mechanisms, Program
 from tests.commands import lockcross
+from tests.engines.outcomes import GUEST
 
 sys.path.insert(0, str(CONFIGS))
 from lockcross_gem5 import elf, exits, figures
@@ -280,18 +281,6 @@ def test_functions_are_found_in_programs(flavour: str) -> None:
 
 # What a run says --------------------------------------------------------------------------------
 
-GUEST = {
-    "workload": "sync",
-    "lock": "thin",
-    "isa": "x86_64",
-    "flavour": "lock",
-    "fence": "full",
-    "threads": 1,
-    "pairs": 10,
-    "ok": True,
-    "error": "",
-    "ticks": 0,
-}
 BEGIN = {"event": "begin", "core": 0, "phase": 0, "cycle": 100.0}
 REPORT = {
     "gem5_version": "24.0.0.1",

@@ -14,6 +14,7 @@ from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate
+from tests.engines.outcomes import metrics_of as run
 
 MACHINES = {model: f"gem5_{model}" for model in ("timing", "minor", "o3")}
 
@@ -30,14 +31,6 @@ def missing() -> str:
 
 if why := missing():
     pytest.skip(why, allow_module_level=True)
-
-
-def run(folder: Path, cells: list[Cell], limits: Limits | None = None) -> list[dict[str, float]]:
-    """Metrics of cells that must all be good."""
-    with Store(folder / "runs.db") as store:
-        found = Runner(store, 1, None, limits).run(cells, "test")
-    assert [one.cause for one in found] == [""] * len(cells)
-    return [one.metrics for one in found]
 
 
 def uncontended(engine: str, isa: str, lock: str) -> Cell:

@@ -11,7 +11,7 @@ ADAPTER = '''
 """An engine for which every pair costs 100 cycles, under a QEMU without a plugin."""
 
 from sweeps.model.cell import Cell
-from sweeps.engines.base import Capabilities, Check, RunOutcome
+from sweeps.engines.base import Capabilities, PartCheck, RunOutcome
 from sweeps.engines.guest import BadRunError, check_guest
 from sweeps.engines.qemu.engine import find_qemu
 from sweeps.model.cell import arguments
@@ -58,7 +58,7 @@ class Fake:
         )
 
     def doctor(self):
-        return [Check("the turtle", True, "stands")]
+        return [PartCheck("the turtle", True, "stands")]
 
 
 def make(label):

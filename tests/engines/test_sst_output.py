@@ -9,6 +9,7 @@ from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.engines.sst import output as sst_output
 from sweeps.model.cell import Cell
+from tests.engines.outcomes import GUEST
 
 CELL = Cell(
     engine="sst",
@@ -19,18 +20,6 @@ CELL = Cell(
     workload="sync",
     parameters={"iterations": 10},
 )
-GUEST = {
-    "workload": "sync",
-    "lock": "thin",
-    "isa": "x86_64",
-    "flavour": "lock",
-    "fence": "full",
-    "threads": 1,
-    "pairs": 10,
-    "ok": True,
-    "error": "",
-    "ticks": 0,
-}
 LINK = {"requests": 5, "touches": 6, "turns": 7, "late": 0}
 CORE = {
     "core": 0,

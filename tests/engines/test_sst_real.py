@@ -18,6 +18,7 @@ from sweeps.programs import TARGETS
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate
 from sweeps.support.tools import Probe
+from tests.engines.outcomes import metrics_of as run
 from tests.sst_link import answers, peer
 
 try:
@@ -39,14 +40,6 @@ def threads(engine: str, machine: str, count: int, **more: object) -> Cell:
         "parameters": {"iterations": 20, "critical": 20, "think": 100},
     }
     return Cell(**{**given, **more})  # type: ignore[arg-type]
-
-
-def run(folder: Path, cells: list[Cell], limits: Limits | None = None) -> list[dict[str, float]]:
-    """Metrics of cells that must all be good."""
-    with Store(folder / "runs.db") as store:
-        found = Runner(store, 1, None, limits).run(cells, "test")
-    assert [one.cause for one in found] == [""] * len(cells)
-    return [one.metrics for one in found]
 
 
 @pytest.mark.parametrize("flavour", list(TARGETS))

@@ -72,7 +72,7 @@ def test_every_command_has_help_and_stands_in_a_document(name: str) -> None:
         (["advise", "--locks", ","], "--locks: ',': names are expected"),
         (["advise", "--fences", " "], "--fences"),
         (["advise", "--isa", ""], "'--isa': is empty"),
-        (["advise", "--machines", "zen4", "--machines="], "'--machine': is empty"),
+        (["advise", "--machines", "zen4", "--machines="], "'--machines': is empty"),
         (["prove", "thin", "--assembly"], "LOCK: says nothing beside --assembly"),
         (["prove", "--mutants", "--models", "sc"], "--models: says nothing beside --mutants"),
         (["prove", "--isas", "x86_64"], "--isas: is of --assembly"),

@@ -9,6 +9,7 @@ from typer.core import TyperOption
 
 from results.text.rows import Form
 from sweeps.cli.main import commands, loaded
+from tests.commands import lockcross
 
 # Of a name the meanings that it has, if not one: what a command writes is one file or many.
 _MEANINGS = {"--output": {"The file to write", "The folder to write to"}}
@@ -38,18 +39,13 @@ def options_of(name: str, command: Any) -> Iterator[tuple[str, TyperOption]]:
 EVERY = [pair for name in commands() for pair in options_of(name, loaded(name))]
 
 
-def own_name(option: TyperOption) -> str:
-    """The name it has now: those after it are former ones."""
-    return next(name for name in option.opts if name.startswith("--"))
-
-
 def declared() -> dict[str, list[Declared]]:
     """The options by their own names."""
     by_name: dict[str, list[Declared]] = defaultdict(list)
     for command, option in EVERY:
         kind = str(option.type_descriptor.annotation).replace(" | None", "")
         meaning = (option.help or "").partition(";")[0].removesuffix(".")
-        by_name[own_name(option)].append(Declared(command, kind, option.multiple, meaning))
+        by_name[option.opts[0]].append(Declared(command, kind, option.multiple, meaning))
     return by_name
 
 
@@ -65,10 +61,26 @@ def test_what_takes_several_is_named_in_the_plural() -> None:
     assert singular == _ONE_EACH_TIME
 
 
-def test_a_former_name_is_none_that_another_option_of_the_command_has() -> None:
-    for command in {command for command, _ in EVERY}:
-        names = [name for other, option in EVERY if other == command for name in option.opts]
-        assert len(names) == len(set(names)), command
+def test_a_former_name_is_none_that_another_command_or_option_has() -> None:
+    for command, option in EVERY:
+        name = command.split()[0]
+        of_command = {word for other, one in EVERY if other == command for word in one.opts}
+        former = {*commands()[name].former}
+        if option.multiple and option.opts[0].endswith("s"):
+            former.add(option.opts[0][:-1])
+        assert not former & of_command, (command, option.opts)
+        assert not former & {*commands()}
+
+
+def test_former_names_go_on_working_and_are_not_shown() -> None:
+    words = "crossovers --locks thin,tasuki --axis runs --from=9 --to 1".split()
+    assert "--low 9 --high 1: --high must be" in lockcross(*words).stderr
+    done = lockcross("crossovers", "--help")
+    assert "lockcross crossings" in done.stdout and "--to " not in done.stdout
+    assert "\n  crossovers" not in lockcross("--help").stdout
+    assert "--machine " not in lockcross("advise", "--help").stdout
+    done = lockcross("advise", "--machine", "vax")
+    assert (done.returncode, "'vax' is unknown" in done.stderr) == (2, True)
 
 
 def test_every_form_of_output_is_asked_for_alike() -> None:

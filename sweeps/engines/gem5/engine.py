@@ -6,7 +6,7 @@ from typing import Any
 
 from results.errors import LockcrossError
 from sweeps.engines import base
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Capabilities, Limits, PartCheck, ProcessResult, RunOutcome
 from sweeps.engines.gem5 import output
 from sweeps.engines.gem5.find import (
     CHARGES,
@@ -75,9 +75,8 @@ class Latencies:
 def latencies(
     cell: Cell, model: str, forced: str, charges: dict[str, int], width: int
 ) -> Latencies:
-    """The mechanisms of a cell and their amounts. `forced`: the mechanism of atomics and fences
-    that works there, instead of the default; `charges`: kind -> cycles of the machine; `width`:
-    that of its core."""
+    """Return the mechanisms of a cell and their amounts. `forced`: a mechanism instead of the
+    default, where it works; `charges`: kind -> cycles of the machine; `width`: that of its core."""
     where = (cell.isa, model)
     single = (*where, width) == ("x86_64", "minor", 1)
     turn = _SINGLE_ISSUE_X86 if single else CYCLES_PER_TURN[where]
@@ -148,18 +147,17 @@ class Gem5Engine(base.Engine):
                 )
 
     def version(self, isa: str) -> str:
-        """gem5's version and a digest of gem5-configs/."""
+        """Return gem5's version and a digest of gem5-configs/."""
         return f"gem5 {find_gem5(isa).version}, gem5-configs {configs_digest()}"
 
     def capabilities(self) -> Capabilities:
-        """Every ISA, a simulated core a thread; the probe says what holds of a given gem5."""
         tables = ("core", "memory", "latency", "charges")
         return Capabilities(
             tuple(ISAS), MAX_CORES, latencies=LATENCIES, tables=tables, unread=UNREAD_CHARGES
         )
 
     def refuses(self, cell: Cell) -> str:
-        """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without gem5."""
+        """Return why a cell cannot be answered honestly, or nothing. Raises LockcrossError."""
         where = f"gem5's {self.model} core for {ISAS[cell.isa].title}"
         if cell.fence == MEMBARRIER:
             return (
@@ -203,7 +201,7 @@ class Gem5Engine(base.Engine):
         return self._roi or ("pc_count" if cell.isa == "ppc64le" else "m5")
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """The machine's figures, the mechanisms of set latencies, the method for the region."""
+        """Return the machine's figures, how latencies are set, and how the region is found."""
         added = self._latencies(cell)
         options: dict[str, int | str] = dict(figures_of(cell.machine, cell.isa))
         options |= {f"mechanism_{kind}": name for kind, name in added.mechanisms.items()}
@@ -211,11 +209,10 @@ class Gem5Engine(base.Engine):
         return options | {"model": self.model, "roi": self._roi_of(cell)}
 
     def program(self, cell: Cell) -> Program:
-        """The program, with its mechanisms where a latency is set."""
         return Program.of(cell, self._latencies(cell).built_in)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
-        """The gem5 command. The instruction limit is used as a cycle limit."""
+        """Use the instruction limit as a cycle limit."""
         added, roi = self._latencies(cell), self._roi_of(cell)
         phases = workloads.phases(cell.workload, cell.parameters)
         more = [f"--roi={roi}", f"--limit={limits.instructions}", f"--phases={phases}"]
@@ -227,16 +224,14 @@ class Gem5Engine(base.Engine):
         return [*command, str(binary), *arguments(cell), *amounts, marker]
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
-        """What a run said, from its exit, the program's line and the script's report."""
         return output.read(cell, limits, end, folder, self._latencies(cell).mechanisms)
 
-    def doctor(self) -> list[Check]:
-        """gem5 for each ISA, and what the probe shows of each core model."""
-        checks: list[Check] = []
+    def doctor(self) -> list[PartCheck]:
+        checks: list[PartCheck] = []
         for isa in ISAS:
             with base.noting(checks, f"gem5 for {isa}"):
                 gem5 = find_gem5(isa)
-                checks.append(Check(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
+                checks.append(PartCheck(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
                 for model in gem5.models[isa]:
                     shown = probe(gem5, isa, model)
                     well = "threads start, atomics work across cores"

@@ -50,8 +50,8 @@ _TOOL = tools.Tool(
 
 
 def find_gem5(isa: str) -> Gem5:
-    """The gem5 that simulates an ISA. Raises LockcrossError (1) when it is missing, does not run,
-    is too old or lacks the ISA, saying what to do."""
+    """Return the gem5 that simulates an ISA. Raises LockcrossError (1) when it is missing, does not
+    run, is too old or lacks the ISA, saying what to do."""
     advice = (
         f"name its binary in GEM5 (or {VARIABLES[isa]}) or put it on PATH. It is in no package "
         f"registry; to build it, with the X86, ARM and POWER ISAs: {DOCUMENTATION}"
@@ -74,7 +74,7 @@ def find_gem5(isa: str) -> Gem5:
 
 @cache
 def ask(path: str) -> Gem5:
-    """Asks a gem5 for its version and core models. Raises LockcrossError when it does not run."""
+    """Ask a gem5 for its version and core models. Raises LockcrossError when it does not run."""
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         words = (path, "-q", "-d", folder, str(SCRIPT), "--describe")
         done = _TOOL.ask(*words, cwd=folder)
@@ -84,20 +84,20 @@ def ask(path: str) -> Gem5:
             document = json.loads(text)
             models = {isa: tuple(names) for isa, names in document["models"].items()}
             return Gem5(path, document["gem5_version"], models, text)
-    said = complaint(done.stderr or done.stdout)
+    message = complaint(done.stderr or done.stdout)
     raise LockcrossError(
-        f"gem5 ({path}) does not run its configuration; is it a gem5? It said: {said}", exit_code=1
+        f"gem5 ({path}) does not run its configuration; is it a gem5? It said: {message}",
+        exit_code=1,
     )
 
 
-def complaint(said: str) -> str:
-    """The line of gem5's standard error that says what went wrong; seldom the last one."""
-    return tools.complaint(said, _COMPLAINT)
+def complaint(output: str) -> str:
+    """Return the line of gem5's standard error that says what went wrong; seldom the last one."""
+    return tools.complaint(output, _COMPLAINT)
 
 
 @cache
 def configs_digest() -> str:
-    """A digest of gem5-configs/, which is part of the model."""
     return sources_digest(CONFIGS, ".py")
 
 
@@ -110,13 +110,13 @@ _TIME_S = 120.0
 
 @cache
 def probe(gem5: Gem5, isa: str, model: str) -> Probe:
-    """Runs the litmus test on one core and on two, or returns what is stored of it."""
+    """Run the litmus test on one core and on two, or return what is stored of it."""
     program = Program("threads", "cas_spin", "full", ISAS[isa].flavours[0])
     binary = Builder().build([program])[program]
     key = digest([gem5.description, configs_digest(), binary.digest, isa, model, _CYCLES])
 
     def litmus(cores: int) -> str:
-        """Why a run of so many threads fails, or nothing."""
+        """Return why a run of so many threads fails, or nothing."""
         command = script_command(gem5, isa, model, cores, _MACHINE, [f"--limit={_CYCLES}"])
         keys = f"threads={cores} iterations={_ITERATIONS} critical=0 think=0 marker=watch".split()
         threads = "a thread" if cores == 1 else f"{cores} threads"
@@ -146,8 +146,8 @@ UNREAD_CHARGES = tuple(name for name in Charges.model_fields if name not in CHAR
 
 
 def figures_of(machine: str, isa: str) -> dict[str, int]:
-    """Every figure of a machine, by name, with its clock; without those of the embedded engine's
-    out-of-order core, for which gem5 has its own, and the charges that are not known there."""
+    """Return the figures of a machine, by name, with its clock; without those of the embedded
+    engine's out-of-order core, for which gem5 has its own, and charges that are not known there."""
     loaded = load_machine(machine)
     left_out = {"out_of_order", *OutOfOrder.model_fields, *Ordering.model_fields}
     left_out |= {f"charge_{name}" for name in UNREAD_CHARGES}
@@ -158,8 +158,8 @@ def figures_of(machine: str, isa: str) -> dict[str, int]:
 def script_command(
     gem5: Gem5, isa: str, model: str, cores: int, machine: str, more: list[str]
 ) -> list[str]:
-    """The command that runs gem5-configs/run.py in the working directory, up to the program. What
-    the machine charges is the program's."""
+    """Return the command that runs gem5-configs/run.py in the working directory, up to the program.
+    What the machine charges is the program's."""
     script = [gem5.path, "-q", "-d", ".", str(SCRIPT), "--isa", isa, "--model", model]
     figures = sorted(figures_of(machine, isa).items())
     settings = [f"--set={name}={n}" for name, n in figures if not name.startswith("charge_")]

@@ -72,15 +72,14 @@ _STATISTICS = {
 def read(
     cell: Cell, limits: Limits, end: ProcessResult, folder: Path, mechanisms: Mapping[str, str]
 ) -> RunOutcome:
-    """What a run said. Whatever went wrong becomes the outcome's cause."""
     why = complaint(end.stderr)
     guest.check_alive(end, "gem5 was ", f": {why}")
     if end.code == 3:
         raise BadRunError(f"cycle limit: {limits.instructions}")
     if end.code != 0:
         raise BadRunError(f"gem5 failed (exit code {end.code}): {why}")
-    if said := text_of(folder / "guest.err").strip():
-        raise BadRunError(f"arguments refused: {said.splitlines()[-1]}")
+    if message := text_of(folder / "guest.err").strip():
+        raise BadRunError(f"arguments refused: {message.splitlines()[-1]}")
     report = guest.parse_file(Report, folder / REPORT, "engine output")
     if report.isa != cell.isa or report.cores != cell.threads:
         raise BadRunError(
@@ -103,8 +102,8 @@ def read(
 
 
 def metrics(pairs: int, report: Report) -> Metrics:
-    """The metrics of a run (interfaces, 7): name -> (value, unit). Raises BadRunError where not
-    every core entered and left the region of interest."""
+    """Return the metrics of a run (interfaces, 7): name -> (value, unit). Raises BadRunError where
+    not every core entered and left the region of interest."""
     begins, ends = (
         {e.core: e.cycle for e in report.events if e.event == kind} for kind in ("begin", "end")
     )

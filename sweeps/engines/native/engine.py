@@ -5,11 +5,12 @@ import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import ModuleType
 
 from results.errors import LockcrossError
 from results.paths import WORK
 from sweeps.engines import base
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Capabilities, Limits, PartCheck, ProcessResult, RunOutcome
 from sweeps.engines.native import host, sample
 from sweeps.engines.native import output as native_output
 from sweeps.model.cell import Cell, arguments
@@ -32,7 +33,7 @@ class NativeEngine(base.Engine):
     time_limit_s = 60.0
 
     def version(self, isa: str) -> str:
-        """The host, and a digest of how samples are taken.
+        """Return the host, and a digest of how samples are taken.
 
         Raises LockcrossError for an ISA that is not the host's.
         """
@@ -44,16 +45,15 @@ class NativeEngine(base.Engine):
         return f"native {method}: {host.identity()}"
 
     def capabilities(self) -> Capabilities:
-        """The host's ISA and its CPUs; no latency can be set."""
         isas = tuple(isa for isa in ISAS if isa == host_isa())
         kind = host.processor()
-        measured, own = machines_of(kind), "`./lockcross measure NAME` describes this very host"
+        measured, advice = machines_of(kind), "`./lockcross measure NAME` describes this very host"
         # Machines measured on this kind of processor, then those that name it, or the nearest.
-        like = {name: f"host: {name}, measured on {kind}; {own}" for name in measured}
+        like = {name: f"host: {name}, measured on {kind}; {advice}" for name in measured}
         describe = [*measured]
         for name, all_of_it in machines_like(kind):
             near = f"{name}, which is of {kind}" if all_of_it else f"nearest to {kind} is {name}"
-            like[name] = f"host: {near}; {own}"
+            like[name] = f"host: {near}; {advice}"
             describe += [name] * all_of_it
         return Capabilities(
             isas,
@@ -66,7 +66,6 @@ class NativeEngine(base.Engine):
         )
 
     def refuses(self, cell: Cell) -> str:
-        """What the host cannot answer honestly."""
         need = _NEEDS.get(cell.flavour, "")
         if need and need not in host.features():
             return f"flavour: {cell.flavour}: this processor does not have it"
@@ -80,17 +79,16 @@ class NativeEngine(base.Engine):
         return host.no_clock()
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """What is resolved of a cell: its machine is the host, its seed the number of the repeat.
-        Two lengths where the workload has a length."""
+        """Return what is resolved of a cell: its machine is the host, its seed the number of the
+        repeat. Two lengths where the workload has a length."""
         lengths = {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
         return {"machine": cell.machine, "repeat": cell.seed, "cpus": _cpus(cell), **lengths}
 
     def program(self, cell: Cell) -> Program:
-        """The program for the host."""
         return replace(Program.of(cell), host=True)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
-        """The sampler, which runs the program in one length or two."""
+        """Return the sampler, which runs the program in one length or two."""
         key = WORKLOADS[cell.workload].length
         cells = [replace(cell, parameters={**cell.parameters, key: n}) for n in _lengths(cell)]
         cpus = f"cpus={_cpus(cell)}"
@@ -99,22 +97,25 @@ class NativeEngine(base.Engine):
         return [sys.executable, "-I", str(Path(sample.__file__)), json.dumps(job)]
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
-        """What the repeats said, or that the machine is too noisy."""
         return native_output.read(cell, end, folder)
 
-    def doctor(self) -> list[Check]:
-        """The host's processor, or why it cannot be an engine."""
+    def measurer(self) -> ModuleType:
+        """Return the module that measures the host."""
+        from sweeps.engines.native import measure
+
+        return measure
+
+    def doctor(self) -> list[PartCheck]:
         why = host.no_clock()
         if host_isa() not in ISAS:
             why = f"this host is {host_isa()}; known are {', '.join(ISAS)}"
         if why:
-            return [Check("native", False, why, optional=True)]
+            return [PartCheck("native", False, why, optional=True)]
         cpus = ", ".join(str(cpu.number) for cpu in host.cpus())
-        return [Check("native", True, f"{host.identity()}; CPUs in the order of use: {cpus}")]
+        return [PartCheck("native", True, f"{host.identity()}; CPUs in the order of use: {cpus}")]
 
 
 def make(label: str) -> NativeEngine:
-    """The adapter of a label. Raises LockcrossError for an unknown one."""
     if label != _LABEL:
         raise LockcrossError(f"engine {label!r} is unknown; known is {_LABEL}")
     return NativeEngine()
@@ -125,7 +126,7 @@ def _cpus(cell: Cell) -> str:
 
 
 def _lengths(cell: Cell) -> list[int]:
-    """The two lengths of a cell, none where its workload has no length."""
+    """Return the two lengths of a cell, none where its workload has no length."""
     key = WORKLOADS[cell.workload].length
-    own = int(cell.parameters[key]) if key else 0
-    return [own, _LONGER * own] if key else []
+    length = int(cell.parameters[key]) if key else 0
+    return [length, _LONGER * length] if key else []

@@ -44,12 +44,12 @@ class Cache:
 
 @cache
 def facts() -> Mapping[str, str]:
-    """The first processor's lines of /proc/cpuinfo; none where there is no such file."""
+    """Return the first processor's lines of /proc/cpuinfo; none where there is no such file."""
     return parse_cpuinfo(_read(_CPUINFO))
 
 
 def parse_cpuinfo(text: str) -> dict[str, str]:
-    """Name -> value; of a name that stands several times, the first."""
+    """Return values by name; the first of a name that stands several times."""
     values: dict[str, str] = {}
     for name, value in re.findall(r"^([^\n:]*\S)[ \t]*:[ \t]*(.*)$", text, flags=re.MULTILINE):
         values.setdefault(name, value.strip())
@@ -57,25 +57,23 @@ def parse_cpuinfo(text: str) -> dict[str, str]:
 
 
 def processor() -> str:
-    """The kind of processor, as the kernel names it: machine files name it too."""
+    """Return the kind of processor, as the kernel names it: machine files name it too."""
     known = facts()
     kind = [f"{name} {known[name]}" for name in _KIND.get(host_isa(), ()) if name in known]
     return ", ".join(kind) or _UNKNOWN
 
 
 def model() -> str:
-    """The processor's name for people, where the kernel has one."""
     return facts().get("model name", "") or facts().get("cpu", "") or processor()
 
 
 def features() -> frozenset[str]:
-    """The names of what the processor can do, by the kernel."""
     known = facts()
     return frozenset((known.get("flags") or known.get("Features") or "").split())
 
 
 def identity() -> str:
-    """All about the host that can change a time."""
+    """Return all about the host that can change a time."""
     microcode = facts().get("microcode", _UNKNOWN)
     # How the kernel sets the frequency, where that is its business.
     governor = _read(_SYSTEM / "cpu0" / "cpufreq" / "scaling_governor") or "none"
@@ -87,15 +85,15 @@ def identity() -> str:
 
 
 def no_clock() -> str:
-    """Why core cycles cannot be told on this host, or nothing."""
+    """Return why core cycles cannot be told on this host, or nothing."""
     if host_isa() == "x86_64" and features() and _STEADY not in features():
         return "the time-stamp counter of this processor has no constant rate"
     return ""
 
 
 def cpus(folder: Path = _SYSTEM, allowed: frozenset[int] | None = None) -> list[Cpu]:
-    """The CPUs that this process may use, in the order in which threads get them: cores before
-    further hardware threads of a core, one last-level cache before the next."""
+    """Return the CPUs that this process may use, in the order in which threads get them: cores
+    before further hardware threads of a core, one last-level cache before the next."""
     if allowed is None:
         allowed = frozenset(os.sched_getaffinity(0))
     usable = []
@@ -112,7 +110,7 @@ def cpus(folder: Path = _SYSTEM, allowed: frozenset[int] | None = None) -> list[
 
 
 def caches(folder: Path = _SYSTEM / "cpu0" / "cache") -> list[Cache]:
-    """The data caches of the first CPU, the nearest first; none where the system does not say."""
+    """Return the first CPU's data caches, the nearest first, as far as the system says."""
     data_caches = []
     for index in sorted(folder.glob("index*")):
         kind, size = _read(index / "type"), _read(index / "size")
@@ -127,7 +125,7 @@ def caches(folder: Path = _SYSTEM / "cpu0" / "cache") -> list[Cache]:
 
 
 def _list(text: str) -> list[int]:
-    """A list of CPUs as the kernel writes it: 0-3,8."""
+    """Return a list of CPUs as the kernel writes it: 0-3,8."""
     numbers: list[int] = []
     for low, high in re.findall(r"(\d+)(?:-(\d+))?", text):
         numbers += range(int(low), int(high or low) + 1)

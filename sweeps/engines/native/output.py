@@ -77,7 +77,7 @@ class Samples(Document):
 
 @guest.outcome
 def read(cell: Cell, end: ProcessResult, folder: Path) -> RunOutcome:
-    """What the repeats of a cell said. Whatever went wrong becomes the outcome's cause."""
+    """Return what the repeats of a cell said. Whatever went wrong becomes the outcome's cause."""
     _check_end(cell, end)
     samples = guest.parse_file(Samples, folder / SAMPLES, "the sampler's output")
 
@@ -107,18 +107,20 @@ def _check_end(cell: Cell, end: ProcessResult) -> None:
     guest.check_alive(end, "the sampler was ")
     if end.code > _SIGNALLED:
         raise BadRunError(f"killed by {guest.signal_name(end.code - _SIGNALLED)}")
-    said = end.stderr.strip().splitlines()
-    if end.code == 2 and said:
-        raise BadRunError(f"arguments refused: {said[-1]}")
+    messages = end.stderr.strip().splitlines()
+    if end.code == 2 and messages:
+        raise BadRunError(f"arguments refused: {messages[-1]}")
     if end.code != 0:
         if end.stdout.strip():
             guest.check_line(NativeLine, cell, end.stdout, end.code)
-        raise BadRunError(f"exit code {end.code}: {said[-1] if said else 'it did not say why'}")
+        raise BadRunError(
+            f"exit code {end.code}: {messages[-1] if messages else 'it did not say why'}"
+        )
 
 
 def metrics_of(measured: Round, tick_mhz: float) -> Metrics:
-    """The metrics of a cell (interfaces, 7): name -> (value, unit). A cell of two lengths counts
-    the pairs and cycles between them."""
+    """Return the metrics of a cell (interfaces, 7): name -> (value, unit). A cell of two lengths
+    counts the pairs and cycles between them."""
     cost = measured.cycles_per_pair()
     lines = [lines[-1] for lines in measured.repeats]
     pairs = median(line["pairs"] for line in lines)
@@ -156,7 +158,7 @@ def metrics_of(measured: Round, tick_mhz: float) -> Metrics:
 
 
 def phase_metrics(lines: Sequence[Line]) -> Metrics:
-    """`phase_<n>_cycles`: from a phase to the next one, on whichever thread, or to the end."""
+    """Return `phase_<n>_cycles`: to the next phase of whichever thread, or to the end."""
     cycles: dict[int, list[float]] = {}
     for line in lines:
         threads = line["host"]["threads"]

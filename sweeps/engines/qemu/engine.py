@@ -10,7 +10,7 @@ from pathlib import Path
 
 from results.errors import LockcrossError, check_known
 from sweeps.engines import base
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, Request, RunOutcome
+from sweeps.engines.base import Capabilities, Limits, PartCheck, ProcessResult, Request, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
@@ -32,7 +32,7 @@ class Qemu:
 
 @cache
 def find_qemu(isa: str) -> Qemu:
-    """The QEMU of an ISA, which can load plugins. Raises LockcrossError (1), saying what to do."""
+    """Return an ISA's QEMU, which loads plugins. Raises LockcrossError (1), saying what to do."""
     program = f"qemu-{isa}"
     folder = os.environ.get("LOCKCROSS_QEMU")
     path = shutil.which(str(Path(folder, program)) if folder else program)
@@ -70,41 +70,36 @@ class QemuEngine(base.Engine):
         self._far = far
 
     def version(self, isa: str) -> str:
-        """The plugin's version and a digest of its sources. Not QEMU's: every QEMU gives the same
-        cycles (docs/machines-tried.md)."""
+        """Return the plugin's version and a digest of its sources. Not QEMU's: every QEMU gives the
+        same cycles (docs/machines-tried.md)."""
         find_qemu(isa)
         return plugin_version()
 
     def provenance(self, isa: str) -> str:
-        """The version, and QEMU's."""
         return f"{self.version(isa)}, QEMU {find_qemu(isa).version}"
 
     def capabilities(self) -> Capabilities:
-        """Every ISA, at most a simulated core a thread; latencies, and the log of lock events."""
         return Capabilities(
             tuple(ISAS), MAX_CORES, shared_cores=True, events=_WITH_EVENTS, event_log=EVENTS
         )
 
     def refuses(self, cell: Cell) -> str:
-        """That nothing is far on a machine without clusters, or what a barrier costs unknown."""
+        """Refuse far cores on a machine without clusters, and barriers whose cost is unknown."""
         if self._far and "cluster" not in load_machine(cell.machine).figures(cell.isa):
             return f"machine: {cell.machine}: it has no clusters, and so no cores that are far"
         return no_barrier(cell)
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
+        """Return the plugin's options (interfaces, 6)."""
         return plugin_options(cell) | ({"cluster": 1} if self._far else {})
 
     def program(self, cell: Cell) -> Program:
-        """The program as it is: the plugin adds every latency itself."""
         return replace(Program.of(cell), events=self._events)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
-        """The QEMU command."""
         return guest_command(cell, binary, self._settings(cell, limits))
 
     def request(self, cell: Cell, binary: Path, limits: Limits) -> Request:
-        """The cell for a QEMU that has loaded the program and runs it in a child."""
         server = (*_with_plugin(cell.isa), str(binary), "@serve")
         options = _words(self._settings(cell, limits))
         return Request(server, tuple(options), (*arguments(cell), _MARKER))
@@ -117,30 +112,27 @@ class QemuEngine(base.Engine):
         return settings
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
-        """What a run said, from its exit, the guest's line and the plugin's report."""
         return qemu_output.read(cell, limits, end, folder / REPORT)
 
-    def doctor(self) -> list[Check]:
-        """QEMU of each ISA, and the plugin."""
-        checks: list[Check] = []
+    def doctor(self) -> list[PartCheck]:
+        checks: list[PartCheck] = []
         for isa in ISAS:
             with base.noting(checks, f"qemu-{isa}", optional=False):
                 qemu = find_qemu(isa)
                 known = f"{qemu.version} ({qemu.path}: {qemu.why})"
-                checks.append(Check(f"qemu-{isa}", True, known))
+                checks.append(PartCheck(f"qemu-{isa}", True, known))
         with base.noting(checks, "engine plugin", optional=False):
-            checks.append(Check("engine plugin", True, plugin_version()))
+            checks.append(PartCheck("engine plugin", True, plugin_version()))
         return checks
 
 
 def make(label: str) -> QemuEngine:
-    """The adapter of a label. Raises LockcrossError for an unknown one."""
     check_known("engine", [label], (_LABEL, _WITH_EVENTS, _FAR))
     return QemuEngine(events=label == _WITH_EVENTS, far=label == _FAR)
 
 
 def plugin_options(cell: Cell) -> dict[str, int | str]:
-    """The plugin's options for a cell: the machine's figures under the cell's own."""
+    """Return the plugin's options for a cell: the machine's figures under the cell's own."""
     options: dict[str, int | str] = dict(own_options(cell.machine, cell.isa))
     if cell.cas_latency is not None:
         options |= dict.fromkeys(ATOMICS, cell.cas_latency)
@@ -154,7 +146,7 @@ def plugin_options(cell: Cell) -> dict[str, int | str]:
 
 
 def no_barrier(cell: Cell) -> str:
-    """That a machine does not say what the process-wide barrier of a cell costs, or nothing."""
+    """Return that a machine does not say what a cell's process-wide barrier costs, or nothing."""
     if cell.fence != MEMBARRIER or "charge_barrier" in own_options(cell.machine, cell.isa):
         return ""
     return (
@@ -167,14 +159,14 @@ _MARKER = "marker=syscall"  # how the program tells the plugin of its region
 
 
 def guest_command(cell: Cell, binary: Path, options: Mapping[str, int | str]) -> list[str]:
-    """The command of QEMU with the plugin, whose report goes to REPORT."""
+    """Return the command of QEMU with the plugin, whose report goes to REPORT."""
     *qemu, plugin = _with_plugin(cell.isa)
     told = ",".join([plugin, *_words(options)])
     return [*qemu, told, str(binary), *arguments(cell), _MARKER]
 
 
 def _with_plugin(isa: str) -> list[str]:
-    """QEMU with the plugin. The guest's argv[0] is fixed, so that no path reaches it."""
+    """Return QEMU with the plugin. The guest's argv[0] is fixed, so that no path reaches it."""
     # QEMU ends an option at a comma, and takes a doubled one as a comma of the path.
     plugin = str(ENGINE_PLUGIN).replace(",", ",,")
     return [find_qemu(isa).path, "-0", "lockcross", "-plugin", plugin]
@@ -186,7 +178,7 @@ def _words(options: Mapping[str, int | str]) -> list[str]:
 
 @cache
 def own_options(machine: str, isa: str) -> Mapping[str, int]:
-    """A machine's figures as options of the plugin."""
+    """Return a machine's figures as options of the plugin."""
     options = {name: figure.number for name, figure in load_machine(machine).figures(isa).items()}
     # A source's figure is the whole operation; the plugin adds its option to the access.
     return options | {name: options[name] - options["lat_l1"] for name in ATOMICS}
@@ -194,8 +186,8 @@ def own_options(machine: str, isa: str) -> Mapping[str, int]:
 
 @cache
 def plugin_version() -> str:
-    """The plugin's version and a digest of its sources, which stands for the model itself. Raises
-    LockcrossError when it is not built."""
+    """Return the plugin's version and a digest of its sources, which stands for the model itself.
+    Raises LockcrossError when it is not built."""
     if not ENGINE_PLUGIN.exists():
         raise LockcrossError("the engine plugin is not built; ./lockcross builds it", 1)
     sources = base.sources_digest(ENGINE_SOURCES, ".cc", ".h", ".def")

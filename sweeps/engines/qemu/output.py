@@ -1,7 +1,8 @@
 """Reads the output of a run under the qemu engine, and says why it failed, if it did."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -26,16 +27,26 @@ class Work(Document):
     instructions: Count
     loads: Count
     stores: Count
-    cas: CasCounts
     rmw: Count
+    cas: CasCounts
     fences: Counts
 
     def counts(self) -> dict[str, int]:
-        """By the names of metrics."""
-        names = ("instructions", "loads", "stores", "rmw")
-        fences = {f"fences_{kind}": count for kind, count in self.fences.items()}
-        won_and_lost = {"cas_won": self.cas.won, "cas_lost": self.cas.lost}
-        return {name: getattr(self, name) for name in names} | won_and_lost | fences
+        """Return what is counted, by the names of metrics."""
+        return _flat(self.model_dump(by_alias=True, exclude=_WHERE))
+
+
+_WHERE = {"core", "start", "cycles", "phase", "cycle"}  # fields that count no operation
+
+
+def _flat(counts: Mapping[str, Any], prefix: str = "") -> dict[str, int]:
+    """Return the counts of nested tables by their joined names."""
+    flat: dict[str, int] = {}
+    for name, count in counts.items():
+        flat |= (
+            _flat(count, f"{prefix}{name}_") if isinstance(count, dict) else {prefix + name: count}
+        )
+    return flat
 
 
 class CoreReport(Work):
@@ -44,22 +55,10 @@ class CoreReport(Work):
     start: Count
     cycles: Count
     reservations_lost: Count
-    charges: Counts
     holds: Count
-    stalls: Counts
+    charges: Counts
+    stalls: Counts = Field(serialization_alias="stall")
     coherence: Annotated[dict[Name, Counts], Field(max_length=100)]
-
-    def counts(self) -> dict[str, int]:
-        """By the names of metrics."""
-        tables = {"charges": self.charges, "stall": self.stalls}
-        tables |= {f"coherence_{event}": states for event, states in self.coherence.items()}
-        named = {
-            f"{prefix}_{name}": count
-            for prefix, table in tables.items()
-            for name, count in table.items()
-        }
-        own = {"reservations_lost": self.reservations_lost, "holds": self.holds}
-        return super().counts() | own | named
 
 
 class PhaseMark(Work):
@@ -99,7 +98,6 @@ PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
 
 @guest.outcome
 def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOutcome:
-    """What a run said. Whatever went wrong becomes the outcome's cause."""
     check_end(limits, end)
     line = guest.check_guest(cell, end.stdout, end.code)
     engine = check_engine(cell, report)
@@ -109,11 +107,11 @@ def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOut
 
 
 def check_end(limits: Limits, end: ProcessResult) -> None:
-    """Raises BadRunError for failures that show in how QEMU's process ended."""
+    """Raise BadRunError for failures that show in how QEMU's process ended."""
     guest.check_alive(end)
-    said = [line for line in end.stderr.splitlines() if line.strip()]
-    last = said[-1] if said else "it did not say why"
-    ours = any(line.startswith(PREFIX) for line in said)
+    messages = [line for line in end.stderr.splitlines() if line.strip()]
+    last = messages[-1] if messages else "it did not say why"
+    ours = any(line.startswith(PREFIX) for line in messages)
     causes = {
         2: f"{'options' if ours else 'arguments'} refused: {last}",
         3: f"instruction limit: {limits.instructions}",
@@ -126,7 +124,7 @@ def check_end(limits: Limits, end: ProcessResult) -> None:
 
 
 def check_engine(cell: Cell, path: Path) -> EngineReport:
-    """The plugin's report of a complete run of this cell. Raises BadRunError for any other."""
+    """Return the plugin's report of a complete run of this cell. Raises BadRunError."""
     engine = guest.parse_file(EngineReport, path, "engine output")
     if not engine.complete:
         raise BadRunError(
@@ -145,7 +143,7 @@ def check_engine(cell: Cell, path: Path) -> EngineReport:
 
 
 def metrics(pairs: int, engine: EngineReport) -> Metrics:
-    """The metrics of a run (interfaces, 7): name -> (value, unit)."""
+    """Return the metrics of a run (interfaces, 7): name -> (value, unit)."""
     cores = engine.cores
     known = guest.cost(pairs, [core.cycles for core in cores])
     known["handovers"] = (engine.handovers, "count")
@@ -159,5 +157,4 @@ def metrics(pairs: int, engine: EngineReport) -> Metrics:
 
 
 def phase_counts(engine: EngineReport) -> list[PhaseCounts]:
-    """What each core had done at each phase."""
     return [PhaseCounts(mark.phase, mark.counts()) for mark in engine.phases]

@@ -14,7 +14,7 @@ from pathlib import Path
 from results.errors import LockcrossError
 from results.paths import WORK
 from sweeps.engines import base
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Capabilities, Limits, PartCheck, ProcessResult, RunOutcome
 from sweeps.engines.qemu.engine import (
     find_qemu,
     guest_command,
@@ -38,7 +38,7 @@ _AT = re.compile(r"at-(\d{1,4})")
 
 
 def places(name: str, system: MemorySystem, cores: int) -> list[int]:
-    """The node of each core. Core 0 is at node 0, a corner of a mesh.
+    """Return the node of each core. Core 0 is at node 0, a corner of a mesh.
 
     near, far: the others as near to it, or as far from it, as there is room. at-N: core 1 at node
     N, the others row by row. Nodes of one distance are taken by number.
@@ -54,7 +54,7 @@ def places(name: str, system: MemorySystem, cores: int) -> list[int]:
 
 
 def misplaced(name: str, system: MemorySystem, cores: int) -> str:
-    """Why cores cannot be placed so, or nothing."""
+    """Return why cores cannot be placed so, or nothing."""
     if not name:
         return ""
     if system.topology == "bus":
@@ -78,12 +78,12 @@ REPLACED = tuple(
 
 
 def _plugin_options(cell: Cell) -> dict[str, int | str]:
-    """The plugin's options without those of its memory system."""
+    """Return the plugin's options without those of its memory system."""
     return {name: n for name, n in plugin_options(cell).items() if name not in REPLACED}
 
 
 def system_of(cell: Cell) -> MemorySystem:
-    """The table [sst] of a cell's machine, which must have one."""
+    """Return the table [sst] of a cell's machine, which must have one."""
     system = load_machine(cell.machine).sst
     assert system is not None  # cells without are refused
     return system
@@ -101,7 +101,7 @@ _TESTS: tuple[tuple[str, str, dict[str, int | str]], ...] = (
 
 @cache
 def probe(sst: Sst, flavour: str) -> Probe:
-    """Runs the litmus tests on one core and on two, or returns what is stored of them: by SST, the
+    """Run the litmus tests on one core and on two, or return what is stored of them: by SST, the
     configuration, the plugin and the programs."""
     cells = [
         usual("sst_bus", flavour, workload, parameters, engine="sst", lock=lock)
@@ -165,25 +165,23 @@ class SstEngine(base.Engine):
             )
 
     def version(self, isa: str) -> str:
-        """SST's version, digests of sst-configs/ and of the plugin. Compiles the element."""
+        """Return SST's version, digests of sst-configs/ and of the plugin. Compiles the element."""
         find_qemu(isa)
         sst = find_sst()
         element(sst)
         return f"SST {sst.version}, sst-configs {configs_digest()}, {plugin_version()}"
 
     def provenance(self, isa: str) -> str:
-        """The version, and QEMU's."""
         return f"{self.version(isa)}, QEMU {find_qemu(isa).version}"
 
     def capabilities(self) -> Capabilities:
-        """Every ISA, a simulated core a thread; machines say how many there is room for."""
         tables = (*Capabilities.tables, "sst")
         return Capabilities(
             tuple(ISAS), MAX_THREADS, shared_cores=True, tables=tables, unread=REPLACED
         )
 
     def refuses(self, cell: Cell) -> str:
-        """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without SST."""
+        """Return why a cell cannot be answered honestly, or nothing. Raises LockcrossError."""
         machine, cores = load_machine(cell.machine), cell.cores or cell.threads
         system = machine.sst
         if system is None:
@@ -207,16 +205,14 @@ class SstEngine(base.Engine):
         return f"threads: {cell.threads}: {together}" if together else ""
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """The plugin's options without its memory system, the table [sst], and where cores are."""
+        """Return the plugin's options without its memory system, [sst], and where cores are."""
         return _plugin_options(cell) | self._own(cell)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
-        """The command that runs sst-configs/run.py on INPUT."""
         sst = find_sst()
         return [sst.path, f"--add-lib-path={element(sst)}", str(SCRIPT), "--", INPUT]
 
     def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
-        """What sst-configs/run.py reads."""
         machine, system = load_machine(cell.machine), system_of(cell)
         options = _plugin_options(cell)
         options |= {"max_instructions": limits.instructions, "link": _DESCRIPTOR}
@@ -239,17 +235,15 @@ class SstEngine(base.Engine):
         return {INPUT: json.dumps(job, indent=1)}
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
-        """What a run said, from SST's record, the guest's line, the plugin's report and SST's
-        statistics."""
         refused = {f"refused.{name}": _WHY for name in plugin_options(cell) if name in REPLACED}
         # By what the latencies that a cell sets are added.
-        given = {
+        latencies = {
             "atomic": cell.cas_latency,
             "fence": cell.fence_latency,
             "charge": cell.cancel_latency,
             "barrier": cell.membarrier_latency,
         }
-        added = {f"mechanism_{kind}": "plugin" for kind, n in given.items() if n is not None}
+        added = {f"mechanism_{kind}": "plugin" for kind, n in latencies.items() if n is not None}
         resolved = self._own(cell) | added | refused
         return output.read(cell, limits, end, folder, resolved)
 
@@ -257,19 +251,18 @@ class SstEngine(base.Engine):
         return places(self._place, system_of(cell), cell.cores or cell.threads)
 
     def _own(self, cell: Cell) -> dict[str, int | str]:
-        """What a run is made of beside the plugin's options."""
+        """Return what a run is made of beside the plugin's options."""
         table = {f"sst_{name}": value for name, value in system_of(cell).settings().items()}
         return table | {"place": " ".join(map(str, self._places(cell)))}
 
-    def doctor(self) -> list[Check]:
-        """SST and its elements, our own element, and what the probe shows of each flavour."""
-        checks: list[Check] = []
+    def doctor(self) -> list[PartCheck]:
+        checks: list[PartCheck] = []
         with base.noting(checks, "SST"):
             sst = find_sst()
             known = f"{sst.version} ({sst.path}: {sst.why}; {', '.join(NEEDED)})"
-            checks.append(Check("SST", True, known))
+            checks.append(PartCheck("SST", True, known))
             with base.noting(checks, "element"):
-                checks.append(Check("element", True, f"compiled ({element(sst).name})"))
+                checks.append(PartCheck("element", True, f"compiled ({element(sst).name})"))
                 for flavour, target in TARGETS.items():
                     shown, well = probe(sst, flavour), "atomics work across cores, messages arrive"
                     checks.append(base.judged(f"{target.isa} {flavour}", shown, well))

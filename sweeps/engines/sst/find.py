@@ -45,7 +45,7 @@ class Sst:
 
 
 def find_sst() -> Sst:
-    """The SST in use, with all that it needs. Raises LockcrossError (1), saying what to do."""
+    """Return the SST in use, with all that it needs. Raises LockcrossError (1)."""
     return _ask(*_TOOL.locate(VARIABLE))
 
 
@@ -65,18 +65,17 @@ def _ask(path: str, why: str) -> Sst:
 
 
 def flags(sst: Sst, name: str) -> list[str]:
-    """Words of what sst-config says of one of its keys."""
+    """Return words of what sst-config says of one of its keys."""
     return shlex.split(_TOOL.ask(sst.config, f"--{name}").stdout)
 
 
-def complaint(said: str) -> str:
-    """The line of SST's standard error, or output, that says what went wrong."""
-    return tools.complaint(said, "lockcross|fatal|error")
+def complaint(output: str) -> str:
+    """Return the line of SST's standard error, or output, that says what went wrong."""
+    return tools.complaint(output, "lockcross|fatal|error")
 
 
 @cache
 def configs_digest() -> str:
-    """A digest of sst-configs/, which is part of the model."""
     return sources_digest(CONFIGS, ".py", ".cc", ".h")
 
 
@@ -89,8 +88,7 @@ _COMPILE_S = 600.0
 
 @cache
 def element(sst: Sst) -> Path:
-    """The folder of the compiled element, for SST's --add-lib-path. Raises LockcrossError (1) with
-    the compiler's first error."""
+    """Return the folder of the compiled element. Raises LockcrossError (1) with the first error."""
     # By SST, its version and the sources.
     total = hashlib.sha256(f"{sst.path}\0{sst.version}\0{flags(sst, 'CXX')}".encode())
     # SST built anew may need another element, though its version is the same.
@@ -110,14 +108,14 @@ def element(sst: Sst) -> Path:
 
 def _build(sst: Sst, folder: Path) -> None:
     compiler = [*flags(sst, "CXX"), "-O2"]
-    own = [*flags(sst, "ELEMENT_CXXFLAGS"), f"-I{ENGINE_SOURCES}", f"-I{SOURCES}"]
+    flags_of_element = [*flags(sst, "ELEMENT_CXXFLAGS"), f"-I{ENGINE_SOURCES}", f"-I{SOURCES}"]
     new = Path(tempfile.mkdtemp(dir=ELEMENTS, prefix=".new-"))
     try:
         with tempfile.TemporaryDirectory(dir=new) as objects:
             linked = []
             for source in sorted(SOURCES.glob("*.cc")):
                 linked.append(str(Path(objects, f"{source.stem}.o")))
-                _run(sst, [*compiler, *own, "-c", str(source), "-o", linked[-1]])
+                _run(sst, [*compiler, *flags_of_element, "-c", str(source), "-o", linked[-1]])
             # Flags of libraries come last: they serve what stands before them.
             linked += flags(sst, "ELEMENT_LDFLAGS")
             _run(sst, [*compiler, "-o", str(new / LIBRARY), *linked])
@@ -136,5 +134,5 @@ def _run(sst: Sst, command: list[str]) -> None:
         ) from None
     if done.returncode != 0:
         errors = (line for line in done.stderr.splitlines() if re.search(r"(?i)\berror\b", line))
-        said = next(errors, "it did not say why")
-        raise LockcrossError(f"{where}: {said.strip()[:400]}", exit_code=1)
+        message = next(errors, "it did not say why")
+        raise LockcrossError(f"{where}: {message.strip()[:400]}", exit_code=1)

@@ -29,8 +29,8 @@ _WRITES = ("requests_received_Write", "requests_received_PutM")
 
 
 def statistics(path: Path, cycles: float) -> Metrics:
-    """The metrics that SST's file gives of a run of so many cycles. Raises BadRunError for a file
-    that is not SST's.
+    """Return the metrics that SST's file gives of a run of so many cycles. Raises BadRunError for a
+    file that is not SST's.
 
     `coherence_*`: events that caches and directories received, by kind; those that occurred.
     `home_*`: how busy the slices were, which are the lines' homes: requests that are open there, on
@@ -102,8 +102,7 @@ class Record(Document):
 def read(
     cell: Cell, limits: Limits, end: ProcessResult, folder: Path, options: Mapping[str, int | str]
 ) -> RunOutcome:
-    """What a run said. Whatever went wrong becomes the outcome's cause. `options`: what it was made
-    of beside the plugin's options."""
+    """Read a run. `options`: what it was made of beside the plugin's options."""
     record = _check_record(cell, limits, end, folder)
     line = guest.check_guest(cell, text_of(folder / GUEST_OUT), 0)
     engine = qemu_output.check_engine(cell, folder / REPORT)
@@ -119,7 +118,7 @@ def read(
 
 
 def _check_record(cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> Record:
-    """The record of a complete run. Raises BadRunError, with the cause that says most."""
+    """Return the record of a complete run. Raises BadRunError, with the cause that says most."""
     if end.exceeded:
         raise BadRunError(end.exceeded)
     record = None
@@ -136,10 +135,10 @@ def _check_record(cell: Cell, limits: Limits, end: ProcessResult, folder: Path) 
     why = complaint(end.stderr)
     guest.check_alive(end, "SST was ", f": {why}")
     if record is None:
-        said = complaint(f"{end.stderr}\n{end.stdout}")
+        message = complaint(f"{end.stderr}\n{end.stdout}")
         if plugin := [line for line in err.splitlines() if line.startswith(qemu_output.PREFIX)]:
-            said += f"; the guest said: {plugin[-1]}"
-        raise BadRunError(f"SST ended without a record (exit code {end.code}): {said}")
+            message += f"; the guest said: {plugin[-1]}"
+        raise BadRunError(f"SST ended without a record (exit code {end.code}): {message}")
     if not record.complete:
         raise BadRunError(record.cause or "SST's record is not complete, and does not say why")
     if end.code != 0:

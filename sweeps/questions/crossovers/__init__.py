@@ -2,10 +2,11 @@
 
 GROUP = "Get an answer"
 COMMANDS = {
-    "crossovers": (
+    "crossings": (
         "command",
         "Find where one lock starts to beat another along any numeric axis of any workload.",
-        "crossovers --locks thin,mcs --axis threads --low 2 --high 8",
+        "crossings --locks thin,mcs --axis threads --low 2 --high 8",
         "query crossovers{db}",
     ),
 }
+FORMER = {"crossovers": "crossings", "--from": "--low", "--to": "--high"}

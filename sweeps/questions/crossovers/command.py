@@ -1,4 +1,4 @@
-"""`lockcross crossovers`: where two locks change places along an axis, in one setting or in those
+"""`lockcross crossings`: where two locks change places along an axis, in one setting or in those
 of a plan."""
 
 import itertools
@@ -47,7 +47,7 @@ _OWN_OPTIONS |= dict.fromkeys(("lock", "variant", "fence"), "--locks, as tasuki/
 _SHARE = 250  # of the axis: the tolerance if none is given
 
 
-def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
+def crossings(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
         str,
         options.option(f"{options.LOCKS}; two of them.", options.several_locks),
@@ -55,8 +55,8 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     axis: Annotated[
         str, typer.Option(help="cas_latency, fence_latency, cancel_latency, threads, a key, ...")
     ],
-    low: Annotated[float, typer.Option("--low", "--from", help="Where the axis begins.")],
-    high: Annotated[float, typer.Option("--high", "--to", help="Where it ends.")],
+    low: Annotated[float, typer.Option(help="Where the axis begins.")],
+    high: Annotated[float, typer.Option(help="Where it ends.")],
     plan: Annotated[str, options.of_plan("the one setting that the other options name")] = "",
     settings: Annotated[
         list[str] | None,

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from results.errors import check_known
 from results.paths import DATABASE
-from results.text.rows import Form, Format, print_rows
+from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import options
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.model.cell import Cell, unsupported_reason, usual
@@ -19,18 +19,11 @@ from sweeps.run.work import PATHS
 from sweeps.search import published as paper
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from sweeps.run.runner import Runner
 
 PLAN = "footprint"
 TURNS = 2  # the engine refuses a path that is not the same in each
-COLUMNS = tuple(
-    (
-        "lock variant fence isa flavour threads by path instructions loads stores cas_won "
-        "cas_lost rmw fences object_bytes monitor_bytes published"
-    ).split()
-)
+_SHOWN = ("acquire", "release", "nested_acquire", "nested_release")
 NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
 
 
@@ -49,10 +42,7 @@ def footprint(
     Instructions, atomics, fences, loads and stores, by owner and others; the bytes of an object
     and of an inflated monitor.
     """
-
-    from results.store.queries import Answer
     from results.store.store import Store
-    from results.text.terminal import console
     from sweeps.cli.progress import Bar
     from sweeps.run.runner import Runner
 
@@ -63,13 +53,10 @@ def footprint(
     wanted = cells([known[name] for name in names or known], isas)
     with Store(db) as store, Bar() as progress:
         footprints = measure(Runner(store, jobs, progress, served(no_server)), wanted)
-    if form != Form.TABLE:
-        print_rows(Answer(list(COLUMNS), list(rows(footprints))), form)
-        return
-    out = console(fold=False)
-    for table in tables(footprints):
-        out.print(table)
-        out.print()
+    if form == Form.TABLE:
+        print_parts(form, *tables(footprints), fold=False)
+    else:
+        print_parts(form, Rows(list(records(footprints))))
 
 
 @dataclass(frozen=True)
@@ -110,12 +97,11 @@ class Footprint:
 
     @property
     def pair(self) -> Counts:
-        """Acquire and release together."""
         return self.paths["acquire"] + self.paths["release"]
 
     @property
     def published(self) -> str:
-        """What a source states of the pair, or nothing. The sources count with plain fences."""
+        """Return what a source states of the pair, with plain fences, or nothing."""
         if self.cell.fence == "rmw":
             return ""
         users = (self.by, "any") if self.by == "alone" else (self.by,)
@@ -125,8 +111,7 @@ class Footprint:
 
 @cache
 def _stated() -> Mapping[tuple[str, str], str]:
-    """What the sources state of acquire and release together, with the place: by lock, and by who
-    uses it."""
+    """Return what the sources state of acquire and release together: by lock, and by its user."""
     return {
         (
             str(row["lock"]),
@@ -140,8 +125,8 @@ def _stated() -> Mapping[tuple[str, str], str]:
 
 
 def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell]:
-    """A cell for each variant, flavour and fence kind of the locks: with two threads, or with one
-    where two are not supported."""
+    """Return a cell for each variant, flavour and fence kind of the locks: with two threads, or
+    with one where two are not supported."""
     chosen: list[Cell] = []
     for lock, isa in product(locks, isas):
         kinds = (("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds)
@@ -156,7 +141,7 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
 
 
 def measure(runner: "Runner", wanted: Sequence[Cell]) -> list[Footprint]:
-    """Runs what is not stored yet. Raises LockcrossError for a run that failed."""
+    """Run what is not stored yet. Raises LockcrossError for a run that failed."""
     counted = []
     for cell, run in zip(wanted, runner.require(wanted, PLAN), strict=True):
         sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
@@ -181,61 +166,58 @@ def _paths(metrics: Mapping[str, float], item: str) -> dict[str, Counts]:
     return paths
 
 
-def rows(footprints: Iterable[Footprint]) -> Iterator[tuple[str | int, ...]]:
-    """The values of COLUMNS, a row a path."""
+def records(footprints: Iterable[Footprint]) -> Iterator[dict[str, Any]]:
+    """Yield a record per path, for programs."""
     for footprint in footprints:
         cell = footprint.cell
         for path, counts in footprint.paths.items():
-            fences = " ".join(f"{kind}={count}" for kind, count in counts.fences.items())
-            yield (
-                cell.lock,
-                cell.variant,
-                cell.fence,
-                cell.isa,
-                cell.flavour,
-                cell.threads,
-                footprint.by,
-                path,
-                *counts.numbers.values(),
-                fences,
-                footprint.object_bytes,
-                footprint.monitor_bytes,
-                footprint.published if path == "acquire" else "",
-            )
+            yield {
+                **{name: getattr(cell, name) for name in ("lock", "variant", "fence")},
+                **{name: getattr(cell, name) for name in ("isa", "flavour", "threads")},
+                "by": footprint.by,
+                "path": path,
+                **counts.numbers,
+                "fences": " ".join(f"{kind}={count}" for kind, count in counts.fences.items()),
+                "object_bytes": footprint.object_bytes,
+                "monitor_bytes": footprint.monitor_bytes,
+                "published": footprint.published if path == "acquire" else "",
+            }
 
 
-def tables(footprints: Sequence[Footprint]) -> Iterator["Table"]:
-    """A table a flavour, and what the sources say beside what was counted."""
-    from rich.table import Column, Table
+def tables(footprints: Sequence[Footprint]) -> Iterator[Rows | str]:
+    """Yield a table per flavour, and what the sources say beside what was counted."""
 
-    def table(title: str, *columns: str) -> Table:
-        first, padding = Column("lock", no_wrap=True), (0, 2, 0, 0)
-        return Table(first, *columns, title=title, title_justify="left", box=None, padding=padding)
+    def table(title: str, rows: Sequence[Mapping[str, Any]]) -> Rows:
+        return Rows(rows, None, title, {"padding": (0, 2, 0, 0)}, {"lock": {"no_wrap": True}})
 
     def broken(footprint: Footprint) -> str:
-        """A lock label in lines: cut off by a narrow terminal, variants could not be told apart."""
+        """Return a lock label in lines: a narrow terminal would cut variants off."""
         return footprint.cell.label.replace(":", "\n:").replace("/", "\n/")
 
-    for isa, flavour in dict.fromkeys(
-        (footprint.cell.isa, footprint.cell.flavour) for footprint in footprints
-    ):
-        names = ("acquire", "release", "nested acquire", "nested release")
-        title = f"{isa} {flavour}: instructions, and among them"
-        counted = table(title, "by", *names, "bytes: object", "monitor")
-        for footprint in footprints:
-            if footprint.cell.flavour == flavour:
-                paths = (str(footprint.paths[name.replace(" ", "_")]) for name in names)
-                sizes = (str(footprint.object_bytes), str(footprint.monitor_bytes or "-"))
-                counted.add_row(broken(footprint), footprint.by, *paths, *sizes)
-        yield counted
-    beside = table("acquire and release together", "flavour", "by", "counted", "published")
-    for footprint in footprints:
-        if footprint.published:
-            beside.add_row(
-                broken(footprint),
-                footprint.cell.flavour,
-                footprint.by,
-                str(footprint.pair),
-                footprint.published,
-            )
-    yield beside
+    for isa, flavour in dict.fromkeys((each.cell.isa, each.cell.flavour) for each in footprints):
+        counted = [
+            {
+                "lock": broken(footprint),
+                "by": footprint.by,
+                **{path.replace("_", " "): str(footprint.paths[path]) for path in _SHOWN},
+                "bytes: object": footprint.object_bytes,
+                "monitor": footprint.monitor_bytes or "-",
+            }
+            for footprint in footprints
+            if footprint.cell.flavour == flavour
+        ]
+        yield table(f"{isa} {flavour}: instructions, and among them", counted)
+        yield ""
+    stated = [
+        {
+            "lock": broken(footprint),
+            "flavour": footprint.cell.flavour,
+            "by": footprint.by,
+            "counted": str(footprint.pair),
+            "published": footprint.published,
+        }
+        for footprint in footprints
+        if footprint.published
+    ]
+    yield table("acquire and release together", stated)
+    yield ""

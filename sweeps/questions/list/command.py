@@ -9,7 +9,7 @@ from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, print_parts
 
 if TYPE_CHECKING:
-    from sweeps.engines.base import Check
+    from sweeps.engines.base import PartCheck
 
 
 def plans(form: Format = Form.TABLE) -> None:
@@ -37,7 +37,7 @@ def plans(form: Format = Form.TABLE) -> None:
 def doctor(form: Format = Form.TABLE) -> None:
     """Show which engines and compilers are installed, their versions, and what is missing."""
     from sweeps.cli.progress import first_word
-    from sweeps.engines.base import Check, load_engine
+    from sweeps.engines.base import PartCheck, load_engine
     from sweeps.model.engines import ENGINES
     from sweeps.programs import TARGETS, compiler_version, find_compiler
 
@@ -46,9 +46,9 @@ def doctor(form: Format = Form.TABLE) -> None:
     for flavour, target in TARGETS.items():
         part = f"{target.isa} {flavour}: compiler"
         try:
-            checks.append(Check(part, True, compiler_version(find_compiler(flavour))))
+            checks.append(PartCheck(part, True, compiler_version(find_compiler(flavour))))
         except LockcrossError as error:
-            checks.append(Check(part, False, error.message))
+            checks.append(PartCheck(part, False, error.message))
     for engine in {entry.family: entry for entry in ENGINES}.values():  # each for its whole family
         checks += [
             replace(check, part=f"engine {engine.family}: {check.part}")
@@ -63,14 +63,14 @@ def doctor(form: Format = Form.TABLE) -> None:
     else:
         listed = []
         for check in checks:
-            said = {"part": check.part, "optional": check.optional, "detail": check.detail}
-            listed.append({"state": _state(check), **said})
+            words = {"part": check.part, "optional": check.optional, "detail": check.detail}
+            listed.append({"state": _state(check), **words})
         print_parts(form, Rows(listed))
     if not all(check.ok or check.optional for check in checks):
         raise typer.Exit(1)
 
 
-def _state(check: "Check") -> str:
+def _state(check: "PartCheck") -> str:
     if check.ok:
         return "ok"
     if check.absent:

@@ -42,8 +42,8 @@ class Offer(NamedTuple):
 
 
 def offers(lock: Lock) -> list[Offer]:
-    """One for each variant of a lock, its default first."""
-    every = []
+    """Return an offer for each variant of a lock, its default first."""
+    found = []
     for variant in ("", *lock.variants[1:]):
         offer = Offer(LockLabel.of(lock.name, variant), {}, {})
         for _, flavour in _FLAVOURS:
@@ -62,15 +62,15 @@ def offers(lock: Lock) -> list[Offer]:
                     what, _, why = reason.rpartition(": ")
                     offer.missing.setdefault(what, why)
             offer.kinds[flavour] = tuple(kinds)
-        every.append(offer)
-    return every
+        found.append(offer)
+    return found
 
 
-def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
-    """A row a lock with the fence kinds of its default variant; below, what is not available."""
+def overview(known: Iterable[Lock]) -> Iterator[Rows | str]:
+    """Yield a row per lock with its default variant's fence kinds; below, what is not available."""
     proofs, records, offered = read_proofs(), list[dict[str, Any]](), list[Offer]()
-    for lock in every:
-        own = [proof for proof in proofs if proof.lock == lock.name]
+    for lock in known:
+        of_lock = [proof for proof in proofs if proof.lock == lock.name]
         first, *others = offers(lock)
         offered += [first, *others]
         more = [f"variants: {' '.join(lock.variants)}"] if lock.variants else []
@@ -84,7 +84,9 @@ def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
                     " ".join(place): "".join(kind[0] for kind in first.kinds[place[1]])
                     for place in _FLAVOURS
                 },
-                "proof": " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS),
+                "proof": " ".join(
+                    standing(of_lock, LockLabel(lock.name), isa).kind[0] for isa in ISAS
+                ),
                 "summary": "\n".join([lock.summary, *more]),
             }
         )
@@ -99,7 +101,6 @@ def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
 
 
 def details(lock: Lock) -> Iterator[Rows | str]:
-    """Everything the registry says about a lock, and what its correctness rests on."""
     yield f"{lock.name}: {lock.paper_name}; {lock.source}"
     yield lock.summary
     if lock.ships_in:
@@ -126,7 +127,7 @@ def details(lock: Lock) -> Iterator[Rows | str]:
 
 
 def _missing(offers: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
-    """What is not available and why: the labels that this holds for."""
+    """Return what is not available and why: the labels that this holds for."""
     labels: dict[tuple[str, str], list[str]] = {}
     for offer in offers:
         for place in offer.missing.items():

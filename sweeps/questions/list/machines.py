@@ -55,18 +55,16 @@ def machines(
 
 
 def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
-    """A table a group, a row a machine."""
-
     def core(machine: Machine) -> str:
-        """The kind of core and its width, and what connects how many of them, where it is said."""
+        """Return the kind of core and its width, and what connects how many of them."""
         kind = "in order" if machine.out_of_order is None else "out of order"
         mesh = f", {machine.sst.topology}: {machine.sst.nodes}" if machine.sst else ""
         return f"{kind} {machine.core.number('width')}-wide{mesh}"
 
     def cycles(machine: Machine, operations: dict[str, str]) -> int | str:
-        """Of one operation an ISA: a line each, or one for all if they are the same."""
-        every = [machine.latency[isa][name].number for isa, name in operations.items()]
-        return every[0] if len(set(every)) == 1 else "\n".join(map(str, every))
+        """Return cycles of one operation: a line per ISA, or one if they are the same."""
+        numbers = [machine.latency[isa][name].number for isa, name in operations.items()]
+        return numbers[0] if len(set(numbers)) == 1 else "\n".join(map(str, numbers))
 
     yield "CAS and fence: set cycles of a CAS that wins and of a full fence, whole operation"
     for group in GROUPS:
@@ -87,13 +85,13 @@ def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
 
 
 def details(machine: Machine) -> Iterator[Rows | str]:
-    """Every figure with its source or the reason for assuming it, and what else was measured."""
+    """Yield every figure with its source or reason, and what else was measured."""
     yield f"{machine.name}: {machine.title}"
     figures = {"clock_mhz": machine.clock_mhz}
     for isa in machine.isas:
-        own = machine.of_isa(isa)
-        figures |= {k: v for k, v in machine.figures(isa).items() if k not in own}
-        figures |= {f"{isa} {k}": v for k, v in own.items()}
+        of_isa = machine.of_isa(isa)
+        figures |= {k: v for k, v in machine.figures(isa).items() if k not in of_isa}
+        figures |= {f"{isa} {k}": v for k, v in of_isa.items()}
     units = _units()
     records: list[dict[str, Any]] = []
     if machine.sst is not None:
@@ -121,18 +119,17 @@ def details(machine: Machine) -> Iterator[Rows | str]:
 
 
 def _units() -> dict[str, str]:
-    """Of every figure that a machine file may have its unit, by the figure's own name; what has no
-    unit chooses a behaviour."""
-    said = [rows for rows in what_may_be_said(load_machine("generic")) if isinstance(rows, Rows)]
+    """Return the unit of every figure by its own name; what has none chooses a behaviour."""
+    tables = [rows for rows in what_may_be_said(load_machine("generic")) if isinstance(rows, Rows)]
     return {
         f"charge_{row['option']}" if rows.title == "[charges]" else row["option"]: row["unit"]
-        for rows in said
+        for rows in tables
         for row in rows.records
     }
 
 
 def _source(record: Mapping[str, Any]) -> str | Text:
-    """Where a figure comes from; that it is assumed stands out."""
+    """Return where a figure comes from; that it is assumed stands out."""
     source = str(record["source"])
     if not source.startswith(_ASSUMED):
         return source
@@ -144,8 +141,8 @@ _FENCE = "of this fence, behind what it waits for"
 
 
 def what_may_be_said(generic: Machine) -> Iterator[Rows | str]:
-    """What a machine file may say, in a table each of its tables: what it means, its unit and
-    bounds, what machine generic has, and the engines that are given it."""
+    """Yield what a machine file may say, a table for each of its tables: what it means, its unit
+    and bounds, what machine generic has, and the engines that are given it."""
 
     def described(model: type[Figures], known: Iterable[tuple[str, Any]]) -> list[_Option]:
         values = dict(known)
@@ -185,15 +182,17 @@ def what_may_be_said(generic: Machine) -> Iterator[Rows | str]:
         yield Rows(records, title=f"[{place}]" if place else "at the head of the file")
 
 
-def _allowed(said: Mapping[str, Any]) -> str:
-    if "names" in said:
-        return "; ".join(f"{name} ({how})" if how else name for name, how in said["names"].items())
-    power = ", a power of two" if said.get("power_of_two") else ""
-    return f"{said['low']} to {said['high']}{power}" if said else ""
+def _allowed(bounds: Mapping[str, Any]) -> str:
+    if "names" in bounds:
+        return "; ".join(
+            f"{name} ({how})" if how else name for name, how in bounds["names"].items()
+        )
+    power = ", a power of two" if bounds.get("power_of_two") else ""
+    return f"{bounds['low']} to {bounds['high']}{power}" if bounds else ""
 
 
 def _known(known: object) -> object:
-    """A value of a machine file, without its source; nothing for a table, which has its own."""
+    """Return a value of a machine file without its source; nothing for a table."""
     match known:
         case Figure():
             return known.number

@@ -19,7 +19,7 @@ _CORES = {
 
 
 def description(workload: str) -> str:
-    """The kernel's head comment, with its line breaks. Raises LockcrossError if there is none."""
+    """Return the kernel's head comment, with its line breaks. Raises LockcrossError."""
     path = KERNELS / f"{workload}.c"
     head = _HEAD.match(path.read_text(encoding="utf-8"))
     if head is None or head[1] != workload:
@@ -28,7 +28,6 @@ def description(workload: str) -> str:
 
 
 def first_sentence(workload: str) -> str:
-    """The first sentence of the description, in one line."""
     text = " ".join(description(workload).partition("\n\n")[0].split())
     end = re.search(r"(?<!Fig)(?<!al)(?<!et)(?<!\d)[.:](?= [A-Z`]|$)", text)
     return text[: end.end()].rstrip(".:") if end else text
@@ -66,7 +65,7 @@ def workloads(
 
 
 def details(kind: Workload) -> Iterator[Rows | str]:
-    """What the registry says of a workload: threads, keys, rules, metrics."""
+    """Yield what the registry says of a workload: threads, keys, rules, metrics."""
     locks = f"; built with lock {', '.join(kind.locks)} only" if kind.locks else ""
     yield f"Threads: {kind.threads}, on {_CORES[kind.cores]}{locks}.\n"
     yield Rows(

@@ -3,9 +3,9 @@
 import re
 import sys
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -35,9 +35,7 @@ def measure(
     force: Force = False,
 ) -> None:
     """Measure this host and write it as a machine that every engine accepts."""
-    from rich.table import Table
-
-    from results.text.terminal import console
+    from results.text.rows import Form, Rows, plain, print_parts
 
     path = output or MACHINES / f"{name}.toml"
     _check(name, path, force)
@@ -54,11 +52,10 @@ def measure(
         ) from None
     with writing(path, "name another file with --output"):
         path.write_text(text, encoding="utf-8")
-    table = Table("operation", "figure", "spread", "unit", "meaning", box=None)
-    for operation, finding in measured.found.items():
-        figures = (f"{finding.value:.4g}", f"{finding.spread:.2g}", finding.unit, finding.meaning)
-        table.add_row(operation, *figures)
-    console(fold=False).print(table)
+    records = [{"operation": name, **asdict(known)} for name, known in measured.found.items()]
+    figures = {"figure": "{value:.4g}", "spread": "{spread:.2g}"}
+    shown = plain("operation") | figures | plain("unit", "meaning")
+    print_parts(Form.TABLE, Rows(records, shown), fold=False)
     for why in (*measured.notes, *(f"{n} left out: {w}" for n, w in measured.left_out.items())):
         print(why)
     print(f"machine: {path}")
@@ -67,7 +64,7 @@ def measure(
 
 
 def _check(name: str, path: Path, force: bool) -> None:
-    """Raises LockcrossError for a name or a file that cannot be, before anything is measured."""
+    """Raise LockcrossError for a name or a file that cannot be, before anything is measured."""
     if not re.fullmatch(_NAME, name) or name == _RESERVED:
         raise LockcrossError(
             f"name {quoted(name)}: lower-case letters, digits and _ are expected, a letter first, "
@@ -80,19 +77,17 @@ def _check(name: str, path: Path, force: bool) -> None:
 
 
 def measurer() -> Any:
-    """The part of the engine on the host itself that measures it. Raises LockcrossError where
-    there is no such engine."""
-    from sweeps.engines.base import load_engine
+    """Return the engine's part that measures this host. Raises LockcrossError without one."""
+    from sweeps.engines.base import Measuring, load_engine
     from sweeps.model.engines import ENGINES
 
     for engine in ENGINES:
-        if load_engine(engine.label).capabilities().host_machines is not None:
-            return import_module(f"sweeps.engines.{engine.family}.measure")
+        if isinstance(adapter := load_engine(engine.label), Measuring):
+            return adapter.measurer()
     raise LockcrossError("no engine runs on the host itself", exit_code=1)
 
 
 def _draw(name: str, measured: Any) -> Path:
-    """The figure's PNG, beside which the SVG lies."""
     from results.draw.painter import write
     from sweeps.questions.measure.figure import draw_measured
 

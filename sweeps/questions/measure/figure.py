@@ -20,8 +20,7 @@ Bars = Mapping[str, tuple[float, float]]  # operation -> figure, range between t
 def draw_measured(
     title: str, cycles: Bars, shares: Bars, transfers: Mapping[tuple[int, int], float]
 ) -> Figure:
-    """Cycles of operations on a logarithmic scale, shares from 0 to 1, and the matrix of transfers
-    where there is one."""
+    """Draw cycles of operations on a logarithmic scale, shares from 0 to 1, and any transfers."""
     figure = Figure(figsize=(11, 1.8 + 0.21 * len(cycles)), layout="constrained")
     figure.suptitle(title)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.5, 1), height_ratios=(1, 2.4))
@@ -71,9 +70,9 @@ def _draw_matrix(figure: Figure, ax: Axes, transfers: Mapping[tuple[int, int], f
             if not np.isnan(cycles):
                 number = ax.text(column, row, f"{cycles:.0f}", ha="center", va="center", fontsize=8)
                 number.set(path_effects=HALO)
-    every = max(1, len(cpus) // _NUMBERED)
+    step = max(1, len(cpus) // _NUMBERED)
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks(range(0, len(cpus), every), [str(cpu) for cpu in cpus[::every]])
+        axis.set_ticks(range(0, len(cpus), step), [str(cpu) for cpu in cpus[::step]])
         axis.set_label_text("CPU")
     ax.spines[:].set_visible(False)
     ax.set_title("Hand-over of a line between CPUs (cycles)")

@@ -76,7 +76,7 @@ def run(
 
 
 def _cell(axes: "Mapping[str, Any]", given: "Mapping[str, Value]") -> "Cell":
-    """The cell of the axes and keys that are given, the others worked out."""
+    """Return the cell of the axes and keys that are given, the others worked out."""
     from sweeps.engines.base import load_engine
     from sweeps.model.cell import Cell
     from sweeps.model.isa import ISAS, host_isa
@@ -100,7 +100,7 @@ def _cell(axes: "Mapping[str, Any]", given: "Mapping[str, Value]") -> "Cell":
 
 
 def _said(store: "Store", run: "StoredRun") -> tuple[str, dict[str, Any]]:
-    """The output that is kept of a run, and its resolved options."""
+    """Return the output that is kept of a run, and its resolved options."""
     output, resolved = store.connection.execute(
         "SELECT output, resolved FROM runs JOIN resolved ON run_id = id WHERE id = ?", (run.id,)
     ).fetchone()
@@ -162,7 +162,7 @@ def _number(name: str, record: Mapping[str, Any]) -> str:
 
 
 def _assumed(cell: "Cell", given: "Mapping[str, Any]", resolved: "Mapping[str, Any]") -> list[str]:
-    """What a run rests on that nobody gave or measured, a line each."""
+    """Return what a run rests on that nobody gave or measured, a line each."""
     keys = [f"{key}={value}" for key, value in cell.parameters.items() if key not in given]
     refused = [key.removeprefix(_REFUSED) for key in resolved if key.startswith(_REFUSED)]
     lines = {
@@ -176,8 +176,8 @@ def _assumed(cell: "Cell", given: "Mapping[str, Any]", resolved: "Mapping[str, A
 
 
 def _assumed_figures(cell: "Cell") -> str:
-    """The machine's assumed costs of a CAS, a full fence and a cancellation, and how many other
-    figures it assumes."""
+    """Return the machine's assumed costs, those of a CAS, a full fence and a cancellation by
+    name."""
     from sweeps.model.isa import ISAS
     from sweeps.model.machine import HOST, load_machine
 
@@ -208,8 +208,8 @@ def _assumed_figures(cell: "Cell") -> str:
 def _ran(
     cells: "Sequence[Cell]", db: Path | None, bounds: "Limits", keep: bool, events: Path | None
 ) -> "Iterator[tuple[Store, Sequence[StoredRun]]]":
-    """Cells that differ in their seed alone, run if they are not in `db`, with their store. Raises
-    LockcrossError if one is not ok."""
+    """Yield cells that differ in their seed alone, run if they are not in `db`, with their store.
+    Raises LockcrossError if one is not ok."""
     from results.store.store import Store
     from sweeps.engines.base import load_engine
     from sweeps.model.cell import invalid_reason
@@ -239,8 +239,7 @@ def _ran(
 
 
 def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
-    """The label of an engine that records lock events. Raises LockcrossError if there is none, or
-    no place for them."""
+    """Return an engine that records lock events. Raises LockcrossError without one, or a place."""
     from sweeps.engines.base import load_engine
     from sweeps.model.engines import ENGINES
 
@@ -259,7 +258,6 @@ def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
 
 
 def _parameters(words: Sequence[str]) -> dict[str, "Value"]:
-    """The keys of a workload that are given as words."""
     from sweeps.model.workloads import read_value
 
     parameters: dict[str, Value] = {}
@@ -326,7 +324,7 @@ def calibrate(
         ]
         print_parts(form, Rows(cycles))
         return
-    given = [(option(axis)[2:], axes[axis]) for axis in LATENCIES if axes.get(axis) is not None]
-    set_to = [f"{name} {cycles}" for name, cycles in given]
+    latencies = [(option(axis)[2:], axes[axis]) for axis in LATENCIES if axes.get(axis) is not None]
+    set_to = [f"{name} {cycles}" for name, cycles in latencies]
     where = f" set to {', '.join(set_to)}" if set_to else ""
     print_parts(form, f"measured cycles on {machine}{where}", Rows(rows, shown))

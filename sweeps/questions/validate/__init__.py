@@ -9,3 +9,4 @@ COMMANDS = {
         {"errors": "answer", "": "query validation{db}"},
     ),
 }
+FORMER = {"--set": "--subsets"}

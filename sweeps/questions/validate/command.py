@@ -29,7 +29,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = "",
     subsets: Annotated[
         list[str] | None,
-        options.several("--subsets", "Sets of the definition", former="--set"),
+        options.several("--subsets", "Sets of the definition"),
     ] = None,
     machine: Annotated[
         str,

@@ -2,6 +2,6 @@
 
 from sweeps.engines.native.host import model
 from sweeps.engines.native.measure.machine_file import document
-from sweeps.engines.native.measure.whole import barriers, measure
+from sweeps.engines.native.measure.whole import measure
 
-__all__ = ["barriers", "document", "measure", "model"]
+__all__ = ["document", "measure", "model"]

@@ -1,10 +1,12 @@
 """What one thread measures: caches, arithmetic, atomics, fences, and what passes them; and what two
 do: lines that move between CPUs, and stopping, parking and waking."""
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from statistics import median
 
 from sweeps.engines.native import host
@@ -22,6 +24,46 @@ from sweeps.engines.native.measure.programs import (
 from sweeps.engines.native.output import phase_metrics
 from sweeps.engines.native.sample import Estimate, Line, Round, cycles_per_tick, estimate
 from sweeps.model.isa import ISAS, host_isa
+from sweeps.support.toml import Document
+
+
+class Loop(Document):
+    """A loop of kernel micro, or what holds for all loops of a part (findings.toml)."""
+
+    loop: str = ""
+    less: str = ""
+    times: float = 1
+    rate: int = 0
+    meaning: str = ""
+    how: str = ""
+
+
+class LoopGroup(Loop):
+    """The loops of a part by the figures that they give."""
+
+    figures: dict[str, Loop]
+
+    def loops(self) -> dict[str, Loop]:
+        """Return each loop with what holds for the whole part."""
+        common = self.model_dump(exclude={"figures"}, exclude_unset=True)
+        return {
+            name: Loop(**{"loop": name} | common | loop.model_dump(exclude_unset=True))
+            for name, loop in self.figures.items()
+        }
+
+
+class Findings(Document):
+    """findings.toml."""
+
+    parts: dict[str, LoopGroup]
+    work: dict[str, Loop]
+    alone: dict[str, str]
+    both: dict[str, str]
+    barriers: dict[str, str]
+
+
+KNOWN = Findings(**tomllib.loads(Path(__file__).with_name("findings.toml").read_text("utf-8")))
+OF_TWO = tuple(KNOWN.both)  # what two threads measure
 
 REPEATS = 24  # of each loop
 LONG_REPEATS = 7  # of chases beyond the second level
@@ -29,8 +71,7 @@ _TURNS = (2000, 6000)  # a loop's two lengths
 _CHASE_TURNS = 4000
 _LONG_TURNS = 20_000
 _LONG_KIB = 1024  # from here on the system gives the memory
-_CHAIN = 8  # operations a turn (kernels/micro.c)
-_NO_OPS = 96
+_CHAIN = 8  # loads of a turn of a chase (kernels/micro.c)
 _FAR = 8  # times the cache before
 MOST_KIB = 2**21  # the kernel's bound
 MEMORY = "load_memory"
@@ -50,8 +91,8 @@ def run_loop(
     kib: int = 16,
     inner: int = 1,
 ) -> Estimate:
-    """Cycles of a turn. A chase has one length: what its beginning costs is lost in it, while its
-    memory is at another place in every run."""
+    """Return cycles of a turn. A chase has one length: what its beginning costs is lost in it,
+    while its memory is at another place in every run."""
     turns: Sequence[int] = _TURNS
     if op == "chase":
         turns = [_LONG_TURNS if kib > _LONG_KIB else _CHASE_TURNS]
@@ -73,140 +114,45 @@ class Level:
 
 
 def levels(caches: Sequence[host.Cache], free_kib: int) -> list[Level]:
-    """What is chased through: half of the first cache; in every other one eight times the one
-    before, but at most half of its own; for memory twice the last, unless there is not that much.
-    """
+    """Return what is chased through: half of the first cache; in every other one eight times the
+    one before, but at most half of its own; for memory twice the last, if there is that much."""
     most = min(free_kib, MOST_KIB)
     chased = []
     before = 0
     for cache in caches:
-        own = cache.size // 1024
-        kib = min(own // 2, _FAR * before) if before else own // 2
+        size = cache.size // 1024
+        kib = min(size // 2, _FAR * before) if before else size // 2
         if before < kib <= most:
             chased.append(Level(f"load_l{cache.level}", f"the level {cache.level} cache", kib))
-        before = own
+        before = size
     if 0 < 2 * before <= most:
         chased.append(Level(MEMORY, "memory", 2 * before))
     return chased
 
 
-_LATENCY = "latency in a dependent chain"
-
-
 def memory(times: Times, level: Level) -> Found:
-    """The load-use latency of a level, by pointer chase."""
-    each = times("chase", kib=level.kib).over(_CHAIN)
-    text = f"load to use from {level.title}: {_LATENCY} of loads over {level.kib} KiB"
+    """Yield the load-use latency of a level, by pointer chase."""
+    cycles = times("chase", kib=level.kib).over(_CHAIN)
+    text = KNOWN.alone["level"].format(title=level.title, kib=level.kib)
     if level.kib > _LONG_KIB:
         text += ", in huge pages if the system gives them, with what it takes to find a page"
     # Where the memory lies differs from run to run: the median stands for all.
-    value = each.value if level.kib <= _LONG_KIB else each.median
-    yield level.name, Finding(value, each.iqr, text)
+    value = cycles.value if level.kib <= _LONG_KIB else cycles.median
+    yield level.name, Finding(value, cycles.iqr, text)
 
 
-_OWNED = "the whole operation, on a line the core owns"
-_CHAINS = {  # operations of the kernel
-    "forward": "a load of the 8 bytes just stored, with the store",
-    "forward_other": "the same, with the load's address in another register than the store's",
-    "forward_contained": "a load of 4 of 8 bytes just stored, with the store",
-    "forward_fails": "a load of 8 bytes around 4 just stored, with the store",
-    "forward_byte_fails": "a load of 4 bytes around one just stored, with the store",
-    "mul": "a multiplication, 64 bits",
-    "div": "a division, 64 bits",
-    "cas": f"a CAS that wins, {_OWNED}",
-    "cas_lost": f"a CAS that loses, {_OWNED}",
-    "exchange": f"an atomic exchange, {_OWNED}",
-    "fetch_add": f"an atomic fetch-and-add, {_OWNED}",
-}
-# Figure -> its loop, the loop that is taken off it, how often a turn has it, what it means.
-Loops = Mapping[str, tuple[str, str, float, str]]
-_ARITHMETIC: Loops = {
-    (f"store_{op}" if op.startswith("forward") else op): (op, "", _CHAIN, f"{words}: {_LATENCY}")
-    for op, words in _CHAINS.items()
-} | {
-    "move": ("moves", "", 2 * _CHAIN, f"a copy of a register: {_LATENCY}"),
-    "zero": (
-        "zeroes",
-        "",
-        _CHAIN,
-        "a register made zero of itself, and a multiplication of it: less than a multiplication's "
-        "latency where the core knows that it needs nothing",
-    ),
-    "add_behind_own": (
-        "add_own",
-        "",
-        _CHAIN,
-        "an atomic add to a word that was just stored, and the store of its result: latency in a "
-        "dependent chain through the word",
-    ),
-    "cas_throughput": (
-        "cas_apart",
-        "",
-        _CHAIN,
-        "a CAS that wins, on eight lines in turn, none needs another's result: throughput",
-    ),
-}
-_FRONT_END: Loops = {
-    "mispredict": (
-        "branch_random", "branch_steady", 0.5,
-        "a branch predicted wrongly, until what follows is under way again: twice the difference "
-        "of one on a random bit, wrong half of the time, and one that is never taken",
-    ),
-    "jump": ("jumps", "", _CHAIN, "a jump to the next, a few bytes on: throughput"),
-    "call": ("calls", "", _CHAIN, "a call of an empty function and its return: throughput"),
-    "pause": ("pause", "", 1, "a turn of a spinning thread's wait, in a loop: throughput"),
-}  # fmt: skip
-_BEHIND_CAS: Loops = {
-    f"cas_before_{access}": (
-        op,
-        "cas_once",
-        1,
-        f"what {what} behind a CAS adds to a turn of CAS and {what}: throughput",
-    )
-    for access, op, what in (
-        ("store", "cas_store", "a store to another line"),
-        ("load", "cas_reload", "a load of its word"),
-        ("own", "cas_own", "a store to its word"),
-    )
-}
-
-
-def of_loops(times: Times, loops: Loops) -> Found:
-    """Figures of one loop each, or of the difference of two."""
-    for name, (op, less, operations, text) in loops.items():
-        turn = times(op)
-        if less:
-            turn = turn.minus(times(less))
-        yield name, of_alone(turn.over(operations), text)
-
-
-_APART = {  # operation of the kernel -> what it has 96 of
-    "adds_apart": "additions",
-    "muls_apart": "multiplications",
-    "mixed_apart": "60 additions and 36 loads",
-    "loads_apart": "loads of one word",
-    "stores_apart": "stores to one word",
-    "stores_lines": "stores to eight lines in turn",
-}
-_MANY = 96
-
-
-def ports(times: Times) -> Found:
-    """How many operations that do not need each other execute in a cycle."""
-    for op, what in _APART.items():
-        turn = times(op)
-        rate = _MANY / turn.value
-        text = f"{what} in a cycle, none of which needs another: throughput"
-        yield op, Finding(rate, rate * turn.iqr / turn.value, text, "instructions/cycle")
-
-
-def front_end(times: Times) -> Found:
-    """Width, branches, pause."""
-    turn = times("width")
-    width = _NO_OPS / turn.value
-    text = f"no-ops in a cycle, of {_NO_OPS} in a row: throughput"
-    yield "width", Finding(width, width * turn.iqr / turn.value, text, "instructions/cycle")
-    yield from of_loops(times, _FRONT_END)
+def of_loops(times: Times, loops: Mapping[str, Loop]) -> Found:
+    """Yield figures of one loop each, or of the difference of two."""
+    for name, loop in loops.items():
+        turn = times(loop.loop)
+        if loop.less:
+            turn = turn.minus(times(loop.less))
+        text = f"{loop.meaning}: {loop.how}"
+        if loop.rate:
+            rate = loop.rate / turn.value
+            yield name, Finding(rate, rate * turn.iqr / turn.value, text, "instructions/cycle")
+        else:
+            yield name, of_alone(turn.over(loop.times), text)
 
 
 _JUMPS = 200  # of kernel micro, behind a chain of divisions
@@ -214,16 +160,13 @@ _ALL_HIDES = 0.9  # share of the shorter from which on nothing bounds how much h
 
 
 def in_flight(times: Times) -> Found:
-    """How many taken branches enter the window behind a chain of divisions that is not done."""
+    """Yield how many taken branches enter the window behind a chain of divisions under way."""
     chain, jumps, both = times("divisions"), times("jumps_many"), times("divisions_jumps")
     share, _ = hidden_share(chain, jumps, both)
     rate = _JUMPS / jumps.value
     hidden = max(0.0, chain.value + jumps.value - both.value)
     spread = chain.iqr + jumps.iqr + both.iqr
-    text = (
-        f"taken branches in the window at a time: what hides of {_JUMPS} jumps behind a chain of "
-        "20 divisions, times jumps a cycle; 0: nearly all hides, so nothing bounds them"
-    )
+    text = KNOWN.alone["branches_in_flight"].format(jumps=_JUMPS)
     value = (0.0, 0.0) if share > _ALL_HIDES else (hidden * rate, spread * rate)
     yield "branches_in_flight", Finding(*value, text, "branches")
 
@@ -236,9 +179,8 @@ _MISSED = 0.25  # of a misprediction: a loop's end that costs as much more is no
 def longest_predicted(
     ends: Mapping[int, float], once: float, endless: float, mispredict: float
 ) -> int:
-    """The longest of these loops whose end is predicted; 0: of none. `ends`: cycles of a loop of
-    so many turns; `once`: of one turn; `endless`: of a turn of a loop without end.
-    """
+    """Return the longest of these loops whose end is predicted; 0: of none. `ends`: cycles of a
+    loop of so many turns; `once`: of one turn; `endless`: of a turn of a loop without end."""
     return max(
         (
             turns
@@ -250,8 +192,8 @@ def longest_predicted(
 
 
 def history(times: Times) -> Found:
-    """How many branches back the predictor looks: the end of a loop that runs again and again is
-    known by those before it."""
+    """Yield how many branches back the predictor looks: the end of a loop that runs again and again
+    is known by those before it."""
     missed = times("branch_random").minus(times("branch_steady")).over(0.5)
     once, endless = times("branches", inner=1), times("branches", inner=_ENDLESS).over(_ENDLESS)
     ends = {turns: times("branches", inner=turns) for turns in _ENDS}
@@ -263,86 +205,62 @@ def history(times: Times) -> Found:
         )
 
     value = longest("value")
-    text = (
-        f"turns of the longest loop, of {', '.join(map(str, _ENDS))}, whose end is predicted: its "
-        "branch takes less than a quarter of a misprediction beside the turns' own cycles"
-    )
+    text = KNOWN.alone["loop_predicted"].format(ends=", ".join(map(str, _ENDS)))
     yield "loop_predicted", Finding(value, abs(longest("median") - value), text, "branches")
 
 
 def fences(times: Times) -> Found:
-    """Each fence of the ISA alone, and what it adds behind one store and behind four."""
+    """Yield each fence of the ISA alone, and what it adds behind one store and behind four."""
     for number, name in enumerate(ISAS[host_isa()].fences):
-        for stores, suffix, words in (
+        for stores, suffix, where in (
             ("zero", "", "in a loop of nothing else"),
             ("one", "_behind_1", "behind a store"),
             ("four", "_behind_4", "behind stores to four lines"),
         ):
             added = times(f"fence_{number}", stores).minus(times("empty", stores))
-            text = f"what {name.removeprefix('fence_')} adds to a turn {words}: throughput"
+            fence = name.removeprefix("fence_")
+            text = KNOWN.alone["fence"].format(fence=fence, where=where)
             yield f"{name}{suffix}", of_alone(added, text)
 
 
 def hidden_share(alone: Estimate, work: Estimate, both: Estimate) -> tuple[float, float]:
-    """The share, from 0 to 1, of the shorter of two things that hides behind the other, and its
-    range; from cycles of each alone and of both in one loop."""
+    """Return the share, from 0 to 1, of the shorter of two things that hides behind the other, and
+    its range; from cycles of each alone and of both in one loop."""
     shorter = min(alone.value, work.value)
     share = (alone.value + work.value - both.value) / shorter
     return min(1.0, max(0.0, share)), (alone.iqr + work.iqr + both.iqr) / shorter
 
 
-_WORK = {  # what may hide: its loop, how many of what is wanted that has, what it is
-    "adds": ("adds", 1, "a chain of 48 additions"),
-    "loads": ("loads", 1, "a chain of 20 loads from the first level"),
-    "result": (
-        "adds",
-        1,
-        "48 additions that need its result, as the next CAS needs theirs",
-    ),
-    "reload_adds": (
-        "adds",
-        1,
-        "48 additions that need a load of its word, as the next CAS needs theirs",
-    ),
-    "nops": ("width", 1, f"{_NO_OPS} no-ops"),
-    "stores": ("stores_lines", 12, "8 stores to 8 lines"),
-}
-
-
 def passing(times: Times) -> Found:
-    """How much other work hides behind a CAS and behind the full fence."""
+    """Yield how much other work hides behind a CAS and behind the full fence."""
     fence = ISAS[host_isa()].full_fence.removeprefix("fence_")
     for kind, title, op, works in (
-        ("cas", "a CAS", "cas_once", _WORK),
+        ("cas", "a CAS", "cas_once", tuple(KNOWN.work)),
         ("fence", fence, "fence_0", ("adds", "loads")),
     ):
-        for work in works:
-            loop, times_more, what = _WORK[work]
-            alone, other, both = times(op), times(loop).over(times_more), times(f"{kind}_{work}")
+        for name in works:
+            work = KNOWN.work[name]
+            alone, other = times(op), times(work.loop or name).over(work.times)
+            both = times(f"{kind}_{name}")
             share, spread = hidden_share(alone, other, both)
-            text = (
-                f"share of the shorter of {title} and {what} behind it that takes no time of its "
-                "own: 1, they pass it; 0, they wait"
-            )
-            yield f"{kind}_hides_{work}", Finding(share, spread, text, SHARE)
-            if (kind, work) == ("fence", "adds"):
+            text = KNOWN.alone["hides"].format(first=title, second=work.meaning)
+            yield f"{kind}_hides_{name}", Finding(share, spread, text, SHARE)
+            if (kind, name) == ("fence", "adds"):
                 hidden = (alone.value + other.value - both.value, alone.iqr + other.iqr + both.iqr)
-                text = f"cycles of {title} and {what} behind it that are cycles of both"
+                text = KNOWN.alone["fence_hidden"].format(first=title, second=work.meaning)
                 yield "fence_hidden", Finding(*hidden, text)
 
 
 def all_alone(chased: Iterable[Level]) -> dict[str, Callable[[Times], Found]]:
-    """The parts of one thread, by title."""
+    """Return the parts of one thread, by title."""
+    loops = {title: part.loops() for title, part in KNOWN.parts.items()}
     return {
         **{level.title: partial(memory, level=level) for level in chased},
-        "arithmetic, forwarding, atomics": partial(of_loops, loops=_ARITHMETIC),
-        "ports": ports,
-        "width and branches": front_end,
+        **{title: partial(of_loops, loops=figures) for title, figures in loops.items()},
         "branches in flight": in_flight,
         "ends of loops": history,
         "fences": fences,
         "what passes a CAS or a fence": passing,
-        "what follows a CAS": partial(of_loops, loops=_BEHIND_CAS),
     }
 
 
@@ -364,43 +282,24 @@ _LEAD = 1000
 _ENTERING = (*range(0, 2 * _LEAD, 50), *(int(2 * _LEAD * 1.4**step) for step in range(8)))
 # It may have slept for long, from somewhere on.
 _LASTING = tuple(int(150_000 * 1.4**step) for step in range(13))
-_ALONE = "cycles of the thread that does it"
 TRANSFER = "transfer"
-OF_TWO = (  # what two threads measure
-    TRANSFER,
-    "load_dirty",
-    "upgrade",
-    "upgrade_after_dirty",
-    "store_dirty_apart",
-    "add_dirty_apart",
-    "park",
-    "unpark",
-    "unpark_until_awake",
-    "wake",
-    "unpark_awake",
-    "wake_awake",
-    "falls_asleep",
-    "unpark_long",
-    "wake_long",
-    "sleeps_long",
-    "stop_by_handshake",
-    "stop_by_signal",
-    "membarrier_core",
-    "membarrier_interrupt",
-)
+
+
+def _of_two(name: str, values: Sequence[float], **about: object) -> tuple[str, Finding]:
+    """Return a figure of two threads, by its name. `about`: what only the run knows of it."""
+    return name, of_both(values, KNOWN.both[name].format(**about))
 
 
 def pairs_of(cpus: Sequence[int], most: int = MOST_PAIRS) -> list[tuple[int, int]]:
-    """Every pair of CPUs, or so many of them, evenly chosen."""
-    every = list(combinations(cpus, 2))
-    if len(every) <= most:
-        return every
-    return [every[i * len(every) // most] for i in range(most)]
+    """Return every pair of CPUs, or `most` of them, evenly chosen."""
+    pairs = list(combinations(cpus, 2))
+    count = min(most, len(pairs))
+    return [pairs[i * len(pairs) // count] for i in range(count)]
 
 
 def placement(programs: Programs, pair: Sequence[int]) -> float:
-    """Cycles of a hand-over between two CPUs, as a probe of how far apart they are: what else runs
-    only adds to it."""
+    """Return cycles of a hand-over between two CPUs, as a probe of how far apart they are: what
+    else runs only adds to it."""
     binary = programs.build("transfer")
     runs = [
         handover(programs.run(binary, pair, op="store", iterations=_TRANSFERS))
@@ -410,7 +309,7 @@ def placement(programs: Programs, pair: Sequence[int]) -> float:
 
 
 def transfers(programs: Programs, cpus: Sequence[int]) -> dict[tuple[int, int], list[float]]:
-    """Cycles of hand-overs of one line, of each pair of CPUs, a value a run."""
+    """Return cycles of hand-overs of one line, one value per run, for each pair of CPUs."""
     run = partial(programs.run, programs.build("transfer"), op="store", iterations=_TRANSFERS)
     return {
         pair: [handover(run(cpus=pair)) for _ in range(PAIR_REPEATS)] for pair in pairs_of(cpus)
@@ -418,23 +317,18 @@ def transfers(programs: Programs, cpus: Sequence[int]) -> dict[tuple[int, int], 
 
 
 def of_transfers(matrix: Mapping[tuple[int, int], list[float]]) -> Finding:
-    """The median over all pairs. The spread is that of one pair's runs, not that of the matrix."""
-    over = f"the median of {len(matrix)} pairs of CPUs" if len(matrix) > 1 else "of the only pair"
-    text = (
-        "a line handed to another CPU, which waits for it in a loop and hands it back by a store: "
-        f"{over}, half of a round trip"
-    )
-    each = [of_both(values, text) for values in matrix.values()]
-    middle, spread = (
-        median(getattr(finding, of) for finding in each) for of in ("value", "spread")
-    )
-    return replace(each[0], value=middle, spread=spread)
+    """Return the median over all pairs, with the spread of one pair's runs."""
+    pairs = f"the median of {len(matrix)} pairs of CPUs" if len(matrix) > 1 else "of the only pair"
+    of_pairs = [_of_two(TRANSFER, values, pairs=pairs)[1] for values in matrix.values()]
+    value = median(finding.value for finding in of_pairs)
+    spread = median(finding.spread for finding in of_pairs)
+    return replace(of_pairs[0], value=value, spread=spread)
 
 
 def _sharing(
     programs: Programs, cpus: Sequence[int], op: str, **more: int
 ) -> tuple[list[float], list[float]]:
-    """Cycles of what kernel sharing measures first and second, of each line, a value a
+    """Return cycles of what kernel sharing measures first and second, of each line, a value a
     round. With one CPU two threads share it."""
     binary = programs.build("sharing", scheduled=len(cpus) == 1)
     run = partial(programs.run, binary, cpus, op=op, times=_LINES, rounds=_RECORDED, **more)
@@ -446,34 +340,31 @@ def _sharing(
 
 
 def lines(programs: Programs, pair: Sequence[int]) -> Found:
-    """Single accesses to lines that another CPU has."""
+    """Yield single accesses to lines that another CPU has."""
     loads, after = _sharing(programs, pair, "dirty")
-    own, shared = _sharing(programs, pair, "upgrade")
-    chain = f"one after the other, {_LINES} lines in an unforeseeable order: latency"
-    yield "load_dirty", of_both(loads, f"a load of a line that another CPU has written, {chain}")
-    base = median(own)
-    text = "what an atomic add to a line costs more than to one that the core owns, when"
-    when = "another CPU has read it since, and then this one"
-    yield "upgrade", of_both([cycles - base for cycles in shared], f"{text} {when}: {chain}")
-    when = "this one has just read it as another CPU had written it"
-    added = of_both([cycles - base for cycles in after], f"{text} {when}: {chain}")
-    yield "upgrade_after_dirty", replace(added, beside=median(loads))
-    stored, added_apart = _sharing(programs, pair, "stores")
-    text = f"to lines that another CPU has written, {_LINES} of which none needs another: cycles of"
-    yield "store_dirty_apart", of_both(stored, f"stores {text} each, until the core has the lines")
-    yield "add_dirty_apart", of_both(added_apart, f"atomic adds {text} each")
+    owned, shared = _sharing(programs, pair, "upgrade")
+    stored, added = _sharing(programs, pair, "stores")
+    base = median(owned)
+    name, found = _of_two("upgrade_after_dirty", [c - base for c in after], lines=_LINES)
+    yield name, replace(found, beside=median(loads))
+    for name, values in {
+        "load_dirty": loads,
+        "upgrade": [cycles - base for cycles in shared],
+        "store_dirty_apart": stored,
+        "add_dirty_apart": added,
+    }.items():
+        yield _of_two(name, values, lines=_LINES)
 
 
 def parking(programs: Programs, pair: Sequence[int]) -> Found:
-    """By futex, between two CPUs that have nothing else to do."""
+    """Yield parking and waking by futex, between two CPUs that have nothing else to do."""
     sleep, _ = _sharing(programs, pair, "sleep")
-    text = "what a thread does in order to park, entering and leaving the kernel (futex), without"
-    yield "park", of_both(sleep, f"{text} the sleep itself: {_ALONE}")
+    yield _of_two("park", sleep)
     binary = programs.build("sharing")
     run = partial(programs.run, binary, pair, op="unpark", times=1, rounds=_RECORDED)
     yield from waking(
         [wakings(run(delay=turns, lead=_LEAD)) for turns in _ENTERING],
-        [each for _ in range(_RUNS) for each in wakings(run(delay=_ASLEEP))],
+        [waking for _ in range(_RUNS) for waking in wakings(run(delay=_ASLEEP))],
         [wakings(run(delay=turns)) for turns in _LASTING],
         median(sleep),
     )
@@ -488,14 +379,14 @@ class _Sleep:
     begins: float
     ends: float
 
-    def threshold(self, text: str) -> Finding:
-        """From which cycle on."""
-        text = (
-            f"cycles since a thread began to park, from which on it {text}: between "
-            f"{self.begins:.0f} and {self.ends:.0f}"
+    def threshold(self, name: str) -> tuple[str, Finding]:
+        """Return from which cycle on."""
+        return name, Finding(
+            (self.begins + self.ends) / 2,
+            (self.ends - self.begins) / 2,
+            KNOWN.both[name].format(begins=self.begins, ends=self.ends),
+            alone=False,
         )
-        middle, spread = (self.begins + self.ends) / 2, (self.ends - self.begins) / 2
-        return Finding(middle, spread, text, alone=False)
 
 
 def waking(
@@ -504,44 +395,41 @@ def waking(
     lasting: Sequence[Sequence[Waking]],
     park: float,
 ) -> Found:
-    """What waking takes, by how long the thread has slept: of runs that meet it while it enters the
-    kernel, of one that sleeps, and of runs in which it sleeps ever longer. `park`: what it takes
-    not to sleep."""
+    """Yield what waking takes, by how long the thread has slept: of runs that meet it while it
+    enters the kernel, of one that sleeps, and of runs in which it sleeps ever longer. `park`: what
+    it takes not to sleep."""
     awake = _otherwise(entering, asleep, 0, "call")
     long = _otherwise(lasting, asleep, -1, "until")
-    text = "waking a thread that sleeps on another CPU (futex)"
-    call = of_both([each.call for each in asleep], f"{text}: {_ALONE}")
-    yield "unpark", call
-    total = of_both([each.until for each in asleep], f"{text}, until it runs: latency")
-    yield "unpark_until_awake", total
+    unpark = _of_two("unpark", [each.call for each in asleep])
+    yield unpark
+    until = [each.until for each in asleep]
+    yield _of_two("unpark_until_awake", until)
     # Without a thread that does not sleep yet, the permit is given behind the least of the calls.
-    before = 0.0 if awake else min(call.value, *(median(x.call for x in r) for r in lasting))
-    text = "what waking takes from the permit on: unpark_until_awake" + (
-        "" if awake else ", less the call that wakes"
-    )
-    yield "wake", replace(total, value=max(0.0, total.value - before), meaning=text)
+    calls = [unpark[1].value, *(median(each.call for each in rounds) for rounds in lasting)]
+    before = 0.0 if awake else min(calls)
+
+    def later(name: str, until: Sequence[float], before: float, **about: object) -> Finding:
+        found = _of_two(name, until, **about)[1]
+        return replace(found, value=max(0.0, found.value - before))
+
+    yield "wake", later("wake", until, before, less="" if awake else ", less the call that wakes")
     if awake:
-        text = "of a thread that does not sleep yet"
-        calls = [each.call for each in awake.rounds]
-        yield "unpark_awake", of_both(calls, f"unpark {text}: {_ALONE}")
-        text = f"wake {text}: what its park takes longer than one that finds the permit"
-        parks = of_both([each.parked + each.until for each in awake.rounds], text)
-        yield "wake_awake", replace(parks, value=max(0.0, parks.value - park), beside=parks.value)
-        yield "falls_asleep", awake.threshold("sleeps")
+        yield _of_two("unpark_awake", [each.call for each in awake.rounds])
+        parked = [each.parked + each.until for each in awake.rounds]
+        wake = later("wake_awake", parked, park)
+        yield "wake_awake", replace(wake, beside=median(parked))
+        yield awake.threshold("falls_asleep")
     if long:
-        text = "of a thread that has slept for long"
-        calls = [each.call for each in long.rounds]
-        yield "unpark_long", of_both(calls, f"unpark {text}: {_ALONE}")
-        until = of_both([each.until for each in long.rounds], f"wake {text}: latency")
-        yield "wake_long", replace(until, value=max(0.0, until.value - before))
-        yield "sleeps_long", long.threshold("has slept for long")
+        yield _of_two("unpark_long", [each.call for each in long.rounds])
+        yield "wake_long", later("wake_long", [each.until for each in long.rounds], before)
+        yield long.threshold("sleeps_long")
 
 
 def _otherwise(
     runs: Sequence[Sequence[Waking]], asleep: Sequence[Waking], end: int, by: str
 ) -> _Sleep | None:
-    """The rounds that tell of another state than the usual one by a figure, if those of the first
-    run do (`end` 0), or of the last (-1), by when the thread had begun to park."""
+    """Return the rounds that tell of another state than the usual one by a figure, if those of the
+    first run do (`end` 0), or of the last (-1), by when the thread had begun to park."""
     at = {
         middle: rounds for rounds in runs if (middle := median(each.parked for each in rounds)) >= 0
     }
@@ -566,10 +454,10 @@ def _otherwise(
 
 
 def _part(met: Sequence[tuple[float, bool]], weight: float) -> float:
-    """The cycle that parts best those of which the second is true from those of which it is not: a
-    few of either are met on the other side, however long the thread has been there. One that is
-    not true but early counts `weight` times one that is true but late: with 3, up to there no more
-    than a quarter are not true."""
+    """Return the cycle that parts best those of which the second is true from those of which it is
+    not: a few of either are met on the other side, however long the thread has been there. One that
+    is not true but early counts `weight` times one that is true but late: with 3, up to there no
+    more than a quarter are not true."""
     late = sum(told for _, told in met)
     costs = [float(late)]
     for _, told in met:
@@ -580,10 +468,9 @@ def _part(met: Sequence[tuple[float, bool]], weight: float) -> float:
 
 
 def stopping(programs: Programs, pair: Sequence[int]) -> Found:
-    """One thread stops another that runs on another CPU."""
+    """Yield what stopping a thread takes that runs on another CPU."""
     stops, _ = _sharing(programs, pair, "stop")
-    text = "stopping a running thread at its next safepoint and letting it go on, a handshake"
-    yield "stop_by_handshake", of_both(stops, f"{text}: {_ALONE}")
+    yield _of_two("stop_by_handshake", stops)
     binary = programs.build("rounds", "reservation", "signal")
     stops = []
     for _ in range(_RUNS):
@@ -591,25 +478,15 @@ def stopping(programs: Programs, pair: Sequence[int]) -> Found:
         phases = phase_metrics([line])
         cancels, after = (phases[f"phase_{n}_cycles"][0] for n in (_CANCELS, _AFTER))
         stops.append((cancels - after) / _OBJECTS)
-    text = (
-        "interrupting a running thread by a signal until its handler has cancelled a lock: round 4 "
-        "of workload rounds less round 5, of each object"
-    )
-    yield "stop_by_signal", of_both(stops, text)
+    yield _of_two("stop_by_signal", stops)
 
 
 def switching(programs: Programs, cpu: int) -> Found:
-    """Two threads of the M:N runtime share one core."""
+    """Yield what a switch between two threads takes that share a core, by the M:N runtime."""
     turns, _ = _sharing(programs, [cpu], "turn", threads=2, cores=1)
-    text = "a thread library's switch from one thread that waits to the next on the same core"
-    yield "switch", of_both([cycles / 2 for cycles in turns], text)
+    yield "switch", of_both([cycles / 2 for cycles in turns], KNOWN.alone["switch"])
 
 
-BARRIERS = {
-    "membarrier": "a process-wide barrier of the kernel (membarrier, PRIVATE_EXPEDITED)",
-    "signal": "a signal to each other thread, until all handlers have answered",
-    "poll": "a word of each other thread, which it polls and answers behind a full fence",
-}
 BASE, EACH, LOST = "membarrier_1", "membarrier_core", "membarrier_interrupt"
 _BARRIERS = {"rounds": 10, "times": 40}
 _BARRIER_RUNS = 9
@@ -617,7 +494,7 @@ _MOST_THREADS = 64
 
 
 def thread_counts(cpus: int) -> list[int]:
-    """How many threads run: every number up to 8, then each a third higher, and the last."""
+    """Return how many threads run: every number up to 8, then each a third higher, and the last."""
     most = min(cpus, _MOST_THREADS)
     counts = list(range(1, min(most, 8) + 1))
     while counts[-1] < most:
@@ -626,35 +503,36 @@ def thread_counts(cpus: int) -> list[int]:
 
 
 def barriers(programs: Programs, cpus: Sequence[int]) -> Found:
-    """What it takes one thread to make all others execute a fence, by how many run, and what that
-    takes from each of these."""
+    """Yield what it takes to make all other threads execute a fence, and what each of them
+    loses."""
     binary = programs.build("interrupts")
-    each: dict[str, Finding] = {}
+    found: dict[str, Finding] = {}
     for threads in thread_counts(len(cpus)):
-        for op, words in BARRIERS.items():
+        for op, words in KNOWN.barriers.items():
             runs = [
                 programs.run(binary, cpus[:threads], op=op, **_BARRIERS)
                 for _ in range(_BARRIER_RUNS)
             ]
-            cycles = [one for run in runs for one in _of_rounds(run)]
-            text = f"{words}; {threads} {'thread runs' if threads == 1 else 'threads run'}"
-            each[f"{op}_{threads}"] = of_both(cycles, f"{text}: {_ALONE}")
+            running = "thread runs" if threads == 1 else "threads run"
+            text = f"{words}; {threads} {running}: cycles of the thread that does it"
+            cycles = [cycles for run in runs for cycles in _of_rounds(run)]
+            found[f"{op}_{threads}"] = of_both(cycles, text)
             if op == "membarrier" and threads > 1:
-                scales = [cycles_per_tick(run, run["host"]["threads"][1]) for run in runs]
-                lost = [run["extra"]["lost"] * s for run, s in zip(runs, scales, strict=True)]
-                text = "what a thread loses by a process-wide barrier of another"
-                each[LOST] = of_both(lost, f"{text}, with {threads} threads")
-    most = thread_counts(len(cpus))[-1]
-    if most > 1:
-        first, last = each[BASE], each[f"membarrier_{most}"]
-        more = (last.value - first.value) / (most - 1)
-        text = f"what a process-wide barrier takes longer for each other thread, of {most - 1}"
-        each[EACH] = Finding(more, last.spread / (most - 1), text, alone=False)
-    yield from each.items()
+                lost = [
+                    run["extra"]["lost"] * cycles_per_tick(run, run["host"]["threads"][1])
+                    for run in runs
+                ]
+                found[LOST] = _of_two(LOST, lost, threads=threads)[1]
+    if (others := thread_counts(len(cpus))[-1] - 1) > 0:
+        first, last = found[BASE], found[f"membarrier_{others + 1}"]
+        more, spread = (last.value - first.value) / others, last.spread / others
+        text = KNOWN.both[EACH].format(others=others)
+        found[EACH] = Finding(more, spread, text, alone=False)
+    yield from found.items()
 
 
 def _of_rounds(line: Line) -> list[float]:
-    """Cycles of each round of kernel interrupts, of one barrier."""
+    """Return cycles of each round of kernel interrupts, of one barrier."""
     thread = line["host"]["threads"][0]
     scale = cycles_per_tick(line, thread) / _BARRIERS["times"]
     marks = thread["phases"]

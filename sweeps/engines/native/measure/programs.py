@@ -43,7 +43,7 @@ class Programs:
     def build(
         self, workload: str, lock: str = "nop", variant: str = "", scheduled: bool = False
     ) -> str:
-        """The path of a program; with `scheduled` its threads may share cores.
+        """Return the path of a program; with `scheduled` its threads may share cores.
 
         Raises LockcrossError when it cannot be built.
         """
@@ -54,8 +54,8 @@ class Programs:
         return str(self._builder.build([program])[program].path)
 
     def run(self, binary: str, cpus: Sequence[int], **arguments: int | str) -> Line:
-        """One run on these CPUs, with a thread on each unless the arguments say `threads`; again
-        when the clock changed.
+        """Return one run on these CPUs, with a thread on each unless the arguments say `threads`;
+        again when the clock changed.
 
         Raises LockcrossError (exit code 1) when the program fails, or cycles cannot be told.
         """
@@ -74,7 +74,7 @@ class Programs:
         return line
 
     def clock_mhz(self) -> Estimate:
-        """Core cycles of a microsecond, over all runs so far: at least two."""
+        """Return core cycles of a microsecond, over all runs so far: at least two."""
         (first, tick), (last, end) = self._clock[0], self._clock[-1]
         mhz = (end - tick) / (last - first) / 1e6
         scale = estimate(self._scales)
@@ -83,7 +83,7 @@ class Programs:
 
 
 def _run(binary: str, words: list[str]) -> Line:
-    """What a program that verified itself printed. Raises LockcrossError (1) for any other."""
+    """Return what a program that verified itself printed. Raises LockcrossError (1)."""
     try:
         done = run([binary, *words], _TIME_LIMIT_S)
         line: Line = json.loads(done.stdout)
@@ -103,7 +103,7 @@ def _run(binary: str, words: list[str]) -> Line:
 
 
 def measured_phases(line: Line) -> tuple[list[float], list[float]]:
-    """Cycles of what kernel sharing measures first, and second, in each round that it recorded."""
+    """Return cycles of what kernel sharing measures first, and second, in each round."""
     thread = line["host"]["threads"][0]
     scale = cycles_per_tick(line, thread)
     cycles: dict[int, list[float]] = {1: [], 3: []}
@@ -125,7 +125,7 @@ class Waking:
 
 
 def wakings(line: Line) -> list[Waking]:
-    """Every round that was recorded. The host's counter is the same on all CPUs."""
+    """Return every round that was recorded. The host's counter is the same on all CPUs."""
     waker, woken = line["host"]["threads"]
     scale = cycles_per_tick(line, waker)
     marks = (thread["phases"][of::2] for thread in (waker, woken) for of in (0, 1))
@@ -136,7 +136,6 @@ def wakings(line: Line) -> list[Waking]:
 
 
 def handover(line: Line) -> float:
-    """Cycles of a hand-over, of a run of kernel transfer."""
     return max(cycles_of(line)) / float(line["pairs"])
 
 
@@ -157,8 +156,8 @@ class Finding:
     beside: float = 0.0
 
     def trouble(self) -> str:
-        """Why it says nothing, or nothing. Cycles by the sampler's own bounds; a share, whose range
-        is from 0 to 1, by the bound of one thread."""
+        """Return why it says nothing, or nothing. Cycles by the sampler's own bounds; a share,
+        whose range is from 0 to 1, by the bound of one thread."""
         if self.unit == SHARE:
             wide = self.spread > SPREAD[True]
             return f"{self.spread:.2f} between the quartiles" if wide else ""
@@ -172,11 +171,11 @@ class Finding:
 
 
 def of_alone(value: Estimate, meaning: str) -> Finding:
-    """A figure of one thread: interference only adds, so the least values are near the truth."""
+    """Return a figure of one thread: interference only adds, so the least values are near it."""
     return Finding(value.value, value.iqr, meaning)
 
 
 def of_both(values: Sequence[float], meaning: str) -> Finding:
-    """A figure of two threads: the way between two processors differs from line to line, so the
-    median stands for all."""
+    """Return a figure of two threads: the way differs from line to line, so the median stands for
+    all."""
     return Finding(median(values), estimate(values).iqr, meaning, alone=False)

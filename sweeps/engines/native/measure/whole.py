@@ -41,7 +41,7 @@ class Measurement:
     notes: list[str] = field(default_factory=list)
 
     def add(self, name: str, finding: Finding) -> bool:
-        """Keeps a finding, or says why not. Whether it was kept."""
+        """Keep a finding, or say why not. Return whether it was kept."""
         self.found.pop(name, None)
         self.left_out.pop(name, None)
         if why := finding.trouble():
@@ -51,16 +51,15 @@ class Measurement:
         return True
 
     def take(self, part: Part) -> None:
-        """Runs a part, and again while something in it is too noisy, as often as the sampler does.
-        What was good enough stays."""
+        """Run a part again while something in it is too noisy, as often as the sampler does."""
         for _ in range(ROUNDS):
             anew = [(name, finding) for name, finding in part() if name not in self.found]
-            kept = [self.add(name, finding) for name, finding in anew]
-            if all(kept):
+            good = [self.add(name, finding) for name, finding in anew]
+            if all(good):
                 return
 
     def forget(self, names: Collection[str]) -> None:
-        """Drops what was found of these, and why they were left out."""
+        """Drop what was found of these, and why they were left out."""
         for name in names:
             self.found.pop(name, None)
             self.left_out.pop(name, None)
@@ -68,7 +67,7 @@ class Measurement:
     def take_in_place(
         self, group: Mapping[str, Part], apart: Callable[[], float], say: Callable[[str], None]
     ) -> None:
-        """Runs parts that hold together, and all of them again when the CPUs have moved since the
+        """Run parts that hold together, and all of them again when the CPUs have moved since the
         first. `apart`: cycles of a hand-over between two of them, now.
 
         Raises LockcrossError (exit code 1) when they moved every time.
@@ -95,7 +94,7 @@ class Measurement:
 
 
 def measure(say: Callable[[str], None]) -> Measurement:
-    """Measures this host; `say` hears of every part as it begins.
+    """Measure this host; `say` hears of every part as it begins.
 
     Raises LockcrossError (exit code 1) where cycles cannot be told, or a program fails.
     """
@@ -140,8 +139,8 @@ def measure(say: Callable[[str], None]) -> Measurement:
 def _groups(
     programs: Programs, levels: Sequence[parts.Level], measured: Measurement
 ) -> Iterator[dict[str, Part]]:
-    """Every part by its title, in the order in which they run. Those between CPUs hold together:
-    their figures are compared with one another, so the CPUs must be where they were."""
+    """Yield every part by its title, in the order in which they run. Those between CPUs hold
+    together: their figures are compared with one another, so the CPUs must be where they were."""
     cpus = measured.cpus
     times = partial(parts.run_loop, programs, programs.build("micro"), cpus[0])
 
@@ -152,12 +151,12 @@ def _groups(
 
     def transfers() -> parts.Found:
         measured.matrix = parts.transfers(programs, cpus)
-        every = len(cpus) * (len(cpus) - 1) // 2
+        pairs = len(cpus) * (len(cpus) - 1) // 2
         note = (
-            f"transfers were measured between {len(measured.matrix)} of {every} pairs of CPUs, "
+            f"transfers were measured between {len(measured.matrix)} of {pairs} pairs of CPUs, "
             "evenly chosen"
         )
-        if len(measured.matrix) < every and note not in measured.notes:
+        if len(measured.matrix) < pairs and note not in measured.notes:
             measured.notes.append(note)
         yield parts.TRANSFER, parts.of_transfers(measured.matrix)
 
@@ -176,8 +175,8 @@ def _groups(
 
 
 def free_kib(meminfo: Path, limits: Sequence[tuple[Path, Path]] = ()) -> int:
-    """KiB of memory that the system, or the container, can give; 0 where the system does not say.
-    `limits`: files of a limit and of what is used of it."""
+    """Return KiB of memory that the system, or the container, can give; 0 where the system does not
+    say. `limits`: files of a limit and of what is used of it."""
     try:
         known = host.parse_cpuinfo(meminfo.read_text(encoding="utf-8", errors="replace"))
         free = int(known["MemAvailable"].split()[0])
@@ -190,21 +189,3 @@ def free_kib(meminfo: Path, limits: Sequence[tuple[Path, Path]] = ()) -> int:
             continue
         free = min(free, max(0, left) // 1024)
     return free
-
-
-def barriers() -> tuple[str, list[int], list[tuple[str, int, Finding]]]:
-    """The processor, the CPUs that this process may use, and of process-wide barriers alone: by
-    what, with how many threads, and the figure.
-
-    Raises LockcrossError (exit code 1) where cycles cannot be told, or a program fails.
-    """
-    if why := host.no_clock():
-        raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
-    take_priority()
-    cpus = [cpu.number for cpu in host.cpus()]
-    counts = parts.thread_counts(len(cpus))
-    found = dict(parts.barriers(Programs(), cpus))
-    rows = [(by, n, found[f"{by}_{n}"]) for by in parts.BARRIERS for n in counts]
-    if parts.LOST in found:
-        rows.append(("interrupted thread", counts[-1], found[parts.LOST]))
-    return host.processor(), cpus, rows
