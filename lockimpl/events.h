@@ -33,10 +33,6 @@ typedef enum {
 
 #define EVENT_STATE_FAT 0x100u
 
-/* Defined by the program, as lock_fatal() is. `index` is the thread's, from 0; `event` is the kind
- * of the event and the state of the lock. */
-void lock_note_event(unsigned index, unsigned event, const lock_object_t *obj);
-
 #ifndef LOCK_IS_FAT
 #define LOCK_IS_FAT(obj) false
 #endif

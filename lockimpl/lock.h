@@ -5,7 +5,7 @@
  * the program; slow paths are functions of their own.
  *
  * Exactly one file of a program defines LOCKCROSS_STORAGE before it includes this header: that file
- * holds the thread contexts and the monitor pool. The program also defines lock_fatal().
+ * holds the thread contexts and the monitor pool. The program also defines what host.h declares.
  *
  * A lock's header locks/<name>.h defines, with the prefix <name>_,
  *   acquire, release, wait      of (obj, self), as the functions below

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "host.h"
 #include "registry.h"
 
 #define LOCK_LINE 128 /* bytes; the longest cache line of the ISAs */
@@ -27,7 +28,7 @@
 /* Object header. Lock word and flag word are one aligned block of 8 bytes, since the fence kind
  * store_forward reads both with one load. `extra` holds what a lock needs besides, zero at first.
  */
-typedef struct {
+typedef struct lock_object {
     volatile uint32_t lock_word;
     volatile uint32_t flag;
     volatile uint64_t extra[LOCK_MEMBER(_extra_words)];
@@ -60,9 +61,6 @@ lock_thread_t lock_threads[LOCK_MAX_THREADS];
 
 /* SUCCESS: done. ILLEGAL_STATE: the caller does not hold the lock; nothing was changed. */
 typedef enum { SUCCESS = 0, ILLEGAL_STATE = 1 } lock_result_t;
-
-/* Ends the program with a message, when a static pool is exhausted. Defined by the program. */
-_Noreturn void lock_fatal(const char *message);
 
 #define LOCK_SLOW static __attribute__((noinline, unused))
 #define LOCK_LIKELY(condition) __builtin_expect(!!(condition), 1)

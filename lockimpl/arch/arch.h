@@ -5,6 +5,7 @@
  *   acq   later accesses stay behind it
  *   rel   earlier accesses stay before it
  *   a_then_b  a, then b, in program order for every observer, even if a stores and b loads
+ *   a_then_fence, a_after_fence  the same for all later, or all earlier, accesses
  *
  * Algorithms include this file alone. It chooses one file for the ISA and its atomic flavour, which
  * defines the atomics (`cas_acq_u32`, `cas_acq_rel_u32`, `cas_rlx_u32`, `fetch_add_acq_rel_u32`,
@@ -128,7 +129,7 @@ static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[ki
 
 /* Stores, then the full fence whatever the fence kind: the store is performed before every later
  * access of this thread. For slow paths. */
-static inline void store_before_all_u32(volatile uint32_t *p, uint32_t value) {
+static inline void store_then_fence_u32(volatile uint32_t *p, uint32_t value) {
     store_rlx_u32(p, value);
     arch_fence_full();
 }
@@ -137,25 +138,25 @@ static inline void store_before_all_u32(volatile uint32_t *p, uint32_t value) {
  * kind. For slow paths. */
 static inline uint32_t store_then_load_acq_u32(volatile uint32_t *p, uint32_t value,
                                                const volatile uint32_t *q) {
-    store_before_all_u32(p, value);
+    store_then_fence_u32(p, value);
     return load_acq_u32(q);
 }
 
 /* The full fence whatever the fence kind, then a store, or a CAS that does not acquire: it is
  * performed after all earlier accesses of this thread. */
-static inline void store_behind_all_u32(volatile uint32_t *p, uint32_t value) {
+static inline void store_after_fence_u32(volatile uint32_t *p, uint32_t value) {
     arch_fence_full();
     store_rlx_u32(p, value);
 }
 
-static inline bool cas_behind_all_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+static inline bool cas_after_fence_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
     arch_fence_full();
     return cas_rlx_u32(p, expected, desired);
 }
 
 /* As cas_acq_u32; if it succeeds, it is performed before every later access of this thread,
  * whatever the fence kind: the full fence follows where an atomic is none. */
-static inline bool cas_before_all_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+static inline bool cas_then_fence_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
     bool won = cas_acq_u32(p, expected, desired);
     if (!ARCH_ATOMIC_IS_FENCE && won)
         arch_fence_full();

@@ -23,6 +23,8 @@
 #error "include arch/arch.h"
 #endif
 
+#include "host.h"
+
 #ifdef LOCKCROSS_MODEL
 
 /* Defined by the checker. */
@@ -34,9 +36,6 @@ static inline void process_barrier(void) { prove_process_barrier(); }
 
 /* A kind of charge_t, which other fence kinds do not have. */
 #define CHARGE_BARRIER ((charge_t)5)
-
-/* The kernel's barrier; in simulated time it does nothing. Defined by the program. */
-void lock_process_barrier(void);
 
 static inline void process_barrier(void) {
     charge(CHARGE_BARRIER);

@@ -93,6 +93,7 @@ LOCK_SLOW void art_inflate_for(lock_object_t *obj, lock_thread_t *self, uint32_t
 /* Acquires a lock that is free, or that `self` holds thin with a count that is not full. False: it
  * is neither, or the word has changed. */
 static inline bool art_try(lock_object_t *obj, const lock_thread_t *self, uint32_t word) {
+    /* free -> ours; ours -> one hold more, by a CAS since others may inflate the word meanwhile */
     if (LOCK_LIKELY((word & ~ART_MISC) == 0))
         return cas_acq_u32(&obj->lock_word, word, word | self->tid_field);
     return art_is_held_by(word, self) && art_count(word) != ART_COUNT_MOST &&
@@ -132,6 +133,7 @@ static inline lock_result_t art_thin_acquire(lock_object_t *obj, lock_thread_t *
 
 /* Undoes an acquisition of a lock that `self` holds thin. False: the word has changed. */
 static inline bool art_leave(lock_object_t *obj, uint32_t word) {
+    /* the last hold -> free; else one hold less */
     if (LOCK_LIKELY(art_count(word) == 0))
         return cas_acq_rel_u32(&obj->lock_word, word, word & ART_MISC);
     return cas_rlx_u32(&obj->lock_word, word, word - ART_COUNT_ONE);

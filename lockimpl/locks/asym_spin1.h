@@ -119,6 +119,7 @@ static inline lock_result_t asym_spin1_release(lock_object_t *obj, lock_thread_t
     if (!LOCK_LIKELY(recursions == 0))
         store_rlx_u32(&obj->flag, recursions - 1);
     else if (LOCK_LIKELY((word & ASYM_OWNER) == self->tid_field))
+        /* the owner's byte: held -> free */
         store_rel_u8((volatile uint8_t *)&obj->lock_word, 0);
     else
         store_rel_u16((volatile uint16_t *)&obj->lock_word + 1,

@@ -71,7 +71,7 @@ static inline bool asym_spin3_try_owner(lock_object_t *obj) {
 /* One attempt of another thread, which does not hold the lock. */
 #if !FENCE_IS_ASYMMETRIC
 static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self) {
-    if (!cas_before_all_u32(&obj->flag, 0, self->tid_field))
+    if (!cas_then_fence_u32(&obj->flag, 0, self->tid_field))
         return false;
     if (LOCK_LIKELY(load_acq_u32(asym_spin3_status(obj)) == 0))
         return true;

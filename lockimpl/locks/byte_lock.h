@@ -78,6 +78,7 @@ LOCK_SLOW void byte_lock_slow(lock_object_t *obj, lock_thread_t *self) {
 }
 
 static inline void byte_lock_lock(lock_object_t *obj, lock_thread_t *self) {
+    /* free, and nobody parked -> held */
     if (!LOCK_LIKELY(cas_acq_u32(&obj->lock_word, 0, BYTE_HELD)))
         byte_lock_slow(obj, self);
 }
@@ -92,6 +93,7 @@ LOCK_SLOW void byte_unlock_slow(lock_object_t *obj) {
 }
 
 static inline void byte_lock_unlock(lock_object_t *obj) {
+    /* held -> free, unless somebody has parked */
     if (!LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, BYTE_HELD, 0)))
         byte_unlock_slow(obj);
 }

@@ -42,6 +42,7 @@ LOCK_SLOW lock_result_t cas_spin_acquire_slow(lock_object_t *obj, lock_thread_t 
 }
 
 static inline lock_result_t cas_spin_acquire(lock_object_t *obj, lock_thread_t *self) {
+    /* free -> ours */
     if (LOCK_LIKELY(cas_acq_u32(&obj->lock_word, 0, self->tid_field)))
         return SUCCESS;
     return cas_spin_acquire_slow(obj, self);
@@ -52,6 +53,7 @@ static inline lock_result_t cas_spin_release(lock_object_t *obj, lock_thread_t *
         return ILLEGAL_STATE;
     uint32_t recursions = load_rlx_u32(&obj->flag);
     if (LOCK_LIKELY(recursions == 0))
+        /* ours -> free; the section is visible before the word */
         store_rel_u32(&obj->lock_word, 0);
     else
         store_rlx_u32(&obj->flag, recursions - 1);

@@ -312,6 +312,7 @@ static inline lock_result_t hotspot_light_release(lock_object_t *obj, lock_threa
     if (!LOCK_LIKELY(!light_on_top(stack, obj)))
         return SUCCESS;
     uint32_t held = load_rlx_u32(&obj->lock_word) & ~LIGHT_STATE;
+    /* locked -> free, unless it has been inflated */
     if (LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, held, held | LIGHT_FREE)))
         return SUCCESS;
     stack->used++;

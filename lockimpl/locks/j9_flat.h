@@ -41,6 +41,7 @@ enum { j9_flat_initial_word = 0, j9_flat_tid_shift = 8, j9_flat_misc_mask = 0 };
 #define LOCK_WORD_IS_VALID(word) j9_word_is_valid(word)
 
 static inline lock_result_t j9_flat_acquire(lock_object_t *obj, lock_thread_t *self) {
+    /* free -> ours */
     if (LOCK_LIKELY(cas_acq_u32(&obj->lock_word, 0, self->tid_field)))
         return SUCCESS;
     return j9_acquire_slow(obj, self);

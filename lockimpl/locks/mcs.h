@@ -45,6 +45,7 @@ enum { mcs_initial_word = 0, mcs_tid_shift = 0, mcs_misc_mask = 0 };
 
 LOCK_SLOW void mcs_wait_in_queue(record_t *node, uint32_t number, uint32_t predecessor,
                                  lock_thread_t *self) {
+    /* wait for the predecessor, which finds the record by its `next` */
     store_rlx_u32(&node->locked, 1);
     store_rel_u32(&record_at(predecessor)->next, number);
     while (load_acq_u32(&node->locked) != 0)
@@ -61,6 +62,7 @@ static inline lock_result_t mcs_acquire(lock_object_t *obj, lock_thread_t *self)
     record_t *node = record_at(number);
     node->holds = 1;
     store_rlx_u32(&node->next, 0);
+    /* become the tail; 0: nobody has the lock */
     uint32_t predecessor = swap_acq_rel_u32(&obj->lock_word, number);
     if (!LOCK_LIKELY(predecessor == 0))
         mcs_wait_in_queue(node, number, predecessor, self);

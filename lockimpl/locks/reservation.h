@@ -83,6 +83,7 @@ LOCK_SLOW void reservation_unreserve(lock_object_t *obj, lock_thread_t *self, ui
 LOCK_SLOW lock_result_t reservation_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
     while ((word & RESERVATION_LRV) && (word & RESERVATION_TID) == 0) {
+        /* reserved for nobody -> for this thread, which holds it once */
         if (cas_acq_u32(&obj->lock_word, word, word | self->tid_field | SPIN_COUNT_FIRST))
             return SUCCESS;
         word = load_rlx_u32(&obj->lock_word);

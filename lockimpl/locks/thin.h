@@ -109,6 +109,7 @@ static inline bool thin_cas(lock_object_t *obj, uint32_t word, uint32_t taken) {
     if (!thin_is_multiprocessor())
         return cas_rlx_u32(&obj->lock_word, word, taken);
 #endif
+    /* free -> ours; what the holder before has written is visible from here on */
     return cas_acq_u32(&obj->lock_word, word, taken);
 }
 
@@ -124,18 +125,19 @@ static inline void thin_free(lock_object_t *obj, uint32_t word, uint32_t freed) 
 #if THIN_UNORDERED
     thin_free_unordered(obj, freed);
 #elif LOCKCROSS_VARIANT_MP_SYNC
-    store_behind_all_u32(&obj->lock_word, freed);
+    store_after_fence_u32(&obj->lock_word, freed);
 #elif LOCKCROSS_VARIANT_DYNAMIC
     if (thin_is_multiprocessor())
-        store_behind_all_u32(&obj->lock_word, freed);
+        store_after_fence_u32(&obj->lock_word, freed);
     else
         thin_free_unordered(obj, freed);
 #elif LOCKCROSS_VARIANT_UNLK_CAS
     if (thin_is_multiprocessor())
-        cas_behind_all_u32(&obj->lock_word, word, freed);
+        cas_after_fence_u32(&obj->lock_word, word, freed);
     else
         cas_rlx_u32(&obj->lock_word, word, freed);
 #else
+    /* the section is visible before the word is free */
     store_rel_u32(&obj->lock_word, freed);
 #endif
 }
@@ -145,6 +147,7 @@ static inline void thin_unnest(lock_object_t *obj, uint32_t word) {
 #if LOCKCROSS_VARIANT_UNLK_CAS
     cas_rlx_u32(&obj->lock_word, word, word - THIN_COUNT_ONE);
 #else
+    /* one hold less; only the holder writes the word */
     store_rlx_u32(&obj->lock_word, word - THIN_COUNT_ONE);
 #endif
 }
@@ -189,6 +192,7 @@ THIN_ROUTINE lock_result_t thin_acquire(lock_object_t *obj, lock_thread_t *self)
         return SUCCESS;
     uint32_t word = load_rlx_u32(&obj->lock_word);
     if ((word ^ self->tid_field) < THIN_COUNT) { /* held by `self`, and the count is not full */
+        /* one hold more; only the holder writes the word */
         store_rlx_u32(&obj->lock_word, word + THIN_COUNT_ONE);
         return SUCCESS;
     }

@@ -117,7 +117,7 @@ static inline bool to_lock_await_owner(lock_object_t *obj, lock_thread_t *self, 
 static inline bool to_lock_migrate(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     uint32_t claim = word | self->tid << TO_SUCCESSOR_SHIFT;
     bool contended;
-    if (!cas_before_all_u32(&obj->lock_word, word, claim) ||
+    if (!cas_then_fence_u32(&obj->lock_word, word, claim) ||
         !to_lock_await_owner(obj, self, claim, &contended))
         return false;
     if (contended) {

@@ -62,7 +62,7 @@ static inline void handshake_stop(lock_thread_t *self, lock_thread_t *other) {
     }
     charge(CHARGE_STOP);
 #if !FENCE_IS_ASYMMETRIC
-    store_before_all_u32(&other->request, 1);
+    store_then_fence_u32(&other->request, 1);
 #else
     store_rlx_u32(&other->request, 1);
     process_barrier();

@@ -30,7 +30,7 @@ static inline void handshake_stop_all(lock_thread_t *self, uint32_t count) {
     charge(CHARGE_STOP);
     for (lock_thread_t *thread = lock_threads; thread != &lock_threads[count]; thread++) {
         if (thread != self)
-            store_before_all_u32(&thread->request, 1);
+            store_then_fence_u32(&thread->request, 1);
     }
     for (lock_thread_t *thread = lock_threads; thread != &lock_threads[count]; thread++) {
         while (load_acq_u32(&thread->state) != HANDSHAKE_SAFE)

@@ -37,11 +37,6 @@ static inline void unpark(lock_thread_t *thread) { processor_unpark(thread); }
 
 #elif defined(LOCKCROSS_NATIVE)
 
-/* Sleeps in the kernel while *word is `value`; may return early. Defined by the program. */
-void lock_sleep(volatile uint32_t *word, uint32_t value);
-/* Wakes the thread that sleeps at `word`. Defined by the program. */
-void lock_wake(volatile uint32_t *word);
-
 static inline void park(lock_thread_t *self) {
     handshake_enter_safe(self);
     while (load_acq_u32(&self->permit) == 0)

@@ -1,7 +1,8 @@
 /*
  * What the locks ask of the processor that a thread runs on, when threads share processors (the
- * M:N runtime, workloads/runtime/scheduler.h). The program defines these functions; the locks know
- * nothing else of a scheduler. In a program with a processor for each thread they cost nothing.
+ * M:N runtime, workloads/runtime/scheduler.h). The program defines some of it (host.h); the locks
+ * know nothing else of a scheduler. In a program with a processor for each thread they cost
+ * nothing.
  *
  * A thread is switched out only at yield points, in park and in spin_wait: never in the fast path
  * of acquire or release, and never with a latch held. So a thread may spin for a latch without
@@ -37,19 +38,6 @@
 
 #define SLICE_RUNNING 1u
 #define SLICE_FORBIDDEN 2u
-
-/* Defined by the program. */
-
-/* Switches `self`, which is SAFE, out until it has a permit, and takes the permit. */
-void processor_park(lock_thread_t *self);
-/* Gives `thread` a permit. If its priority is above the caller's, the caller's slice ends. */
-void processor_unpark(lock_thread_t *thread);
-/* Lets every other thread that can run have its turn, whatever its priority. */
-void processor_yield(lock_thread_t *self);
-/* What a yield point does when the slice word is zero. */
-void processor_end_slice(lock_thread_t *self);
-/* Sets the priority of a thread, 0 to 7. */
-void processor_set_priority(lock_thread_t *thread, uint32_t priority);
 
 /* A yield point: the rest of a safepoint. */
 static inline void processor_poll(lock_thread_t *self) {

@@ -65,13 +65,7 @@ static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds,
 
 #else
 
-/* The time now, in the region of interest. Defined by the program, as the next function. */
-uint64_t lock_clock(lock_thread_t *self);
-
 #ifdef LOCKCROSS_SCHEDULER
-
-/* As processor_park, for a limited time. Whether there was a permit. */
-bool processor_park_for(lock_thread_t *self, uint64_t nanoseconds);
 
 static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds,
                             const volatile uint32_t *watched, uint32_t seen) {
@@ -83,9 +77,6 @@ static inline bool park_for(lock_thread_t *self, uint64_t nanoseconds,
 }
 
 #else
-
-/* Waits until `self` has a permit, which it does not take, or the time is over. */
-void lock_await_permit(lock_thread_t *self, uint64_t nanoseconds);
 
 #define PARK_ALARM (offsetof(lock_thread_t, permit) + sizeof(uint32_t))
 

@@ -144,8 +144,8 @@ static inline bool object_monitor_push(monitor_t *monitor, uint32_t tid) {
     waiter_t *waiter = waiter_at(tid);
     uint32_t head = load_rlx_u32(&monitor->entry_list);
     waiter->previous = 0;
-    store_before_all_u32(&waiter->next, head);
-    return cas_before_all_u32(&monitor->entry_list, head, tid);
+    store_then_fence_u32(&waiter->next, head);
+    return cas_then_fence_u32(&monitor->entry_list, head, tid);
 }
 
 /* The functions from here to object_monitor_unlink are the owner's. */
@@ -183,7 +183,7 @@ static inline void object_monitor_unlink(monitor_t *monitor, const lock_thread_t
 static inline bool object_monitor_resign(monitor_t *monitor, const lock_thread_t *self) {
     if (load_rlx_u32(&monitor->successor) != self->tid)
         return false;
-    store_before_all_u32(&monitor->successor, 0);
+    store_then_fence_u32(&monitor->successor, 0);
     return true;
 }
 
@@ -255,7 +255,7 @@ static inline bool object_monitor_is_responsible(const monitor_t *monitor,
 static inline void object_monitor_end_responsibility(monitor_t *monitor,
                                                      const lock_thread_t *self) {
     if (object_monitor_is_responsible(monitor, self))
-        store_before_all_u32(&monitor->responsible, 0);
+        store_then_fence_u32(&monitor->responsible, 0);
 }
 
 /* Parks, for a limited time if `self` is responsible: `limit`, of which the next is longer. */

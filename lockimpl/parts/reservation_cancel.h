@@ -93,9 +93,6 @@ extern reservation_signal_t reservation_signal;
 reservation_signal_t reservation_signal;
 #endif
 
-/* Interrupts `thread` once, soon. Defined by the program. */
-void lock_signal(const lock_thread_t *thread);
-
 /* Makes cancellations use signals from now on. To be called before there are threads. */
 static inline void lock_signals_possible(void) { reservation_signal.possible = true; }
 

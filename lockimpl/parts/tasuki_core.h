@@ -77,7 +77,7 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
     }
     while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
 #if !FENCE_IS_ASYMMETRIC
-        store_before_all_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+        store_then_fence_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
 #else
         store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
         process_barrier();

@@ -22,7 +22,7 @@ WEAKENED(bool) weakened_cas_rel(volatile uint32_t *p, uint32_t expected, uint32_
 }
 
 /* The fence behind a CAS that has succeeded, without the acquire of the CAS. */
-WEAKENED(bool) weakened_cas_before_all(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+WEAKENED(bool) weakened_cas_then_fence(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
     bool won = __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED,
                                            __ATOMIC_RELAXED);
     if (won)

@@ -15,12 +15,12 @@ PROBE bool probe_cas_acq_rel(uint32_t *p, uint32_t a, uint32_t b) {
 }
 PROBE uint32_t probe_fetch_add(uint32_t *p, uint32_t a) { return fetch_add_acq_rel_u32(p, a); }
 PROBE uint32_t probe_swap(uint32_t *p, uint32_t a) { return swap_acq_rel_u32(p, a); }
-PROBE bool probe_cas_before_all(uint32_t *p, uint32_t a, uint32_t b) {
-    return cas_before_all_u32(p, a, b);
+PROBE bool probe_cas_then_fence(uint32_t *p, uint32_t a, uint32_t b) {
+    return cas_then_fence_u32(p, a, b);
 }
 PROBE uint32_t probe_load_acq(uint32_t *p) { return load_acq_u32(p); }
 PROBE void probe_store_rel(uint32_t *p, uint32_t a) { store_rel_u32(p, a); }
-PROBE void probe_store_before_all(uint32_t *p, uint32_t a) { store_before_all_u32(p, a); }
+PROBE void probe_store_then_fence(uint32_t *p, uint32_t a) { store_then_fence_u32(p, a); }
 PROBE uint32_t probe_store_u8_then_load(uint32_t *p, uint8_t a) {
     return store_u8_then_load_acq_u32(p, 0, a);
 }

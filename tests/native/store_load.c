@@ -42,7 +42,7 @@ static void announce(volatile uint32_t *flag) {
     store_rlx_u32(flag, 1);
     process_barrier();
 #else
-    store_before_all_u32(flag, 1);
+    store_then_fence_u32(flag, 1);
 #endif
 }
 

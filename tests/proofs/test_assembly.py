@@ -45,11 +45,11 @@ BY_GCC = pytest.mark.skipif(
 # Ordering instructions that the promise of their primitive does not need: the fence behind or
 # before them does the same, and x86-64 never reorders stores.
 NEEDLESS = {
-    ("cas_before_all_u32", "larx", "isync -> nop"),
-    ("cas_before_all_u32", "lse", "casa -> cas"),
-    ("cas_before_all_u32", "llsc", "ldaxr -> ldxr"),
-    ("store_behind_all_u32", "lock", "mfence -> nop"),
-    ("cas_behind_all_u32", "lock", "mfence -> nop"),
+    ("cas_then_fence_u32", "larx", "isync -> nop"),
+    ("cas_then_fence_u32", "lse", "casa -> cas"),
+    ("cas_then_fence_u32", "llsc", "ldaxr -> ldxr"),
+    ("store_after_fence_u32", "lock", "mfence -> nop"),
+    ("cas_after_fence_u32", "lock", "mfence -> nop"),
 }
 
 

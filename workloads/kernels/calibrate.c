@@ -58,7 +58,7 @@ static uint64_t run(lock_thread_t *self) {
         LOOP((void)fetch_add_acq_rel_u32(&word.value, 1));
         break;
     case WORD_fence:
-        LOOP(store_before_all_u32(&word.value, i + 1));
+        LOOP(store_then_fence_u32(&word.value, i + 1));
         break;
     case WORD_stop:
         LOOP(charge(CHARGE_STOP));

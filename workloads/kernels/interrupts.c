@@ -49,7 +49,7 @@ static void prepare(lock_thread_t *self) { interrupts_begin(self); }
 static void poll(unsigned me) {
     uint32_t number = load_acq_u32(&others[me].asked);
     if (number != others[me].answered)
-        store_before_all_u32(&others[me].answered, number);
+        store_then_fence_u32(&others[me].answered, number);
 }
 
 static void ask_all(uint32_t number) {

@@ -16,13 +16,13 @@ using namespace prove;
 constexpr int kProved = 0, kFailed = 1, kUsage = 2, kBound = 3;
 
 [[noreturn]] void usage(const char *message, const char *argument) {
-    std::fprintf(
-        stderr,
-        "prover: %s: %s\n"
-        "usage: --model sc|tso|tso-wait|weak|weak-si [--states N] [--seconds S] "
-        "[--buffer N] [--random N] [--seed N] [--depth-first] [--at-once N] [--parameter N] "
-        "[--junk N] [--text]\n",
-        message, argument);
+    std::fprintf(stderr,
+                 "prover: %s: %s\n"
+                 "usage: --model sc|tso|tso-wait|weak|weak-si [--states N] [--seconds S] "
+                 "[--buffer N] [--random N] [--seed N] [--depth-first] [--no-subsumption] "
+                 "[--at-once N] [--parameter N] "
+                 "[--junk N] [--text]\n",
+                 message, argument);
     std::exit(kUsage);
 }
 
@@ -55,6 +55,10 @@ CommandLine parse(int argc, char **argv) {
         auto is = [&](const char *name) { return std::strcmp(option, name) == 0; };
         if (is("--text") || is("--depth-first")) {
             (is("--text") ? line.text : line.search.depth_first) = true;
+            continue;
+        }
+        if (is("--no-subsumption")) {
+            line.search.subsumption = false;
             continue;
         }
         if (i + 1 == argc)

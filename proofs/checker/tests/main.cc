@@ -3,11 +3,10 @@
 
 #include "prove.h"
 
-// The library needs a client; what it does is tested by clients themselves
-// (tests/proofs/test_checker.py).
+// The library needs a client. What its threads do is in models/explored.cc; the rest of the
+// interface is tested by clients themselves (tests/proofs/test_checker.py).
 extern "C" {
 const unsigned prove_threads = 1;
 void prove_setup() {}
-void prove_thread(unsigned) {}
 void prove_end() {}
 }

@@ -38,7 +38,7 @@ class MicroOpCore : public Core {
             known_waits_.push_back({cause, cycles});
     }
     void note_wait(const AccessDelay &delay) {
-        note_wait(Stall::Hold, delay.hold);
+        note_wait(Stall::Hold, delay.conflict_wait);
         note_wait(delay.cause, delay.latency);
     }
     // A micro-operation retires in that cycle. The cycles since the last one retired have the

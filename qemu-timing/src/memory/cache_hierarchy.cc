@@ -31,23 +31,23 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
             return {};
         return wait_for_fill(core, line, now);
     }
-    if (still_has(core, line, now, false))
+    if (copy_still_usable(core, line, now, false))
         return {};
     bool owned = line.state == Mesi::E || line.state == Mesi::M;
     if (line.state == Mesi::M && options_.migratory)
-        return get_ownership(core, id, now, false, Mesi::E);
+        return get_m(core, id, now, false, Mesi::E);
     Request request;
     if (owned) {
         before_loss(line.owner, id);
         count(line.owner, CoherenceEvent::Downgraded, line.state)++;
-        request = {dirty_latency(core, line), Stall::Transfer, true};
+        request = {.latency = dirty_latency(core, line), .cause = Stall::Transfer, .copied = true};
     } else {
         request = fill_from_below(line, id);
     }
     uint32_t owner = line.owner;
     AccessDelay delay = send(core, line, now, request, false);
     if (owned)
-        line.leaving.cores.set(owner);
+        line.departing.cores.set(owner);
     line.state = line.sharers.any() ? Mesi::S : Mesi::E;
     line.sharers.set(core);
     line.owner = uint8_t(core);
@@ -60,23 +60,24 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
 
 AccessDelay CacheHierarchy::get_exclusive(uint32_t core, LineId id, Cycle now,
                                           CoherenceEvent access, Cycle writing) {
-    AccessDelay delay = take(core, id, now, access);
+    AccessDelay delay = write_hit_or_miss(core, id, now, access);
     write_in_flight_until(core, id, now + delay.total() + writing);
     return delay;
 }
 
-AccessDelay CacheHierarchy::take(uint32_t core, LineId id, Cycle now, CoherenceEvent access) {
+AccessDelay CacheHierarchy::write_hit_or_miss(uint32_t core, LineId id, Cycle now,
+                                              CoherenceEvent access) {
     Line &line = lines_[id];
     Mesi before = state(core, id);
-    bool asked = line.asked && line.filler == core;
-    count(core, access, asked ? line.asked_from : before)++;
-    line.asked = line.asked && !asked;
+    bool prefetched = line.prefetched && line.filler == core;
+    count(core, access, prefetched ? line.prefetched_from : before)++;
+    line.prefetched = line.prefetched && !prefetched;
     if (before == Mesi::M || before == Mesi::E) {
         line.state = Mesi::M;
         l1_[core].touch(id);
         return wait_for_fill(core, line, now);
     }
-    if (still_has(core, line, now, true)) {
+    if (copy_still_usable(core, line, now, true)) {
         // Who has read it since is still to get the data, this write among them.
         for (uint32_t other = 0; other < counts_.size(); other++) {
             if (line.sharers[other])
@@ -84,24 +85,22 @@ AccessDelay CacheHierarchy::take(uint32_t core, LineId id, Cycle now, CoherenceE
         }
         return {};
     }
-    return get_ownership(core, id, now, access == CoherenceEvent::Store, Mesi::M);
+    return get_m(core, id, now, access == CoherenceEvent::Store, Mesi::M);
 }
 
-void CacheHierarchy::ask_for_ownership(uint32_t core, LineId id, Cycle when,
-                                       CoherenceEvent access) {
+void CacheHierarchy::prefetch_m(uint32_t core, LineId id, Cycle when, CoherenceEvent access) {
     if (!options_.ask_early || !options_.time_of_flight)
         return;
     Line &line = lines_[id];
     Mesi before = state(core, id);
-    if (before >= Mesi::E || still_has(core, line, when, true))
+    if (before >= Mesi::E || copy_still_usable(core, line, when, true))
         return;
-    get_ownership(core, id, when, access == CoherenceEvent::Store, Mesi::M);
-    line.asked = true;
-    line.asked_from = before;
+    get_m(core, id, when, access == CoherenceEvent::Store, Mesi::M);
+    line.prefetched = true;
+    line.prefetched_from = before;
 }
 
-AccessDelay CacheHierarchy::get_ownership(uint32_t core, LineId id, Cycle now, bool stored,
-                                          Mesi then) {
+AccessDelay CacheHierarchy::get_m(uint32_t core, LineId id, Cycle now, bool stored, Mesi then) {
     Line &line = lines_[id];
     Mesi before = state(core, id);
     bool others = line.sharers.count() > (before == Mesi::I ? 0 : 1);
@@ -109,9 +108,11 @@ AccessDelay CacheHierarchy::get_ownership(uint32_t core, LineId id, Cycle now, b
     Cycle invalidation = others ? options_.lat_invalidate : 0;
     Request request;
     if (before == Mesi::S) {
-        request = {upgrade_latency(core, line) + invalidation, Stall::Upgrade, others};
+        request = {.latency = upgrade_latency(core, line) + invalidation,
+                   .cause = Stall::Upgrade,
+                   .copied = others};
     } else if (owned) {
-        request = {dirty_latency(core, line), Stall::Transfer, true};
+        request = {.latency = dirty_latency(core, line), .cause = Stall::Transfer, .copied = true};
     } else {
         request = fill_from_below(line, id);
         request.latency += invalidation;
@@ -120,9 +121,9 @@ AccessDelay CacheHierarchy::get_ownership(uint32_t core, LineId id, Cycle now, b
     CoreSet sharers = line.sharers;
     sharers.reset(core);
     AccessDelay delay = send(core, line, now, request, true);
-    line.leaving.cores = sharers;
-    line.leaving.writable = owned;
-    line.leaving.stored = stored;
+    line.departing.cores = sharers;
+    line.departing.writable = owned;
+    line.departing.stored = stored;
     invalidate_others(core, line, id);
     line.sharers.reset();
     line.sharers.set(core);
@@ -145,8 +146,10 @@ AccessDelay CacheHierarchy::far_atomic(uint32_t core, LineId id, Cycle now) {
     Request fetch; // what the home waits for
     if (copied) {
         Cycle from_owner = dirty_latency(core, line), from_all = upgrade_latency(core, line);
-        Cycle three_ways = owned ? from_owner : from_all + options_.lat_invalidate;
-        fetch = {2 * (three_ways / 3), owned ? Stall::Transfer : Stall::Upgrade, true};
+        Cycle three_hops = owned ? from_owner : from_all + options_.lat_invalidate;
+        fetch = {.latency = 2 * (three_hops / 3),
+                 .cause = owned ? Stall::Transfer : Stall::Upgrade,
+                 .copied = true};
     } else {
         fetch = fill_from_below(line, id);
         if (fetch.cause == Stall::L2)
@@ -155,7 +158,7 @@ AccessDelay CacheHierarchy::far_atomic(uint32_t core, LineId id, Cycle now) {
     if (options_.lat_jitter && copied)
         fetch.latency += jitter_() % (uint64_t(options_.lat_jitter) + 1);
     Cycle there = now + options_.lat_far_atomic / 2;
-    Cycle served = std::max(there, line.home_free), reached = served;
+    Cycle served = std::max(there, line.home_busy_until), reached = served;
     if (copied) {
         reached = std::max({served + fetch.latency / 2, line.write_until, line.read_until + 1,
                             line.fill_until + 1});
@@ -163,21 +166,21 @@ AccessDelay CacheHierarchy::far_atomic(uint32_t core, LineId id, Cycle now) {
     }
     CoreSet sharers = line.sharers;
     sharers.reset(core);
-    line.leaving = {sharers, reached, owned, false};
+    line.departing = {.cores = sharers, .at = reached, .writable = owned, .stored = false};
     invalidate_others(core, line, id);
     if (line.sharers[core])
         drop_copy(core, line, id, CoherenceEvent::Invalidated);
-    line.asked = line.upgrading = false;
-    line.home_free = served + fetch.latency + options_.far_atomic_every;
+    line.prefetched = line.upgrading = false;
+    line.home_busy_until = served + fetch.latency + options_.far_atomic_every;
     line.write_until = std::max(line.write_until, served + fetch.latency);
     line.writer = uint8_t(core);
     if (served > there)
         counts_[core].holds++;
-    return {served - there, fetch.latency, fetch.cause};
+    return {.conflict_wait = served - there, .latency = fetch.latency, .cause = fetch.cause};
 }
 
 Completion CacheHierarchy::drain(uint32_t core, LineId id, Completion start) {
-    return start + take(core, id, start.cycle, CoherenceEvent::Store).total();
+    return start + write_hit_or_miss(core, id, start.cycle, CoherenceEvent::Store).total();
 }
 
 void CacheHierarchy::write_in_flight_until(uint32_t core, LineId id, Completion until) {
@@ -211,24 +214,24 @@ CacheHierarchy::Request CacheHierarchy::fill_from_below(Line &line, LineId id) {
     bool first = !std::exchange(line.used, true);
     insert_in_l2(id);
     if (first && options_.warm)
-        return {0, Stall::Hit, false};
+        return {.latency = 0, .cause = Stall::Hit};
     if (hit)
-        return {options_.lat_l2, Stall::L2, false};
-    return {options_.lat_memory, Stall::Memory, false};
+        return {.latency = options_.lat_l2, .cause = Stall::L2};
+    return {.latency = options_.lat_memory, .cause = Stall::Memory};
 }
 
 AccessDelay CacheHierarchy::send(uint32_t core, Line &line, Cycle now, Request request,
                                  bool write) {
     if (options_.lat_jitter && request.copied)
         request.latency += jitter_() % (uint64_t(options_.lat_jitter) + 1);
-    Cycle hold = options_.time_of_flight ? queue(line, now, request)
-                                         : hold_for_conflict(core, line, now, write);
-    if (hold > 0)
+    Cycle wait = options_.time_of_flight ? queue(line, now, request)
+                                         : wait_for_conflict(core, line, now, write);
+    if (wait > 0)
         counts_[core].holds++;
-    return {hold, request.latency, request.cause};
+    return {.conflict_wait = wait, .latency = request.latency, .cause = request.cause};
 }
 
-Cycle CacheHierarchy::hold_for_conflict(uint32_t core, const Line &line, Cycle now, bool write) {
+Cycle CacheHierarchy::wait_for_conflict(uint32_t core, const Line &line, Cycle now, bool write) {
     Cycle free = now;
     if (line.writer != core)
         free = std::max(free, line.write_until);
@@ -237,32 +240,33 @@ Cycle CacheHierarchy::hold_for_conflict(uint32_t core, const Line &line, Cycle n
     return free - now;
 }
 
-// See the drawing in the header: three ways, each a third of the latency.
+// See the drawing in the header: three hops, each a third of the latency.
 Cycle CacheHierarchy::queue(Line &line, Cycle now, const Request &request) {
-    Cycle way = request.latency / 3;
-    Cycle served = std::max(now + way, line.home_free);
+    Cycle hop = request.latency / 3;
+    Cycle served = std::max(now + hop, line.home_busy_until);
     if (!request.copied) {
-        line.home_free = served;
-        line.leaving = {};
-        return served - (now + way);
+        line.home_busy_until = served;
+        line.departing = {};
+        return served - (now + hop);
     }
     Cycle reached =
-        std::max({served + way, line.write_until, line.read_until + 1, line.fill_until + 1});
-    Cycle hold = reached - (now + 2 * way);
-    line.home_free = now + hold + request.latency + way;
-    line.leaving = {{}, reached, true, false};
-    return hold;
+        std::max({served + hop, line.write_until, line.read_until + 1, line.fill_until + 1});
+    Cycle wait = reached - (now + 2 * hop);
+    line.home_busy_until = now + wait + request.latency + hop;
+    line.departing = {.cores = {}, .at = reached, .writable = true, .stored = false};
+    return wait;
 }
 
-bool CacheHierarchy::still_has(uint32_t core, const Line &line, Cycle now, bool write) const {
-    const Leaving &leaving = line.leaving;
-    return options_.time_of_flight && leaving.cores[core] && now < leaving.at && !leaving.stored &&
-           (!write || leaving.writable);
+bool CacheHierarchy::copy_still_usable(uint32_t core, const Line &line, Cycle now,
+                                       bool write) const {
+    const DepartingCopies &departing = line.departing;
+    return options_.time_of_flight && departing.cores[core] && now < departing.at &&
+           !departing.stored && (!write || departing.writable);
 }
 
 AccessDelay CacheHierarchy::wait_for_fill(uint32_t core, const Line &line, Cycle now) {
     if (line.filler == core && line.fill_until > now)
-        return {0, line.fill_until - now, line.fill_cause};
+        return {.latency = line.fill_until - now, .cause = line.fill_cause};
     return {};
 }
 

@@ -1,4 +1,6 @@
-// Private L1 data caches, a shared inclusive L2, and a full-map MESI directory.
+// Private L1 data caches, a shared inclusive L2, and a full-map MESI directory. A core that lacks a
+// line asks for it by GetS to read it and by GetM to write it, which is an upgrade if it has a copy
+// in S; GetM invalidates the copies of others.
 //
 // Invariants: a line in E or M has exactly one sharer; a line in I has none; whatever is in an L1
 // is in the L2.
@@ -6,15 +8,15 @@
 // What the directory says changes when a request is made, in the order of the cores' turns. When it
 // comes true is a matter of time. At once (time_of_flight=0): the others have lost their copies,
 // and who wants the line meanwhile waits until the access is over. With time_of_flight=1 a request
-// for a line that others have goes three ways, each a third of its latency:
+// for a line that others have takes three hops, each a third of its latency:
 //
 //     core A, asks         the line's home              core B, has it
 //     ------------         ---------------              --------------
 //     now --------------->  waits for the one before
-//                           served ------------------>  reached: `leaving.at`; until then B's copy
-//     there  <------------------------------------      serves B, if that is not in the middle of
-//      |                                                a write
-//      +----------------->  home_free: serves the next
+//                           served ------------------>  reached: `departing.at`; until then B's
+//     there  <------------------------------------      copy serves B, if that is not in the middle
+//      |                                                of a write
+//      +----------------->  home_busy_until: serves the next
 //
 // So a core that wants a line back which it has just lost waits for it, and has it for a while: two
 // cores that add to one line each add several times before it goes on.
@@ -26,7 +28,7 @@
 //     now --------------->  waits for the one before
 //                           served ------------------>  reached
 //                           has the line  <-----------  gives it back
-//      |                    changes the word; home_free far_atomic_every later
+//      |                    changes the word; home_busy_until far_atomic_every later
 //     done <--------------
 #pragma once
 
@@ -55,7 +57,7 @@ class CacheHierarchy final : public Memory {
     AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
                               Cycle writing) override;
     AccessDelay far_atomic(uint32_t core, LineId line, Cycle now) override;
-    void ask_for_ownership(uint32_t core, LineId line, Cycle when, CoherenceEvent access) override;
+    void prefetch_m(uint32_t core, LineId line, Cycle when, CoherenceEvent access) override;
     Completion drain(uint32_t core, LineId line, Completion start) override;
     void write_in_flight_until(uint32_t core, LineId line, Completion until) override;
     bool is_exclusive(uint32_t core, LineId line) const override {
@@ -68,8 +70,8 @@ class CacheHierarchy final : public Memory {
     Mesi state(uint32_t core, LineId line) const;
 
   private:
-    // Copies that a request has taken: their cores have them until it reaches them.
-    struct Leaving {
+    // Copies that a request invalidates: their cores can use them until it reaches them.
+    struct DepartingCopies {
         CoreSet cores;
         Cycle at;
         bool writable; // the only copy
@@ -84,26 +86,26 @@ class CacheHierarchy final : public Memory {
         uint8_t writer, reader; // of the accesses in flight
         uint8_t filler;         // whose copy holds the data at fill_until
         bool upgrading;         // it had the data before
-        bool asked;             // by the filler, for ownership, ahead of its access
-        Mesi asked_from;        // what its copy was then
+        bool prefetched;        // by the filler's GetM, ahead of its access
+        Mesi prefetched_from;   // what its copy was then
         Stall fill_cause;
         Cycle write_until, read_until, fill_until;
         // With time_of_flight:
-        Leaving leaving;
-        Cycle home_free; // when the line's home serves the next request
+        DepartingCopies departing;
+        Cycle home_busy_until; // when the line's home serves the next request
     };
     static_assert(Mesi(0) == Mesi::I);
 
     // A request: how long it takes by itself, why, and whether others have copies in its way.
     struct Request {
-        Cycle latency;
-        Stall cause;
-        bool copied;
+        Cycle latency = 0;
+        Stall cause = Stall::Hit;
+        bool copied = false;
     };
 
-    AccessDelay take(uint32_t core, LineId line, Cycle now, CoherenceEvent access);
-    // Makes the core the line's only holder, in state `then`. stored: for a store.
-    AccessDelay get_ownership(uint32_t core, LineId line, Cycle now, bool stored, Mesi then);
+    AccessDelay write_hit_or_miss(uint32_t core, LineId line, Cycle now, CoherenceEvent access);
+    // GetM: makes the core the line's only holder, in state `then`. stored: for a store.
+    AccessDelay get_m(uint32_t core, LineId line, Cycle now, bool stored, Mesi then);
     // Whether a core of another cluster has a copy.
     bool is_far(uint32_t core, const Line &line) const;
     // How long it takes to have a copy from its owner, and to be the only one of several to have
@@ -113,11 +115,12 @@ class CacheHierarchy final : public Memory {
     Request fill_from_below(Line &line, LineId id);
     // Sends the request of an access: how long it waits for others, and takes by itself.
     AccessDelay send(uint32_t core, Line &line, Cycle now, Request request, bool write);
-    Cycle hold_for_conflict(uint32_t core, const Line &line, Cycle now, bool write);
+    // By the hold rule (memory.h).
+    Cycle wait_for_conflict(uint32_t core, const Line &line, Cycle now, bool write);
     // The same with time_of_flight; others' copies leave when the request reaches them.
     Cycle queue(Line &line, Cycle now, const Request &request);
     // Whether the core can still use a copy that another one's request has taken.
-    bool still_has(uint32_t core, const Line &line, Cycle now, bool write) const;
+    bool copy_still_usable(uint32_t core, const Line &line, Cycle now, bool write) const;
     static AccessDelay wait_for_fill(uint32_t core, const Line &line, Cycle now);
     void invalidate_others(uint32_t core, Line &line, LineId id);
     void drop_copy(uint32_t core, Line &line, LineId id, CoherenceEvent why);

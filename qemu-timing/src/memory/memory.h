@@ -27,14 +27,14 @@
 
 namespace lockcross {
 
-// The time that an access takes beyond an L1 hit: first the hold, then the latency, whose cause is
-// named.
+// The time that an access takes beyond an L1 hit: first what it waits by the hold rule, then the
+// latency, whose cause is named.
 struct AccessDelay {
-    Cycle hold = 0;
+    Cycle conflict_wait = 0;
     Cycle latency = 0;
     Stall cause = Stall::Hit;
 
-    Cycle total() const { return hold + latency; }
+    Cycle total() const { return conflict_wait + latency; }
 };
 
 // Is told of a core that loses a line which it watches, or the right to write it.
@@ -58,9 +58,9 @@ class Memory {
     // An atomic at the line's home, which takes all copies from their cores, this one's too. The
     // delay is beside the way there and back, lat_far_atomic. Not for every memory (options.cc).
     virtual AccessDelay far_atomic(uint32_t, LineId, Cycle) { return {}; }
-    // Asks for the right to write the line ahead of the access that will. That waits for the
-    // answer.
-    virtual void ask_for_ownership(uint32_t, LineId, Cycle, CoherenceEvent) {}
+    // GetM ahead of the access that writes: asks for the right to write the line. That access waits
+    // for the answer.
+    virtual void prefetch_m(uint32_t, LineId, Cycle, CoherenceEvent) {}
     // The same for a store that drains while its core goes on. Returns when the core has the line.
     virtual Completion drain(uint32_t core, LineId line, Completion start) = 0;
     // The write of the store that got the line last is in flight until then.

@@ -87,7 +87,7 @@ TEST_CASE(
     s.write(0, 1, 0);
     s.memory.write_in_flight_until(0, 1, 500);
     s.memory.write_in_flight_until(0, 1, 300);
-    CHECK(s.memory.read(1, 1, 400).hold == 100);
+    CHECK(s.memory.read(1, 1, 400).conflict_wait == 100);
 }
 
 TEST_CASE("caches: reads do not hold each other, nor a core its own accesses") {
@@ -274,7 +274,7 @@ TEST_CASE("a line that was asked for early is there earlier, and counts as what 
     Options options = in_flight();
     options.ask_early = 1;
     System s = with_lines_of_core_0(options);
-    s.memory.ask_for_ownership(1, 1, kApart, CoherenceEvent::Store);
+    s.memory.prefetch_m(1, 1, kApart, CoherenceEvent::Store);
     CHECK(s.memory.is_exclusive(1, 1));
     CHECK(s.memory.drain(1, 1, kApart + 50).cycle == kApart + 90);
     CHECK(s.count(1, CoherenceEvent::Store, Mesi::I) == 1);
@@ -282,7 +282,7 @@ TEST_CASE("a line that was asked for early is there earlier, and counts as what 
     CHECK(s.count(1, CoherenceEvent::Store, Mesi::M) == 1);
     options.ask_early = 0;
     System never = with_lines_of_core_0(options);
-    never.memory.ask_for_ownership(1, 1, kApart, CoherenceEvent::Store);
+    never.memory.prefetch_m(1, 1, kApart, CoherenceEvent::Store);
     CHECK_FALSE(never.memory.is_exclusive(1, 1));
 }
 
@@ -365,13 +365,13 @@ TEST_CASE("caches: an atomic at a line's home takes all copies, and leaves none"
 
 TEST_CASE("caches: atomics at a line's home follow one another, and what follows waits") {
     System s(4, 64, far_options());
-    CHECK(s.memory.far_atomic(0, 1, 0).hold == 0);
-    CHECK(s.memory.far_atomic(1, 1, 0).hold == 30);
-    CHECK(s.memory.far_atomic(2, 1, 10).hold == 50);
-    CHECK(s.memory.far_atomic(0, 2, 10).hold == 0); // another line
+    CHECK(s.memory.far_atomic(0, 1, 0).conflict_wait == 0);
+    CHECK(s.memory.far_atomic(1, 1, 0).conflict_wait == 30);
+    CHECK(s.memory.far_atomic(2, 1, 10).conflict_wait == 50);
+    CHECK(s.memory.far_atomic(0, 2, 10).conflict_wait == 0); // another line
     // They are served at 50, 80 and 110; a reader's request is there at 60 + 12 / 3.
     AccessDelay read = s.memory.read(3, 1, 60);
-    CHECK(read.hold == 110 + 30 - (60 + s.options.lat_l2 / 3));
+    CHECK(read.conflict_wait == 110 + 30 - (60 + s.options.lat_l2 / 3));
 }
 
 TEST_CASE("caches: an atomic at a line's home waits for a write in flight") {
@@ -379,5 +379,5 @@ TEST_CASE("caches: an atomic at a line's home waits for a write in flight") {
     s.write(0, 1, 0);
     s.memory.write_in_flight_until(0, 1, 1000);
     AccessDelay delay = s.memory.far_atomic(1, 1, 0);
-    CHECK(50 + delay.hold + 30 == 1000); // the request for the copy reaches the core then
+    CHECK(50 + delay.conflict_wait + 30 == 1000); // the request for the copy reaches the core then
 }

@@ -12,7 +12,7 @@ using namespace lockcross;
 TEST_CASE("linked memory: a miss takes the simulator's time, a hit none of its turns") {
     LinkedBench bench;
     AccessDelay miss = bench.memory.read(0, 3, 100);
-    CHECK(miss.hold == 0);
+    CHECK(miss.conflict_wait == 0);
     CHECK(miss.latency == kLatency);
     CHECK(miss.cause == Stall::Memory);
     CHECK(bench.memory.has_copy(0, 3));
@@ -65,7 +65,7 @@ TEST_CASE("linked memory: an access waits for a conflicting one in flight") {
     Completion drained = bench.memory.drain(0, 3, 100);
     bench.memory.write_in_flight_until(0, 3, drained + 10);
     AccessDelay read = bench.memory.read(1, 3, 110);
-    CHECK(read.hold == kLatency + 10 - 10);
+    CHECK(read.conflict_wait == kLatency + 10 - 10);
     CHECK(read.latency == kLatency);
     CHECK(bench.counts[1].holds == 1);
     CHECK(bench.memory.use()->late == 0);

@@ -91,7 +91,7 @@ void on_signal(int signal, siginfo_t *, void *context) {
     if (is_tick && !is_stuck)
         return;
     auto *registers = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
-    running.request.place = static_cast<uint64_t>(registers[REG_RIP]) + 1;
+    running.request.return_address = static_cast<uint64_t>(registers[REG_RIP]) + 1;
     bool on_stack = static_cast<uint64_t>(registers[REG_RSP]) - running.stack_low > 1024;
     uint64_t stack = on_stack ? static_cast<uint64_t>(registers[REG_RSP]) : running.stack_high;
     registers[REG_RSP] = static_cast<greg_t>(((stack - 256) & ~uint64_t{15}) - 8);

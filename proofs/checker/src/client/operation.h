@@ -39,10 +39,10 @@ struct Operation {
     Order failure_order = Order::kRelaxed; // of a CAS that finds another value
     uint8_t size = 0; // bytes; 1, 2, 4 or 8, fewer for a part of a plain access
     uint64_t address = 0;
-    uint64_t value = 0;         // stored, the operand of an update, or desired
-    uint64_t expected = 0;      // of a CAS
-    uint64_t place = 0;         // where in the program: a return address
-    const char *what = nullptr; // why it fails
+    uint64_t value = 0;          // stored, the operand of an update, or desired
+    uint64_t expected = 0;       // of a CAS
+    uint64_t return_address = 0; // where in the program
+    const char *what = nullptr;  // why it fails
 
     bool is_plain() const { return kind == Kind::kPlainLoad || kind == Kind::kPlainStore; }
     bool is_atomic() const { return kind >= Kind::kLoad && kind <= Kind::kCas; }

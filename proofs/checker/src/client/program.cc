@@ -36,7 +36,7 @@ NodeId Program::enter(unsigned thread, const Stopped &stopped) {
                               op.address,
                               op.value,
                               op.expected,
-                              op.place,
+                              op.return_address,
                               reinterpret_cast<uint64_t>(op.what)};
     Hash key = hash_words(words, sizeof words / sizeof *words);
     auto [known, is_new] = known_.try_emplace(key, static_cast<NodeId>(nodes_.size()));

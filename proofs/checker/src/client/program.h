@@ -21,7 +21,7 @@ using NodeId = uint32_t;
 
 struct Node {
     Operation op;
-    Location at; // of its access, by the layout that was settled last
+    Extent at; // of its access, by the layout that was settled last
     unsigned thread = 0;
     uint64_t stack_pointer = 0;
     uint64_t frame = 0;        // Stopped's

@@ -17,7 +17,7 @@ struct Running {
     uint64_t stack_low = 0, stack_high = 0; // of the thread that runs
     uint64_t all_stacks_low = 0, all_stacks_high = 0;
     // A plain store is announced before it is made: its value is read from memory at the next call.
-    uint64_t stored_address = 0, stored_bytes = 0, stored_place = 0;
+    uint64_t stored_address = 0, stored_bytes = 0, stored_return_address = 0;
     Operation request;
 };
 extern Running running;

@@ -95,24 +95,24 @@ void Layout::settle() {
     }
 }
 
-Location Layout::locate(const Operation &op) const {
-    Location location;
-    location.word = static_cast<uint16_t>(find(op.address & ~uint64_t{7}));
-    location.offset = op.address & 7;
-    location.size = op.size;
-    auto before = [](const Unit &unit, const Location &at) {
+Extent Layout::locate(const Operation &op) const {
+    Extent extent;
+    extent.word = static_cast<uint16_t>(find(op.address & ~uint64_t{7}));
+    extent.offset = op.address & 7;
+    extent.size = op.size;
+    auto before = [](const Unit &unit, const Extent &at) {
         return unit.word != at.word ? unit.word < at.word : unit.offset < at.offset;
     };
-    auto first = std::lower_bound(units_.begin(), units_.end(), location, before);
-    location.first_unit = static_cast<uint16_t>(first - units_.begin());
-    for (auto unit = first; unit != units_.end() && unit->word == location.word &&
-                            unit->offset < location.offset + location.size;
+    auto first = std::lower_bound(units_.begin(), units_.end(), extent, before);
+    extent.first_unit = static_cast<uint16_t>(first - units_.begin());
+    for (auto unit = first; unit != units_.end() && unit->word == extent.word &&
+                            unit->offset < extent.offset + extent.size;
          ++unit) {
-        location.units++;
-        location.shared |= unit->shared;
-        location.guarded |= unit->guarded != Unit::kNone;
+        extent.units++;
+        extent.shared |= unit->shared;
+        extent.guarded |= unit->guarded != Unit::kNone;
     }
-    return location;
+    return extent;
 }
 
 } // namespace prove

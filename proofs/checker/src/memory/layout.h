@@ -33,8 +33,8 @@ struct Unit {
     uint64_t mask() const { return low_bytes(~uint64_t{0}, size) << 8 * offset; } // in its word
 };
 
-// Where an access falls.
-struct Location {
+// The units that an access touches.
+struct Extent {
     uint16_t word = 0;
     uint8_t offset = 0, size = 0;
     uint16_t first_unit = 0, units = 0;
@@ -53,7 +53,7 @@ class Layout {
     bool note(const Operation &op, unsigned thread);
     // Makes units of what was noted.
     void settle();
-    Location locate(const Operation &op) const;
+    Extent locate(const Operation &op) const;
 
     const std::vector<Unit> &units() const { return units_; }
     size_t words() const { return words_.size(); }

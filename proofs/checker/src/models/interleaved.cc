@@ -8,11 +8,11 @@ namespace prove {
 
 namespace {
 
-bool covers(unsigned offset, unsigned size, const Location &at) {
+bool contains(unsigned offset, unsigned size, const Extent &at) {
     return offset <= at.offset && offset + size >= unsigned{at.offset} + at.size;
 }
 
-bool overlaps(unsigned offset, unsigned size, const Location &at) {
+bool overlaps(unsigned offset, unsigned size, const Extent &at) {
     return offset < unsigned{at.offset} + at.size && at.offset < offset + size;
 }
 
@@ -21,9 +21,7 @@ uint64_t merged(uint64_t word, unsigned offset, unsigned size, uint64_t value) {
     return (word & ~mask) | (value << 8 * offset & mask);
 }
 
-uint64_t part(uint64_t word, const Location &at) {
-    return low_bytes(word >> 8 * at.offset, at.size);
-}
+uint64_t part(uint64_t word, const Extent &at) { return low_bytes(word >> 8 * at.offset, at.size); }
 
 } // namespace
 
@@ -60,7 +58,7 @@ void Interleaved::save(std::vector<uint64_t> &words) const {
             const Buffered &store = buffers_[t].stores[i];
             words.push_back(static_cast<uint64_t>(store.word) << 24 | store.offset << 16 |
                             store.size << 8 | store.atomic << 1 | store.at_once |
-                            store.place << 40);
+                            store.return_address << 40);
             words.push_back(store.value);
         }
     }
@@ -100,7 +98,7 @@ bool Interleaved::ended() const {
 
 // Memory
 
-uint64_t Interleaved::read(unsigned thread, const Location &at) const {
+uint64_t Interleaved::read(unsigned thread, const Extent &at) const {
     uint64_t word = memory_[at.word];
     const Buffer &buffer = buffers_[thread];
     for (unsigned i = 0; i < buffer.count; i++) {
@@ -111,18 +109,18 @@ uint64_t Interleaved::read(unsigned thread, const Location &at) const {
     return part(word, at);
 }
 
-void Interleaved::write(const Location &at, uint64_t value) {
+void Interleaved::write(const Extent &at, uint64_t value) {
     memory_[at.word] = merged(memory_[at.word], at.offset, at.size, value);
 }
 
 // Under kTsoWait: whether a load overlaps a buffered store that does not cover it.
-bool Interleaved::must_wait(const Buffer &buffer, const Location &at) const {
+bool Interleaved::must_wait(const Buffer &buffer, const Extent &at) const {
     if (model_ != Model::kTsoWait)
         return false;
     for (unsigned i = buffer.count; i-- > 0;) {
         const Buffered &store = buffer.stores[i];
         if (store.word == at.word && overlaps(store.offset, store.size, at))
-            return !covers(store.offset, store.size, at);
+            return !contains(store.offset, store.size, at);
     }
     return false;
 }
@@ -160,7 +158,7 @@ void Interleaved::forget_accesses(unsigned thread) {
 }
 
 // Whether the next atomic access of another thread conflicts with a plain one of `at`.
-bool Interleaved::overlaps_next(unsigned other, const Location &at, bool write) const {
+bool Interleaved::overlaps_next(unsigned other, const Extent &at, bool write) const {
     const Node &next = this->at(other);
     return next.op.is_atomic() && (write || next.op.writes()) && next.at.word == at.word &&
            overlaps(next.at.offset, next.at.size, at);
@@ -232,8 +230,9 @@ void Interleaved::do_store(unsigned thread, const Node &node) {
     if (buffers()) {
         Buffer &buffer = buffers_[thread];
         bool at_once = node.op.is_plain() || !node.at.shared;
-        buffer.stores[buffer.count++] = {node.at.word,        node.at.offset, node.at.size, at_once,
-                                         node.op.is_atomic(), node.op.value,  node.op.place};
+        buffer.stores[buffer.count++] = {
+            node.at.word,        node.at.offset, node.at.size,          at_once,
+            node.op.is_atomic(), node.op.value,  node.op.return_address};
         drain_at_once(thread);
     } else {
         write(node.at, node.op.value);
@@ -377,7 +376,7 @@ void Interleaved::take(Choice choice) {
         op.kind = Kind::kStore;
         op.size = store.size;
         op.address = program_.layout().word_address(store.word) + store.offset;
-        op.place = store.place;
+        op.return_address = store.return_address;
         drain_oldest(thread);
         tell(thread, op, store.value, true);
         check_invariant(thread);

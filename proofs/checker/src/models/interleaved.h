@@ -41,7 +41,7 @@ class Interleaved final : public Machine {
         bool at_once; // no other thread can tell when it drains
         bool atomic;
         uint64_t value;
-        uint64_t place;
+        uint64_t return_address;
     };
     static constexpr unsigned kMostBuffered = 64;
     struct Buffer {
@@ -53,9 +53,9 @@ class Interleaved final : public Machine {
     std::string detail(unsigned thread) const override;
 
     bool buffers() const { return model_ != Model::kSc; }
-    uint64_t read(unsigned thread, const Location &at) const;
-    void write(const Location &at, uint64_t value);
-    bool must_wait(const Buffer &buffer, const Location &at) const;
+    uint64_t read(unsigned thread, const Extent &at) const;
+    void write(const Extent &at, uint64_t value);
+    bool must_wait(const Buffer &buffer, const Extent &at) const;
 
     void run(unsigned thread);
     bool run_one(unsigned thread, unsigned &waits);
@@ -68,7 +68,7 @@ class Interleaved final : public Machine {
     void drain_oldest(unsigned thread);
     void drain_at_once(unsigned thread);
 
-    bool overlaps_next(unsigned other, const Location &at, bool write) const;
+    bool overlaps_next(unsigned other, const Extent &at, bool write) const;
     void check_plain(unsigned thread, const Node &node);
     void check_next(unsigned thread);
     uint64_t *reads_of(unsigned thread) { return &accessed_[2 * thread * mask_words_]; }

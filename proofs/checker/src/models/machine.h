@@ -67,13 +67,13 @@ class Machine {
     virtual bool should_look_ahead() const { return false; }
 
     // The states of some machines cover one another: what can happen from the covered one can
-    // happen from the other, too, every failure among it. `place` is the same for two that may.
-    virtual bool has_order() const { return false; }
-    virtual Hash place(const std::vector<uint64_t> &) const { return {}; }
-    virtual bool is_cover(const std::vector<uint64_t> &, const std::vector<uint64_t> &) const {
+    // happen from the other, too, every failure among it. Only states of one class may.
+    virtual bool has_subsumption() const { return false; }
+    virtual Hash subsumption_class(const std::vector<uint64_t> &) const { return {}; }
+    virtual bool covers(const std::vector<uint64_t> &, const std::vector<uint64_t> &) const {
         return false;
     }
-    // Every thread sees what was stored last: the state that all others of its place cover.
+    // Every thread sees what was stored last: the state that all others of its class cover.
     virtual void see_all() {}
 
     // Whether all threads have ended, and no store waits in a buffer.

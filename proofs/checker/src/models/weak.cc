@@ -1,5 +1,7 @@
 #include "models/weak.h"
 
+#include <algorithm>
+
 namespace prove {
 
 namespace {
@@ -26,8 +28,8 @@ void Weak::begin() {
 
 void Weak::begin_memory() {
     memory_.begin();
-    all_ahead_ = memory_.all_ahead();
-    nothing_ahead_ = memory_.nothing_ahead();
+    all_future_uses_ = memory_.all_future_uses();
+    no_future_uses_ = memory_.no_future_uses();
 }
 
 void Weak::save(std::vector<uint64_t> &words) const {
@@ -44,6 +46,11 @@ void Weak::load(const uint64_t *words, size_t) {
     memory_.load(words);
 }
 
+bool Weak::covers(const std::vector<uint64_t> &more, const std::vector<uint64_t> &less) const {
+    return std::equal(more.begin(), more.begin() + threads_, less.begin()) &&
+           memory_.covers(more.data() + threads_, less.data() + threads_);
+}
+
 bool Weak::ended() const {
     for (unsigned t = 0; t < threads_; t++) {
         if (at(t).op.kind != Kind::kEnd)
@@ -55,38 +62,38 @@ bool Weak::ended() const {
 void Weak::go_on(unsigned thread, uint64_t answer) {
     const NodeId from = nodes_[thread];
     nodes_[thread] = program_.next(from, answer);
-    if (!ahead_.empty() && !ahead(from).has_all_of(ahead(nodes_[thread])))
+    if (!future_uses_.empty() && !future_uses(from).has_all_of(future_uses(nodes_[thread])))
         looked_wrong_ = true;
 }
 
-// What lies ahead
+// Future uses
 
 // What the operation of a node asks for.
-WeakMemory::Ahead Weak::own(const Node &node) const {
-    WeakMemory::Ahead own = memory_.nothing_ahead();
+WeakMemory::FutureUses Weak::uses_of(const Node &node) const {
+    WeakMemory::FutureUses uses = memory_.no_future_uses();
     const Operation &op = node.op;
     if (is_memory(op)) {
         for (unsigned u : node.at.unit_numbers())
-            memory_.add_unit(own, u);
-        own.store = op.is_atomic() && op.writes() && !releases(op.order);
+            memory_.add_unit(uses, u);
+        uses.store = op.is_atomic() && op.writes() && !releases(op.order);
     } else if (op.kind == Kind::kFence) {
-        own.full_fence = op.order == Order::kSeqCst;
-        own.acquire_fence = acquires(op.order);
+        uses.full_fence = op.order == Order::kSeqCst;
+        uses.acquire_fence = acquires(op.order);
     }
-    return own;
+    return uses;
 }
 
 void Weak::look_ahead() {
     begin_memory(); // the layout may be another than at the last look
-    ahead_.clear();
+    future_uses_.clear();
     for (NodeId id = 0; id < program_.nodes(); id++)
-        ahead_.push_back(own(program_.node(id)));
+        future_uses_.push_back(uses_of(program_.node(id)));
     for (bool changed = true; changed;) {
         changed = false;
         program_.each_edge([&](NodeId from, NodeId to) {
-            if (ahead_[from].has_all_of(ahead_[to]))
+            if (future_uses_[from].has_all_of(future_uses_[to]))
                 return;
-            ahead_[from].add(ahead_[to]);
+            future_uses_[from].add(future_uses_[to]);
             changed = true;
         });
     }
@@ -94,30 +101,30 @@ void Weak::look_ahead() {
 }
 
 void Weak::collect_garbage() {
-    ahead_of_threads_.clear();
+    future_uses_of_threads_.clear();
     for (unsigned t = 0; t < threads_; t++) {
         bool ended = at(t).op.kind == Kind::kEnd;
-        ahead_of_threads_.push_back(ended ? &nothing_ahead_ : &ahead(nodes_[t]));
+        future_uses_of_threads_.push_back(ended ? &no_future_uses_ : &future_uses(nodes_[t]));
     }
-    memory_.collect_garbage(ahead_of_threads_, program_.interrupts());
+    memory_.collect_garbage(future_uses_of_threads_, program_.interrupts());
 }
 
 // The ways to do an access
 
-// Visits the units of an access: the unit of the layout and its place in memory.
-template <typename Visit> void Weak::each_unit(const Location &at, Visit visit) const {
+// Visits the units of an access: the unit of the layout and its location in memory.
+template <typename Visit> void Weak::each_unit(const Extent &at, Visit visit) const {
     for (unsigned u : at.unit_numbers())
-        visit(program_.layout().units()[u], memory_.place(u));
+        visit(program_.layout().units()[u], memory_.location(u));
 }
 
 void Weak::find_parts(const Node &node) {
     parts_.clear();
-    each_unit(node.at, [&](const Unit &, const WeakMemory::Place &place) {
-        if (place.is_cell())
+    each_unit(node.at, [&](const Unit &, const WeakMemory::Location &location) {
+        if (location.is_cell())
             return;
-        if (parts_.empty() || parts_.back().history != place.history)
-            parts_.push_back({place.history, {}});
-        parts_.back().units.add(UnitSet::only(place.unit));
+        if (parts_.empty() || parts_.back().history != location.history)
+            parts_.push_back({location.history, {}});
+        parts_.back().units.add(UnitSet::only(location.unit));
     });
 }
 
@@ -125,15 +132,16 @@ void Weak::find_parts(const Node &node) {
 uint64_t Weak::value_of(const Node &node, const Option &option) const {
     uint64_t value = 0;
     unsigned part = 0;
-    each_unit(node.at, [&](const Unit &unit, const WeakMemory::Place &place) {
-        if (place.is_cell()) {
+    each_unit(node.at, [&](const Unit &unit, const WeakMemory::Location &location) {
+        if (location.is_cell()) {
             value |= memory_.cell(node.at.word) & unit.mask();
             return;
         }
-        while (parts_[part].history != place.history)
+        while (parts_[part].history != location.history)
             part++;
-        const History &history = memory_.history(place.history);
-        value |= history.stores[option.reads_from[part].store[place.unit]].value & unit.mask();
+        const History &history = memory_.history(location.history);
+        value |=
+            history.messages[option.reads_from[part].message[location.unit]].value & unit.mask();
     });
     return low_bytes(value >> 8 * node.at.offset, node.at.size);
 }
@@ -141,8 +149,8 @@ uint64_t Weak::value_of(const Node &node, const Option &option) const {
 void Weak::write_cells(const Node &node, uint64_t value) {
     uint64_t word = value << 8 * node.at.offset;
     uint64_t &cell = memory_.cell(node.at.word);
-    each_unit(node.at, [&](const Unit &unit, const WeakMemory::Place &place) {
-        if (place.is_cell())
+    each_unit(node.at, [&](const Unit &unit, const WeakMemory::Location &location) {
+        if (location.is_cell())
             cell = (cell & ~unit.mask()) | (word & unit.mask());
     });
 }
@@ -155,7 +163,7 @@ void Weak::find_options(unsigned thread, const Node &node) {
     Option option;
     option.writes = node.op.writes();
     if (!node.op.reads())
-        return add_positions(thread, node, 0, option);
+        return add_timestamps(thread, node, 0, option);
     add_reads(thread, node, 0, option);
     option.writes = false;
     if (node.op.kind == Kind::kCas)
@@ -170,7 +178,7 @@ void Weak::add_reads(unsigned thread, const Node &node, unsigned part, Option &o
         if (!option.writes && (node.op.kind == Kind::kLoad || !succeeds))
             options_.push_back(option);
         else if (option.writes && succeeds)
-            add_positions(thread, node, 0, option);
+            add_timestamps(thread, node, 0, option);
         return;
     }
     std::vector<ReadsFrom> found;
@@ -183,33 +191,33 @@ void Weak::add_reads(unsigned thread, const Node &node, unsigned part, Option &o
 }
 
 // Chooses where the stores of each part from this one on go.
-void Weak::add_positions(unsigned thread, const Node &node, unsigned part, Option &option) {
+void Weak::add_timestamps(unsigned thread, const Node &node, unsigned part, Option &option) {
     if (part == parts_.size()) {
         options_.push_back(option);
         return;
     }
-    std::vector<uint8_t> positions;
+    std::vector<uint8_t> timestamps;
     const Part &here = parts_[part];
     const History &history = memory_.history(here.history);
     if (node.op.reads())
-        memory_.writable_behind(thread, history, here.units, passes(node.op),
-                                option.reads_from[part], positions);
+        memory_.writable_after(thread, history, here.units, passes(node.op),
+                               option.reads_from[part], timestamps);
     else
-        memory_.writable(thread, history, here.units, passes(node.op), positions);
-    for (uint8_t position : positions) {
-        option.positions[part] = position;
-        add_positions(thread, node, part + 1, option);
+        memory_.writable(thread, history, here.units, passes(node.op), timestamps);
+    for (uint8_t timestamp : timestamps) {
+        option.timestamps[part] = timestamp;
+        add_timestamps(thread, node, part + 1, option);
     }
 }
 
-// Free of races, a plain access has one store to read and one place to go: the last.
+// Free of races, a plain access has one message to read and one timestamp to take: the last.
 Weak::Option Weak::newest() const {
     Option option;
     for (size_t part = 0; part < parts_.size(); part++) {
         const History &history = memory_.history(parts_[part].history);
-        option.positions[part] = static_cast<uint8_t>(history.stores.size());
+        option.timestamps[part] = static_cast<uint8_t>(history.messages.size());
         for (unsigned u : parts_[part].units)
-            option.reads_from[part].store[u] = static_cast<uint8_t>(history.newest(u));
+            option.reads_from[part].message[u] = static_cast<uint8_t>(history.newest(u));
     }
     return option;
 }
@@ -220,11 +228,11 @@ bool Weak::check_races(unsigned thread, const Node &node, bool writes) {
     if (!node.at.guarded)
         return true;
     bool plain = node.op.is_plain(), race = false;
-    each_unit(node.at, [&](const Unit &, const WeakMemory::Place &place) {
+    each_unit(node.at, [&](const Unit &, const WeakMemory::Location &location) {
         if (plain || node.op.kind != Kind::kCas || writes)
-            race |= memory_.races(thread, place, plain, writes);
+            race |= memory_.races(thread, location, plain, writes);
         if (!plain && node.op.reads())
-            race |= memory_.races(thread, place, plain, false);
+            race |= memory_.races(thread, location, plain, false);
     });
     if (race)
         fail("race",
@@ -263,9 +271,9 @@ void Weak::do_reads(unsigned thread, const Option &option, Order order) {
         const ReadsFrom &read = option.reads_from[part];
         WeakMemory::make_adjacent(history, parts_[part].units, read);
         for (unsigned u : parts_[part].units) {
-            cur.see(history.slot(u), read.store[u]);
-            acq.see(history.slot(u), read.store[u]);
-            const View &passed_on = history.stores[read.store[u]].view;
+            cur.see(history.slot(u), read.message[u]);
+            acq.see(history.slot(u), read.message[u]);
+            const View &passed_on = history.messages[read.message[u]].view;
             memory_.join(acq, passed_on);
             if (acquires(order))
                 memory_.join(cur, passed_on);
@@ -276,23 +284,23 @@ void Weak::do_reads(unsigned thread, const Option &option, Order order) {
 
 void Weak::do_writes(unsigned thread, const Node &node, const Option &option, uint64_t value) {
     for (size_t part = 0; part < parts_.size(); part++) {
-        Store store;
-        store.value = value << 8 * node.at.offset;
-        store.units = parts_[part].units;
-        store.adjacent = node.op.is_update() ? parts_[part].units : UnitSet();
-        store.view = memory_.nothing();
-        memory_.insert(thread, memory_.history(parts_[part].history), option.positions[part], store,
-                       passed_on_);
+        Message message;
+        message.value = value << 8 * node.at.offset;
+        message.units = parts_[part].units;
+        message.adjacent = node.op.is_update() ? parts_[part].units : UnitSet();
+        message.view = memory_.nothing();
+        memory_.insert(thread, memory_.history(parts_[part].history), option.timestamps[part],
+                       message, passed_on_);
     }
     for (size_t part = 0; part < parts_.size(); part++) {
         History &history = memory_.history(parts_[part].history);
-        View &view = history.stores[option.positions[part]].view;
+        View &view = history.messages[option.timestamps[part]].view;
         view = passed_on_[part];
         memory_.join(view, passed_on_.back());
         if (!releases(node.op.order))
             continue;
         for (unsigned u : parts_[part].units)
-            view.see(history.slot(u), option.positions[part]);
+            view.see(history.slot(u), option.timestamps[part]);
     }
     write_cells(node, value);
 }
@@ -327,7 +335,7 @@ void Weak::do_fence(unsigned thread, const Node &node) {
     go_on(thread, 0);
 }
 
-// For a trace: how many younger stores are passed over.
+// For a trace: how many younger messages are passed over.
 void Weak::describe(const Node &node, const Option &option) {
     detail_.clear();
     if (!rows_)
@@ -335,8 +343,8 @@ void Weak::describe(const Node &node, const Option &option) {
     for (size_t part = 0; part < parts_.size(); part++) {
         const History &history = memory_.history(parts_[part].history);
         for (unsigned u : parts_[part].units) {
-            unsigned from = node.op.reads() ? option.reads_from[part].store[u] + 1u
-                                            : unsigned{option.positions[part]};
+            unsigned from = node.op.reads() ? option.reads_from[part].message[u] + 1u
+                                            : unsigned{option.timestamps[part]};
             if (unsigned count = history.count_from(u, from))
                 detail_ += (detail_.empty() ? "" : "; ") + std::to_string(count) +
                            (node.op.reads() ? " newer not seen" : " placed before it");

@@ -11,12 +11,11 @@
 //                         reads a store that comes after it in its own thread or through others (no
 //                         load buffering). That is RC11's: program order and reads-from have no
 //                         circle (Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017, section 3)
-//   timestamps            positions in a history, which move when a store is put in between, in
-//                         the place of rational numbers; `adjacent` in the place of a store's
-//                         interval that begins where the one before ends
-//   rel                   one view, not one for each place: a release store leaves nothing for
-//   later
-//                         relaxed stores of its thread, so updates alone continue a release
+//   timestamps            positions in a history, which move when a message is put in between, not
+//                         rational numbers; `adjacent` instead of a message's interval that begins
+//                         where the one before ends
+//   rel                   one view, not one for each location: a release store leaves nothing for
+//                         later relaxed stores of its thread, so updates alone continue a release
 //                         sequence (C++20, P0982)
 //   plain accesses        a race is a failure, as in ORC11, so they need no view of their own; what
 //                         could race is noted by events in views, which are ORC11's sets of plain
@@ -26,7 +25,7 @@
 //   sequentially          and RC11 asks for less
 //   consistent
 //   a CAS that fails      a load of its failure order; a CAS does not fail for no reason
-//   sizes                 POPL 2017 has places alone. Each unit of an access is a place: an access
+//   sizes                 POPL 2017 has locations alone. Each unit of an access is one: an access
 //                         of several units is one access of each, unordered (kWeak)
 //   whole accesses        kWeakSi is our own: the bytes of an access are together (single-copy
 //                         atomicity), as Alglave, Deacon, Grisenthwaite, Hacquard, Maranget, "Armed
@@ -34,17 +33,17 @@
 //                         that accesses join, the stores up to one point of their order, save for
 //                         its own stores that may still be in its buffer
 //   finitely many states  stores that nobody can read any more are removed: those older than what
-//                         every thread has seen that may still access the place. Which threads may
-//                         is read off the client's automaton (look_ahead()); of a node that was not
-//                         known then, all is taken to lie ahead
+//                         every thread has seen that may still access the location. Which threads
+//                         may is read off the client's automaton (look_ahead()); of a node that was
+//                         not known then, every use is taken to be possible
 //
 // A step: a load, an update or a full fence. At once, with the step before: plain accesses, private
 // memory, other fences, and stores: a store that comes before another thread's load leaves it every
 // choice that it had, and stores of different threads find the same places in either order. Where a
-// store may go to several places, it is the only step that is explored. A full fence that another
-// thread's process-wide barrier makes a thread execute may come between any two of its operations,
-// and what it passes on depends on the stores before it: in a program that has such barriers each
-// store is a step like others.
+// store may take several timestamps, it is the only step that is explored. A full fence that
+// another thread's process-wide barrier makes a thread execute may come between any two of its
+// operations, and what it passes on depends on the stores before it: in a program that has such
+// barriers each store is a step like others.
 #pragma once
 
 #include "models/machine.h"
@@ -63,17 +62,15 @@ class Weak final : public Machine {
     void choices(std::vector<Choice> &choices) override;
     void take(Choice choice) override;
     void look_ahead() override;
-    bool has_order() const override { return true; }
-    Hash place(const std::vector<uint64_t> &words) const override {
-        return memory_.place(words.data(), threads_);
+    bool has_subsumption() const override { return true; }
+    Hash subsumption_class(const std::vector<uint64_t> &words) const override {
+        return memory_.subsumption_class({words.data(), threads_}, words.data() + threads_);
     }
-    bool is_cover(const std::vector<uint64_t> &more,
-                  const std::vector<uint64_t> &less) const override {
-        return memory_.covers(more.data() + threads_, less.data() + threads_);
-    }
+    bool covers(const std::vector<uint64_t> &more,
+                const std::vector<uint64_t> &less) const override;
     void see_all() override { memory_.see_all(); }
     bool looked_wrong() const override { return looked_wrong_; }
-    bool should_look_ahead() const override { return ahead_.empty() || looked_wrong_; }
+    bool should_look_ahead() const override { return future_uses_.empty() || looked_wrong_; }
     bool ended() const override;
 
   private:
@@ -89,30 +86,30 @@ class Weak final : public Machine {
         uint64_t value = 0; // read
         bool writes = false;
         std::array<ReadsFrom, kMostParts> reads_from; // by part
-        std::array<uint8_t, kMostParts> positions;    // by part: where the store goes
+        std::array<uint8_t, kMostParts> timestamps;   // by part: of the store
     };
 
     void current(std::vector<uint64_t> &words) const override { memory_.current(words); }
     std::string detail(unsigned) const override { return detail_; }
 
-    const WeakMemory::Ahead &ahead(NodeId id) const {
-        return id < ahead_.size() ? ahead_[id] : all_ahead_;
+    const WeakMemory::FutureUses &future_uses(NodeId id) const {
+        return id < future_uses_.size() ? future_uses_[id] : all_future_uses_;
     }
     void begin_memory();
-    WeakMemory::Ahead own(const Node &node) const;
+    WeakMemory::FutureUses uses_of(const Node &node) const;
     void collect_garbage();
 
     void go_on(unsigned thread, uint64_t answer);
     void run(unsigned thread);
     bool run_one(unsigned thread, unsigned &waits);
 
-    template <typename Visit> void each_unit(const Location &at, Visit visit) const;
+    template <typename Visit> void each_unit(const Extent &at, Visit visit) const;
     void find_parts(const Node &node);
     uint64_t value_of(const Node &node, const Option &option) const;
     void write_cells(const Node &node, uint64_t value);
     void find_options(unsigned thread, const Node &node);
     void add_reads(unsigned thread, const Node &node, unsigned part, Option &option);
-    void add_positions(unsigned thread, const Node &node, unsigned part, Option &option);
+    void add_timestamps(unsigned thread, const Node &node, unsigned part, Option &option);
     Option newest() const;
     void do_access(unsigned thread, const Node &node, const Option &option);
     void do_reads(unsigned thread, const Option &option, Order order);
@@ -123,13 +120,13 @@ class Weak final : public Machine {
     void describe(const Node &node, const Option &option);
 
     WeakMemory memory_;
-    std::vector<WeakMemory::Ahead> ahead_; // by node, of those that were known at the last look
-    WeakMemory::Ahead all_ahead_, nothing_ahead_;
+    std::vector<WeakMemory::FutureUses> future_uses_; // by node known at the last look
+    WeakMemory::FutureUses all_future_uses_, no_future_uses_;
     bool looked_wrong_ = false;
-    std::vector<const WeakMemory::Ahead *> ahead_of_threads_;
+    std::vector<const WeakMemory::FutureUses *> future_uses_of_threads_;
     std::vector<Part> parts_;
     std::vector<Option> options_;
-    std::vector<View> passed_on_; // by the stores that an update has read, by part; last its own
+    std::vector<View> passed_on_; // by the messages that an update has read, by part; last its own
     std::string detail_;
 };
 

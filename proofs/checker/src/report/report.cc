@@ -75,16 +75,16 @@ std::string value_of(const Row &row) {
 ShownRow shown(const Row &row, const Symbols &symbols) {
     ShownRow result;
     result.thread = std::to_string(row.thread);
-    const std::vector<Place> &places = symbols.at(row.op.place);
+    const std::vector<SourceLine> &lines = symbols.at(row.op.return_address);
     // The innermost function that is not a primitive's own header says most: both are given.
-    if (!places.empty()) {
-        auto outer = std::find_if(places.begin(), places.end(), [](const Place &place) {
-            return place.file != "arch.h" && place.file != "model.h" &&
-                   !place.file.starts_with("order_");
+    if (!lines.empty()) {
+        auto outer = std::find_if(lines.begin(), lines.end(), [](const SourceLine &line) {
+            return line.file != "arch.h" && line.file != "model.h" &&
+                   !line.file.starts_with("order_");
         });
-        const Place &place = outer == places.end() ? places.front() : *outer;
-        result.place = place.file + ":" + std::to_string(place.line);
-        result.function = place.function;
+        const SourceLine &line = outer == lines.end() ? lines.front() : *outer;
+        result.place = line.file + ":" + std::to_string(line.line);
+        result.function = line.function;
     }
     result.access = row.waits ? "waits for ever at " + access_of(row) : access_of(row);
     if (row.op.is_plain() || row.op.is_atomic()) {
@@ -97,10 +97,10 @@ ShownRow shown(const Row &row, const Symbols &symbols) {
 }
 
 std::vector<ShownRow> shown(const SearchResult &result) {
-    std::vector<uint64_t> places;
+    std::vector<uint64_t> return_addresses;
     for (const Row &row : result.trace)
-        places.push_back(row.op.place);
-    Symbols symbols(places);
+        return_addresses.push_back(row.op.return_address);
+    Symbols symbols(return_addresses);
     std::vector<ShownRow> rows;
     for (const Row &row : result.trace)
         rows.push_back(shown(row, symbols));

@@ -41,27 +41,27 @@ std::string hex(uint64_t value) {
 
 } // namespace
 
-Symbols::Symbols(const std::vector<uint64_t> &places) {
+Symbols::Symbols(const std::vector<uint64_t> &return_addresses) {
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     if (length > 0)
         program_.assign(path, static_cast<size_t>(length));
-    read_places(places);
+    read_source_lines(return_addresses);
     read_variables();
 }
 
-void Symbols::read_places(const std::vector<uint64_t> &places) {
+void Symbols::read_source_lines(const std::vector<uint64_t> &return_addresses) {
     std::string command = "addr2line -a -i -f -s -e " + quoted(program_);
-    for (uint64_t place : places) {
-        if (places_.try_emplace(place).second)
-            command += ' ' + hex(place - 1); // within the call that returns there
+    for (uint64_t return_address : return_addresses) {
+        if (source_lines_.try_emplace(return_address).second)
+            command += ' ' + hex(return_address - 1); // within the call that returns there
     }
-    std::vector<Place> *current = nullptr;
+    std::vector<SourceLine> *current = nullptr;
     std::vector<std::string> lines = lines_of(command);
     for (size_t i = 0; i < lines.size(); i++) {
         if (lines[i].starts_with("0x")) {
-            auto found = places_.find(std::strtoull(lines[i].c_str(), nullptr, 16) + 1);
-            current = found == places_.end() ? nullptr : &found->second;
+            auto found = source_lines_.find(std::strtoull(lines[i].c_str(), nullptr, 16) + 1);
+            current = found == source_lines_.end() ? nullptr : &found->second;
         } else if (current && i + 1 < lines.size()) {
             const std::string &where = lines[++i];
             size_t colon = where.rfind(':');
@@ -82,10 +82,10 @@ void Symbols::read_variables() {
     }
 }
 
-const std::vector<Place> &Symbols::at(uint64_t place) const {
-    static const std::vector<Place> none;
-    auto found = places_.find(place);
-    return found == places_.end() ? none : found->second;
+const std::vector<SourceLine> &Symbols::at(uint64_t return_address) const {
+    static const std::vector<SourceLine> none;
+    auto found = source_lines_.find(return_address);
+    return found == source_lines_.end() ? none : found->second;
 }
 
 std::string Symbols::data(uint64_t address) const {

@@ -30,11 +30,11 @@ Explorer::Found Explorer::broken(StateId from, Choice by) {
 Explorer::Found Explorer::arrive(StateId from, Choice by) {
     transitions_++;
     machine_.save(words_);
-    const bool has_order = machine_.has_order();
-    if (has_order && uncovered_.has_cover_of(words_))
+    const bool has_subsumption = machine_.has_subsumption();
+    if (has_subsumption && uncovered_.has_cover_of(words_))
         return Found::kNothing;
     auto [id, is_new] = states_.add(hash_words(words_.data(), words_.size()), from, by);
-    if (has_order)
+    if (has_subsumption)
         uncovered_.keep(id, words_);
     else
         graph_.add(id);
@@ -45,7 +45,7 @@ Explorer::Found Explorer::arrive(StateId from, Choice by) {
         return Found::kNothing;
     }
     if (!machine_.ended()) {
-        open_.emplace_back(id, has_order ? std::vector<uint64_t>() : words_);
+        open_.emplace_back(id, has_subsumption ? std::vector<uint64_t>() : words_);
         return Found::kNothing;
     }
     ends_.push_back(id);
@@ -62,7 +62,7 @@ Explorer::Found Explorer::expand() {
         open_.pop_back();
     else
         open_.pop_front();
-    if (machine_.has_order()) {
+    if (machine_.has_subsumption()) {
         const Uncovered::Words *kept = uncovered_.find(id);
         if (!kept)
             return Found::kNothing;
@@ -83,18 +83,18 @@ Explorer::Found Explorer::expand() {
 }
 
 Explorer::Ends Explorer::all_can_end() {
-    Graph of_places;
+    Graph of_classes;
     std::vector<StateId> nearest, ends = ends_, beyond = beyond_;
-    const Graph &graph = machine_.has_order() ? of_places : graph_;
+    const Graph &graph = machine_.has_subsumption() ? of_classes : graph_;
     size_t states = states_.size();
-    if (machine_.has_order()) {
-        go_through_places(of_places, nearest, ends, beyond);
+    if (machine_.has_subsumption()) {
+        go_through_classes(of_classes, nearest, ends, beyond);
         states = nearest.size();
     }
     std::vector<StateId> last = ends;
     last.insert(last.end(), beyond.begin(), beyond.end());
     if (StateId trap = graph.find_trap(graph.can_reach(last, states)); trap != UINT32_MAX) {
-        path_ = states_.path(machine_.has_order() ? nearest[trap] : trap);
+        path_ = states_.path(machine_.has_subsumption() ? nearest[trap] : trap);
         return Ends::kNo;
     }
     if (beyond.empty())
@@ -108,8 +108,8 @@ Explorer::Ends Explorer::all_can_end() {
 // Whatever can happen from the state where all threads see everything can happen from each that
 // covers it. So where no end can be reached from the one, the others reach none but by a load that
 // finds an old store, and that nobody may count on.
-void Explorer::go_through_places(Graph &graph, std::vector<StateId> &nearest,
-                                 std::vector<StateId> &ends, std::vector<StateId> &beyond) {
+void Explorer::go_through_classes(Graph &graph, std::vector<StateId> &nearest,
+                                  std::vector<StateId> &ends, std::vector<StateId> &beyond) {
     States known;
     std::vector<std::vector<uint64_t>> words;
     ends.clear();

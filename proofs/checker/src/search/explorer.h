@@ -17,8 +17,10 @@ class Explorer {
   public:
     enum class Found { kNothing, kFailure, kLayoutChanged };
 
-    Explorer(Machine &machine, const Program &program, bool newest_first)
-        : machine_(machine), program_(program), newest_first_(newest_first), uncovered_(machine) {}
+    // newest_first: the state to expand next; subsumption: states that another covers are left out.
+    Explorer(Machine &machine, const Program &program, bool newest_first, bool subsumption)
+        : machine_(machine), program_(program), newest_first_(newest_first),
+          uncovered_(machine, subsumption) {}
 
     // From the machine's first state.
     Found begin();
@@ -45,10 +47,10 @@ class Explorer {
   private:
     Found arrive(StateId from, Choice by);
     Found broken(StateId from, Choice by);
-    // Goes through the states that those of each place cover, where all threads see everything.
+    // Goes through the states that those of each class cover, where all threads see everything.
     // `nearest`: by such a state, the nearest that leads there.
-    void go_through_places(Graph &graph, std::vector<StateId> &nearest, std::vector<StateId> &ends,
-                           std::vector<StateId> &beyond);
+    void go_through_classes(Graph &graph, std::vector<StateId> &nearest, std::vector<StateId> &ends,
+                            std::vector<StateId> &beyond);
 
     Machine &machine_;
     const Program &program_;

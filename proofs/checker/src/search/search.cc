@@ -42,7 +42,7 @@ void Search::learn_layout() {
     }
     for (uint64_t states = 1000; states <= 16'000;) {
         program_.settle_layout();
-        Explorer explorer(*machine_, program_, true);
+        Explorer explorer(*machine_, program_, true, options_.subsumption);
         Explorer::Found found = explorer.begin();
         while (found == Explorer::Found::kNothing && !explorer.done() && explorer.states() < states)
             found = explorer.expand();
@@ -86,7 +86,7 @@ Search::Outcome Search::wander_once(uint64_t &random, std::vector<Choice> &path)
 
 Search::Outcome Search::look_around(std::vector<Choice> &path) {
     constexpr uint64_t kMostStates = 20'000;
-    Explorer explorer(*machine_, program_, true);
+    Explorer explorer(*machine_, program_, true, options_.subsumption);
     Explorer::Found found = explorer.begin_here();
     while (found == Explorer::Found::kNothing && !explorer.done() && !explorer.comes_to_an_end() &&
            explorer.states() < kMostStates)
@@ -153,7 +153,7 @@ Search::Outcome Search::explore() {
 }
 
 Search::Outcome Search::explore_once(uint64_t states) {
-    Explorer explorer(*machine_, program_, options_.depth_first);
+    Explorer explorer(*machine_, program_, options_.depth_first, options_.subsumption);
     Explorer::Found found = explorer.begin();
     for (uint64_t i = 0; found == Explorer::Found::kNothing && !explorer.done(); i++) {
         if (explorer.states() > options_.most_states)

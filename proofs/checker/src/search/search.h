@@ -19,6 +19,7 @@ struct SearchOptions {
     uint64_t seed = 1;
     uint64_t at_once = 3'000'000; // states to go through before a look ahead
     bool depth_first = false;
+    bool subsumption = true; // states that another covers are left out
     bool liveness = true;
 };
 

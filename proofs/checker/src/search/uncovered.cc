@@ -5,21 +5,26 @@
 namespace prove {
 
 bool Uncovered::has_cover_of(const Words &state) const {
-    auto place = places_.find(machine_.place(state));
-    return place != places_.end() && std::ranges::any_of(place->second, [&](StateId kept) {
-               return machine_.is_cover(words_.at(kept), state);
+    if (!subsumption_)
+        return false;
+    auto same_class = classes_.find(machine_.subsumption_class(state));
+    return same_class != classes_.end() &&
+           std::ranges::any_of(same_class->second, [&](StateId kept) {
+               return machine_.covers(words_.at(kept), state);
            });
 }
 
 void Uncovered::keep(StateId id, const Words &state) {
-    std::vector<StateId> &place = places_[machine_.place(state)];
-    std::erase_if(place, [&](StateId kept) {
-        if (!machine_.is_cover(state, words_.at(kept)))
-            return false;
-        words_.erase(kept);
-        return true;
-    });
-    place.push_back(id);
+    if (subsumption_) {
+        std::vector<StateId> &same_class = classes_[machine_.subsumption_class(state)];
+        std::erase_if(same_class, [&](StateId kept) {
+            if (!machine_.covers(state, words_.at(kept)))
+                return false;
+            words_.erase(kept);
+            return true;
+        });
+        same_class.push_back(id);
+    }
     words_.emplace(id, state);
 }
 

@@ -14,7 +14,9 @@ class Uncovered {
   public:
     using Words = std::vector<uint64_t>;
 
-    explicit Uncovered(const Machine &machine) : machine_(machine) {}
+    // Without subsumption all states are kept.
+    Uncovered(const Machine &machine, bool subsumption)
+        : machine_(machine), subsumption_(subsumption) {}
 
     // Whether a state that is kept covers this one.
     bool has_cover_of(const Words &state) const;
@@ -34,7 +36,8 @@ class Uncovered {
     };
 
     const Machine &machine_;
-    std::unordered_map<Hash, std::vector<StateId>, HashOfHash> places_;
+    const bool subsumption_;
+    std::unordered_map<Hash, std::vector<StateId>, HashOfHash> classes_;
     std::unordered_map<StateId, Words> words_;
 };
 

@@ -29,7 +29,7 @@ TEST_CASE("a unit is a run of bytes that no access divides") {
     CHECK(layout.units()[1].offset == 1);
     CHECK(layout.units()[1].size == 1);
     CHECK(layout.units()[2].size == 2);
-    Location whole = layout.locate(access(Kind::kLoad, 0x1000, 4));
+    Extent whole = layout.locate(access(Kind::kLoad, 0x1000, 4));
     CHECK(whole.first_unit == 0);
     CHECK(whole.units == 3);
     CHECK(layout.locate(access(Kind::kLoad, 0x1002, 2)).first_unit == 2);

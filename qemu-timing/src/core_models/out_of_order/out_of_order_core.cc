@@ -141,7 +141,7 @@ Cycle OutOfOrderCore::read(LineId first, LineId last, Cycle from) {
     for (LineId line = first; line <= last; line++) {
         bool misses = !memory_.has_copy(id_, line); // else it may wait for a fill under way
         AccessDelay delay = memory_.read(id_, line, from);
-        Cycle miss = misses ? window_.miss(from + delay.hold, delay.latency) : 0;
+        Cycle miss = misses ? window_.miss(from + delay.conflict_wait, delay.latency) : 0;
         note_wait(delay);
         note_wait(delay.cause, miss);
         latest = std::max(latest, from + delay.total() + miss);
@@ -166,7 +166,8 @@ void OutOfOrderCore::wait_for_aliases(uint64_t address, uint32_t size) {
 Cycle OutOfOrderCore::forwarded(const StoreQueue::Store &store, const TimedInsn &insn,
                                 uint64_t address, uint32_t size, Cycle start) const {
     bool exact = store.address == address && store.size == size;
-    if (exact && options_.rename_memory && insn.address_form && store.form == insn.address_form)
+    if (exact && options_.rename_memory && insn.address_form &&
+        store.address_form == insn.address_form)
         return std::max(window_.entered() + 1, store.data);
     return std::max(start, store.data) + (exact ? options_.lat_forward : options_.lat_forward_part);
 }
@@ -186,9 +187,9 @@ void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size
     if (options_.alias_bytes > 1)
         wait_for_aliases(address, size);
     Cycle start = window_.issue(Port::Load, access_at_) + options_.lat_issue;
-    if (start < written_.drained.cycle && written_.overlaps(address, size)) {
-        note_wait(Stall::Atomic, written_.drained.cycle - start);
-        start = written_.drained.cycle;
+    if (start < last_atomic_store_.drained.cycle && last_atomic_store_.overlaps(address, size)) {
+        note_wait(Stall::Atomic, last_atomic_store_.drained.cycle - start);
+        start = last_atomic_store_.drained.cycle;
     }
     const StoreQueue::Store *older = stores_.find(address, size, start);
     // Another core wrote the line later: then the store must have drained by now.
@@ -220,7 +221,7 @@ void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t siz
                 access_at_ = older->data;
         }
         Cycle data = window_.issue(Port::Store, access_at_) + options_.lat_issue;
-        ask_for_ownership(address, size, data, CoherenceEvent::Store);
+        prefetch_m(address, size, data, CoherenceEvent::Store);
         Cycle free = stores_.free_at();
         note_wait(Stall::StoreBuffer, free > data ? free - data : 0);
         entered_ = false;
@@ -229,10 +230,10 @@ void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t siz
     put_into_queue(insn, address, size, done_);
 }
 
-void OutOfOrderCore::ask_for_ownership(uint64_t address, uint32_t size, Cycle when,
-                                       CoherenceEvent access) {
+void OutOfOrderCore::prefetch_m(uint64_t address, uint32_t size, Cycle when,
+                                CoherenceEvent access) {
     for (LineId line = line_of(address); line <= line_of(address + size - 1); line++)
-        memory_.ask_for_ownership(id_, line, when, access);
+        memory_.prefetch_m(id_, line, when, access);
 }
 
 bool OutOfOrderCore::drains_as_store(const TimedInsn &insn) const {
@@ -265,8 +266,9 @@ void OutOfOrderCore::store_atomic(const TimedInsn &insn, uint64_t address, uint3
         far ? start + (memory_.far_atomic(id_, line, start.cycle).total() + options_.lat_far_atomic)
             : memory_.drain(id_, line, start) + options_.lat_drain;
     const auto *older = stores_.find(uint64_t(line) * options_.line, options_.line, start.cycle);
-    Completion drained = stores_.push({address, size, done_, 0, insn.release, 0, false, false},
-                                      start, written + latency, older);
+    Completion drained = stores_.push(
+        {.address = address, .size = size, .data = done_, .release = insn.release, .known = false},
+        start, written + latency, older);
     if (!far)
         memory_.write_in_flight_until(id_, line, drained);
     store_seen_ = drained.cycle;
@@ -281,9 +283,13 @@ void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uin
         Completion written = memory_.drain(id_, line, start) + options_.lat_drain;
         const auto *older =
             stores_.find(uint64_t(line) * options_.line, options_.line, start.cycle);
-        Completion drained =
-            stores_.push({address, size, data, 0, insn.release, insn.address_form, owned}, start,
-                         written, older);
+        Completion drained = stores_.push({.address = address,
+                                           .size = size,
+                                           .data = data,
+                                           .release = insn.release,
+                                           .address_form = insn.address_form,
+                                           .owned = owned},
+                                          start, written, older);
         memory_.write_in_flight_until(id_, line, drained);
         store_seen_ = drained.cycle;
     }
@@ -294,8 +300,8 @@ bool OutOfOrderCore::forwards(const StoreQueue::Store &store, uint64_t address,
     return options_.atomic_forward && store.owned && store.covers(address, size);
 }
 
-OutOfOrderCore::Early OutOfOrderCore::early(const TimedInsn &insn, uint64_t address,
-                                            uint32_t size) {
+OutOfOrderCore::EarlyResult OutOfOrderCore::early_result(const TimedInsn &insn, uint64_t address,
+                                                         uint32_t size) {
     Cycle start = window_.issue(Port::Load, operands_at_) + options_.lat_issue;
     const StoreQueue::Store *older = stores_.find(address, size, start);
     Cycle value = start + options_.lat_l1;
@@ -310,7 +316,7 @@ OutOfOrderCore::Early OutOfOrderCore::early(const TimedInsn &insn, uint64_t addr
                     options_.lat_l1;
     }
     Cycle result = value + options_.lat_alu;
-    return {result, insn.exchanges ? std::min(exchanged, result) : result};
+    return {.result = result, .written = insn.exchanges ? std::min(exchanged, result) : result};
 }
 
 // When an atomic that could start then reads its word, which an older store wrote.
@@ -329,48 +335,95 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
         return store_atomic(insn, address, size, latency);
     before_access(insn);
     LineId line = line_of(address);
-    bool far = is_far(insn, line);
-    if (!far)
-        ask_for_ownership(address, size, operands_at_, CoherenceEvent::Atomic);
-    bool is_early =
-        !far && options_.atomic_result == atomic_result::early && memory_.is_exclusive(id_, line);
-    Early found = is_early ? early(insn, address, size) : Early{};
-    Cycle start =
-        is_early ? access_at_ : window_.issue(Port::Load, access_at_) + options_.lat_issue;
-    const StoreQueue::Store *older = stores_.find(address, size, start);
-    if (older) {
-        Cycle free = start_behind(*older, address, size, start);
-        note_wait(Stall::Drain, free - start);
-        start = free;
-    }
-    Cycle writing = (far ? options_.lat_far_atomic : options_.lat_l1) + latency;
-    AccessDelay delay =
-        far ? memory_.far_atomic(id_, line, start)
-            : memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic, writing);
+    if (is_far(insn, line))
+        return far_atomic(insn, address, size, latency);
+    prefetch_m(address, size, operands_at_, CoherenceEvent::Atomic);
+    if (is_early(line))
+        return early_atomic(insn, address, size, latency);
+    near_atomic(insn, address, size, latency);
+}
+
+bool OutOfOrderCore::is_early(LineId line) const {
+    return options_.atomic_result == atomic_result::early && memory_.is_exclusive(id_, line);
+}
+
+void OutOfOrderCore::far_atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                Cycle latency) {
+    Cycle start = window_.issue(Port::Load, access_at_) + options_.lat_issue;
+    start = wait_for_word(stores_.find(address, size, start), address, size, start);
+    Cycle writing = options_.lat_far_atomic + latency;
+    AccessDelay delay = memory_.far_atomic(id_, line_of(address), start);
     note_wait(delay);
     note_wait(Stall::Atomic, writing);
-    Cycle done = start + delay.total() + writing;
+    finish_atomic(insn, address, size, start + delay.total() + writing);
+}
+
+void OutOfOrderCore::near_atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                 Cycle latency) {
+    Cycle start = window_.issue(Port::Load, access_at_) + options_.lat_issue;
+    start = wait_for_word(stores_.find(address, size, start), address, size, start);
+    finish_atomic(insn, address, size, run_near(line_of(address), start, latency));
+}
+
+// Younger loads have what it wrote as they have what other stores wrote, and it drains as they do.
+void OutOfOrderCore::early_atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                  Cycle latency) {
+    EarlyResult early = early_result(insn, address, size);
+    const StoreQueue::Store *older = stores_.find(address, size, access_at_);
+    Cycle start = wait_for_word(older, address, size, access_at_);
+    Cycle done = run_near(line_of(address), start, latency);
     last_atomic_ = done;
-    if (insn.end_op - insn.first_op > 1) { // a load, a store and what orders them
-        entered_ = false;
-        finish(done);
-        run_to_access(insn);
-        access_at_ = enter();
-        entered_ = true;
-        store(insn, address, size);
-        return;
-    }
-    Cycle result = is_early ? std::min(found.result, done) : done;
+    if (is_split(insn))
+        return finish_split_atomic(insn, address, size, done);
+    bool waits = options_.atomic_written == atomic_written::at_end && !insn.exchanges;
+    Cycle written = std::max(done + options_.atomic_tail, window_.oldest() + 1);
+    stores_.push({.address = address,
+                  .size = size,
+                  .data = waits ? done : std::min(early.written, done),
+                  .address_form = insn.address_form,
+                  .owned = true},
+                 done, written, older);
+    retire_atomic(std::min(early.result, done), done, written);
+}
+
+Cycle OutOfOrderCore::wait_for_word(const StoreQueue::Store *older, uint64_t address, uint32_t size,
+                                    Cycle start) {
+    if (!older)
+        return start;
+    Cycle free = start_behind(*older, address, size, start);
+    note_wait(Stall::Drain, free - start);
+    return free;
+}
+
+Cycle OutOfOrderCore::run_near(LineId line, Cycle start, Cycle latency) {
+    Cycle writing = options_.lat_l1 + latency;
+    AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic, writing);
+    note_wait(delay);
+    note_wait(Stall::Atomic, writing);
+    return start + delay.total() + writing;
+}
+
+void OutOfOrderCore::finish_atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                   Cycle done) {
+    last_atomic_ = done;
+    if (is_split(insn))
+        return finish_split_atomic(insn, address, size, done);
     Cycle written = done + options_.atomic_tail;
-    if (is_early) { // younger loads have what it wrote as they have what other stores wrote
-        bool waits = options_.atomic_written == atomic_written::at_end && !insn.exchanges;
-        Cycle data = waits ? done : std::min(found.written, done);
-        written = std::max(written, window_.oldest() + 1); // and it drains as they do
-        stores_.push({address, size, data, 0, false, insn.address_form, true}, done, written,
-                     older);
-    } else {
-        written_ = {address, size, done, written, false, 0, true};
-    }
+    last_atomic_store_ = {.address = address, .size = size, .data = done, .drained = written};
+    retire_atomic(done, done, written);
+}
+
+void OutOfOrderCore::finish_split_atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                         Cycle done) {
+    entered_ = false;
+    finish(done);
+    run_to_access(insn);
+    access_at_ = enter();
+    entered_ = true;
+    store(insn, address, size);
+}
+
+void OutOfOrderCore::retire_atomic(Cycle result, Cycle done, Cycle written) {
     stores_.order_after(written);
     if (options_.atomic_loads == atomic_loads::wait)
         loads_after_ = std::max(loads_after_, done);

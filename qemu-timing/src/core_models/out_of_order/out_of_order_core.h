@@ -71,12 +71,29 @@ class OutOfOrderCore final : public MicroOpCore {
     Cycle latency_behind_load(const TimedInsn &insn) const;
     // Holds up a load until older stores that alias have executed, or squashes it (alias_bytes).
     void wait_for_aliases(uint64_t address, uint32_t size);
-    void ask_for_ownership(uint64_t address, uint32_t size, Cycle when, CoherenceEvent access);
-    // Whether the core goes on from an atomic as from a store, since it does not return a value.
+    void prefetch_m(uint64_t address, uint32_t size, Cycle when, CoherenceEvent access);
+    // An atomic is one of four. It has left the core when it retires, as a store has, where it
+    // returns no value (store_atomic). It runs at the line's home (far_atomic), or in the core;
+    // there its result is there at its end (near_atomic), or early.
     bool drains_as_store(const TimedInsn &insn) const;
-    // Whether an atomic that starts now runs at the line's home.
-    bool is_far(const TimedInsn &insn, LineId line) const;
+    bool is_far(const TimedInsn &insn, LineId line) const; // if it starts now
+    bool is_early(LineId line) const;                      // the same
     void store_atomic(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle latency);
+    void far_atomic(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle latency);
+    void near_atomic(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle latency);
+    void early_atomic(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle latency);
+    // When an atomic that could start then reads its word; older: the store that wrote it, or null.
+    Cycle wait_for_word(const StoreQueue::Store *older, uint64_t address, uint32_t size,
+                        Cycle start);
+    // The atomic has its line from `start` on; returns when it is done.
+    Cycle run_near(LineId line, Cycle start, Cycle latency);
+    // The atomic, whose end is its result, is done.
+    void finish_atomic(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle done);
+    // One of several micro-operations: a load, a store and what orders them. Its load is done.
+    static bool is_split(const TimedInsn &insn) { return insn.end_op - insn.first_op > 1; }
+    void finish_split_atomic(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle done);
+    // The atomic has its result, is done, and others see what it wrote.
+    void retire_atomic(Cycle result, Cycle done, Cycle written);
     void put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle data);
     Cycle read(LineId first, LineId last, Cycle from);
     Cycle forwarded(const StoreQueue::Store &store, const TimedInsn &insn, uint64_t address,
@@ -86,12 +103,12 @@ class OutOfOrderCore final : public MicroOpCore {
     bool forwards(const StoreQueue::Store &store, uint64_t address, uint32_t size) const;
     Cycle start_behind(const StoreQueue::Store &store, uint64_t address, uint32_t size,
                        Cycle start);
-    // Of an atomic on a line that the core owns, where that comes early: when its result is there,
-    // and what it writes; an exchange's is there whatever its word holds.
-    struct Early {
+    // When the result of an early atomic is there, and what it writes: an exchange's is there
+    // whatever its word holds.
+    struct EarlyResult {
         Cycle result = 0, written = 0;
     };
-    Early early(const TimedInsn &insn, uint64_t address, uint32_t size);
+    EarlyResult early_result(const TimedInsn &insn, uint64_t address, uint32_t size);
 
     Window window_;
     StoreQueue stores_;
@@ -107,15 +124,15 @@ class OutOfOrderCore final : public MicroOpCore {
     //        +--------------------------------------------------------------------------+
     bool entered_ = false;
     Cycle access_at_ = 0;
-    Cycle turn_at_ = 0;               // when QEMU makes it
-    Cycle operands_at_ = 0;           // of an atomic that has entered: its operands are there
-    Cycle loads_after_ = 0;           // no load before: an atomic, an acquire or a fence
-    Cycle execute_after_ = 0;         // nothing at all before
-    StoreQueue::Store written_{};     // by the last atomic
-    Cycle last_atomic_ = 0;           // when it was done
-    Cycle done_ = 0;                  // when the last micro-operation was done
-    Cycle resolved_ = 0;              // when it had its result
-    Stall front_wait_ = Stall::Fetch; // why it entered the window so late
+    Cycle turn_at_ = 0;                   // when QEMU makes it
+    Cycle operands_at_ = 0;               // of an atomic that has entered: its operands are there
+    Cycle loads_after_ = 0;               // no load before: an atomic, an acquire or a fence
+    Cycle execute_after_ = 0;             // nothing at all before
+    StoreQueue::Store last_atomic_store_; // of a near or far one
+    Cycle last_atomic_ = 0;               // when it was done
+    Cycle done_ = 0;                      // when the last micro-operation was done
+    Cycle resolved_ = 0;                  // when it had its result
+    Stall front_wait_ = Stall::Fetch;     // why it entered the window so late
 };
 
 } // namespace lockcross

@@ -26,14 +26,14 @@ class StoreQueue {
         : order_(order), width_(width), memory_(memory), core_(core), drained_(entries) {}
 
     struct Store {
-        uint64_t address;
-        uint32_t size;
-        Cycle data;         // when its value is there
-        Completion drained; // when the cache holds it
-        bool release;       // it drains after all before it; a later acquire load must not pass it
-        uint64_t form;      // Insn::address_form
-        bool owned;         // its line belonged to the core when it retired
-        bool known = true;  // the core knows what it writes
+        uint64_t address = 0;
+        uint32_t size = 0;
+        Cycle data = 0;          // when its value is there
+        Completion drained = {}; // when the cache holds it
+        bool release = false;    // it drains after all before it, and no later acquire load passes
+        uint64_t address_form = 0; // Insn::address_form
+        bool owned = false;        // its line belonged to the core when it retired
+        bool known = true;         // the core knows what it writes
 
         bool overlaps(uint64_t other, uint32_t bytes) const {
             return address < other + bytes && other < address + size;

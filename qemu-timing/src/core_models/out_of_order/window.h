@@ -9,7 +9,7 @@
 #include "base/counts.h"
 #include "base/options.h"
 #include "core/slots.h"
-#include "core_models/out_of_order/entries.h"
+#include "core_models/out_of_order/scheduler_queue.h"
 #include "isa/micro_ops.h"
 
 #include <array>
@@ -84,8 +84,8 @@ class Window {
     uint64_t number_ = 0; // of micro-operations that entered before the last one
     uint64_t loads_ = 0;  // of those, of loads
     uint64_t misses_ = 0;
-    std::vector<Cycle> rob_; // when the last entries retired: then theirs are free
-    Entries scheduler_;      // what waits for operands
+    std::vector<Cycle> rob_;   // when the last entries retired: then theirs are free
+    SchedulerQueue scheduler_; // what waits for operands
     std::vector<Cycle> load_queue_, miss_buffers_; // when they were free again
     std::vector<Cycle> taken_branches_; // when the last ones in the entries of those retired
     uint64_t redirections_ = 0;

@@ -65,7 +65,7 @@ void ScheduledCore::end_block() {
 }
 
 void ScheduledCore::wait_for(const AccessDelay &delay) {
-    stall(Stall::Hold, delay.hold);
+    stall(Stall::Hold, delay.conflict_wait);
     stall(delay.cause, delay.latency);
     if (options_.blocking)
         stall(Stall::Hit, options_.lat_l1);

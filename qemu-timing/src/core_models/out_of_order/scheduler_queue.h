@@ -1,4 +1,4 @@
-// Entries that are taken in order and left in any order, as those of a scheduler.
+// The entries of a scheduler: taken in order and left in any order.
 #pragma once
 
 #include "base/counts.h"
@@ -10,9 +10,9 @@
 
 namespace lockcross {
 
-class Entries {
+class SchedulerQueue {
   public:
-    explicit Entries(uint32_t count) : count_(count), leaving_(kHorizon) {}
+    explicit SchedulerQueue(uint32_t count) : count_(count), leaving_(kHorizon) {}
 
     void start_at(Cycle cycle) { now_ = cycle; }
 
