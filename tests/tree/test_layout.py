@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
+import pytest
+
 from results.paths import ROOT
 
 MODULES = {
@@ -66,13 +68,15 @@ def graph() -> dict[str, set[str]]:
     return {module: set(imported(module)) - {module} for module in MODULES}
 
 
-def test_no_import_goes_in_a_circle() -> None:
-    circle: list[str] = []
+def no_circle(edges: dict[str, set[str]]) -> None:
     try:
-        TopologicalSorter(graph()).prepare()
+        TopologicalSorter(edges).prepare()
     except CycleError as error:
-        circle = error.args[1]
-    assert not circle
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    no_circle(graph())
 
 
 def test_every_module_is_in_a_room() -> None:
@@ -89,6 +93,47 @@ def test_a_room_imports_from_those_below_it_alone() -> None:
     assert not found
 
 
+# Folders at the top of the tree of which one still imports the other.
+STILL_A_CIRCLE = {"proofs", "sweeps"}
+
+
+def test_folders_at_the_top_import_one_another_in_no_circle() -> None:
+    arrows = {
+        (module.partition(".")[0], other.partition(".")[0])
+        for module, others in graph().items()
+        for other in others
+    }
+    edges: dict[str, set[str]] = {}
+    for begin, end in arrows:
+        if begin != end and {begin, end} != STILL_A_CIRCLE:
+            edges.setdefault(begin, set()).add(end)
+    no_circle(edges)
+
+
+# What may import a module whose name it is given: the command line its commands, the kernel the
+# questions that a study names, and `engines.base` the adapter of an engine's label.
+BY_NAME = ("sweeps.cli", "sweeps.study", "sweeps.engines.base", "sweeps.run.cluster.node.boot")
+STILL_BY_NAME = {
+    "sweeps.questions.bench.command",
+    "sweeps.questions.crossover.command",
+    "sweeps.questions.measure.command",
+    "sweeps.report.figures",
+    "sweeps.report.shown",
+    "sweeps.run.bench",
+}
+
+
+def test_modules_are_imported_by_name_in_few_places() -> None:
+    """The other tests of imports cannot see such an import."""
+    named = {
+        module
+        for module, path in MODULES.items()
+        if re.search(r"\b(import_module|__import__)\b", path.read_text(encoding="utf-8"))
+    }
+    allowed = {one for one in named if f"{one}.".startswith(tuple(f"{name}." for name in BY_NAME))}
+    assert named - allowed <= STILL_BY_NAME
+
+
 def test_a_question_imports_no_other() -> None:
     found = [
         f"{module} imports {other}"
@@ -101,17 +146,19 @@ def test_a_question_imports_no_other() -> None:
 
 
 def test_engines_are_named_in_their_folders_and_the_registry_alone() -> None:
+    """By an import, or by a label: the name alone, or with a variant behind a slash."""
     names = {folder.name for folder in (ROOT / "sweeps" / "engines").iterdir() if folder.is_dir()}
     names -= {"__pycache__"}
     found = []
     for module, path in MODULES.items():
         if module == "sweeps.model.engines" or module.startswith("sweeps.engines."):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                words = node.value.replace("/", " ").replace("_", " ").split()
-                if len(words) < 3 and names & set(words):
-                    found.append(f"{module}:{node.lineno}: {node.value!r}")
+        found += [
+            f"{module}:{node.lineno}: {node.value!r}"
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if node.value.partition("/")[0] in names
+        ]
         found += [
             f"{module} imports {other}"
             for other in graph()[module]
@@ -176,6 +223,6 @@ def test_the_drawing_is_what_is_imported() -> None:
 
 def test_the_drawing_starts_what_is_there() -> None:
     started = drawn(r"-\. \w+ \.->")
-    assert len(started) == 7
+    assert started
     for begin, end in started:
         assert begin in ROOMS and (ROOT / end).is_dir()

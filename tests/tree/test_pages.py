@@ -1,5 +1,5 @@
 """Every command of the README and of the pages in docs/ runs, those of a page in the order in which
-they stand there. The README is short."""
+they stand there."""
 
 import re
 import shlex
@@ -13,9 +13,7 @@ import pytest
 from results.paths import REFERENCE, ROOT, WORK
 from tests.commands import environment
 
-README = ROOT / "README.md"
-PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
-WORDS = 1200  # of the README, as `wc -w` counts: prose, tables, code, and the marks between
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 # What is not run here, by how it begins, and why. A line ends with a newline.
 ELSEWHERE = {
     "crossover\n": "the main job: tests/search/test_crossover.py runs a small one",
@@ -121,7 +119,3 @@ def test_what_is_left_out_is_on_a_page() -> None:
     lines = [" ".join(words) + "\n" for page in PAGES for words in shown(page)]
     for start in ELSEWHERE:
         assert any(line.startswith(start) for line in lines), start
-
-
-def test_the_readme_is_short() -> None:
-    assert len(README.read_text(encoding="utf-8").split()) <= WORDS
