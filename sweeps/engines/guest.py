@@ -13,7 +13,7 @@ from sweeps.engines.base import MAX_OUTPUT, PhaseCounts, ProcessResult, RunOutco
 from sweeps.model.cell import Cell
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
-from sweeps.support.text import shown
+from sweeps.support.text import quoted
 from sweeps.support.toml import Document, explain, head
 
 # The largest count: a float has it exactly, the store has room for its sum over cores.
@@ -131,7 +131,7 @@ def check_line(model: type[Line], cell: Cell, output: str, code: int) -> Line:
     for key in ("workload", "lock", "isa", "flavour", "fence", "threads", "cores"):
         if getattr(guest, key) != getattr(cell, key):
             raise BadRunError(
-                f"workload output belongs to another run: {key} {shown(getattr(guest, key))}, "
+                f"workload output belongs to another run: {key} {quoted(getattr(guest, key))}, "
                 f"not {getattr(cell, key)!r}"
             )
     if guest.extra.keys() != WORKLOADS[cell.workload].metrics.keys():

@@ -16,7 +16,7 @@ from sweeps.model.isa import ISAS, Isa, isa_of
 from sweeps.model.locks import Lock, LockLabel, Trait, load_locks
 from sweeps.model.machine import isas_of, load_machine
 from sweeps.model.workloads import WORKLOADS, Value
-from sweeps.support.text import shown
+from sweeps.support.text import quoted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ def invalid_reason(cell: Cell) -> str:
         ("workload", cell.workload, list(WORKLOADS)),
     ):
         if value not in known:
-            return f"{key}: {shown(value)} is unknown; {known_words(value, known)}"
+            return f"{key}: {quoted(value)} is unknown; {known_words(value, known)}"
     keys = WORKLOADS[cell.workload].keys
     for name, number in cell.parameters.items():
         if name not in keys:
@@ -144,7 +144,7 @@ def invalid_reason(cell: Cell) -> str:
                 f"allowed are {', '.join(keys)}"
             )
         if why := keys[name].invalid_reason(number):
-            return f"parameters.{name}: {shown(number)}: {why}"
+            return f"parameters.{name}: {quoted(number)}: {why}"
     if missing := [name for name in keys if name not in cell.parameters]:
         return f"parameters.{missing[0]}: missing; workload {cell.workload} needs it"
     for axis in AXES:
@@ -152,7 +152,7 @@ def invalid_reason(cell: Cell) -> str:
         allowed = axis.quantity
         if allowed and given is not None and not allowed.low <= given <= allowed.high:
             bounds = f"from {allowed.low} to {allowed.high}"
-            return f"{axis.name}: {shown(given)}: allowed is a whole number {bounds}"
+            return f"{axis.name}: {quoted(given)}: allowed is a whole number {bounds}"
     return ""
 
 

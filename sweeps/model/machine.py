@@ -21,7 +21,7 @@ from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.support import toml
 from sweeps.support.paths import MACHINES, OPTIONS_DEF, OWN_MACHINES
-from sweeps.support.text import shown
+from sweeps.support.text import quoted
 from sweeps.support.toml import Document, Documents, is_path
 
 _ENTRY = re.compile(r'^([A-Z_]+)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE)
@@ -109,7 +109,7 @@ class Behaviour(_Stated[str]):
         """Its number among those allowed. Raises ValueError if it is none of them."""
         known, name = list(allowed), self.stated
         if name not in known:
-            raise ValueError(f"{shown(name)} is unknown; allowed are {', '.join(known)}")
+            raise ValueError(f"{quoted(name)} is unknown; allowed are {', '.join(known)}")
         number = known.index(name)
         if self.source is None:
             return Figure(assumption=number, why=f"{name}: {self.why}")
@@ -119,9 +119,9 @@ class Behaviour(_Stated[str]):
 def _checked(figure: Figure, low: int, high: int, power_of_two: bool = False) -> Figure:
     number = figure.number
     if power_of_two and number and number.bit_count() != 1:
-        raise ValueError(f"{shown(number)} is not a power of two")
+        raise ValueError(f"{quoted(number)} is not a power of two")
     if not low <= number <= high:
-        raise ValueError(f"{shown(number)} is not from {low} to {high}")
+        raise ValueError(f"{quoted(number)} is not from {low} to {high}")
     return figure
 
 
@@ -462,9 +462,9 @@ def _complete(name: str) -> dict[str, Any]:
         tables = _tables(name)
         if "like" not in tables:
             return tables
-    why = f"takes figures from {shown(tables['like'])} itself" if known else "is unknown"
+    why = f"takes figures from {quoted(tables['like'])} itself" if known else "is unknown"
     whole = [machine for machine in machine_names() if "like" not in _tables(machine)]
-    raise ValueError(f"like: {shown(name)} {why}; allowed are {', '.join(whole)}")
+    raise ValueError(f"like: {quoted(name)} {why}; allowed are {', '.join(whole)}")
 
 
 def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -555,7 +555,7 @@ def machine_named(given: str) -> str:
     machine = FILES.load(Machine, given)
     if not re.fullmatch(r"\w[\w-]*", machine.name, re.ASCII):
         raise LockcrossError(
-            f"{given}: name: {shown(machine.name)}: letters, digits, _ and - are allowed"
+            f"{given}: name: {quoted(machine.name)}: letters, digits, _ and - are allowed"
         )
     content = json.dumps(machine.model_dump(mode="json"), sort_keys=True)
     name = f"{machine.name}@{hashlib.sha256(content.encode()).hexdigest()[:10]}"

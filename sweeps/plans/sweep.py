@@ -19,7 +19,7 @@ from sweeps.model.machine import HOST, MachineName, isas_of, known_machines
 from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.plans import SWEEPS
 from sweeps.plans.study import check_engine
-from sweeps.support.text import shown
+from sweeps.support.text import quoted
 from sweeps.support.toml import Document, parse
 
 MAX_CELLS = 1_000_000  # a plan with more has a mistake in a range
@@ -105,7 +105,7 @@ class Sweep(_Axes):
             for value in getattr(self, key) or []:
                 if (value.removeprefix(_NOT) if key == "lock" else value) not in known:
                     raise ValueError(
-                        f"{key}: {shown(value)} is unknown; allowed are {', '.join(known)}"
+                        f"{key}: {quoted(value)} is unknown; allowed are {', '.join(known)}"
                     )
         if not (locks := self.given("lock")):
             raise ValueError("lock: what is given stands for no lock")
@@ -113,7 +113,7 @@ class Sweep(_Axes):
         for variant in self.given("variant"):
             if variant not in ("", FIRST_VARIANT, _ALL, *own):
                 known_to = f"{', '.join(locks)}: " + (", ".join(own) or "none")
-                raise ValueError(f"variant: {shown(variant)} is unknown; variants of {known_to}")
+                raise ValueError(f"variant: {quoted(variant)} is unknown; variants of {known_to}")
         for key in ("flavour", "variant"):
             if _ALL in self.given(key) and len(self.given(key)) > 1:
                 raise ValueError(f"{key}: 'all' stands for every {key} and must stand alone")

@@ -28,7 +28,7 @@ from results.errors import LockcrossError, NoDataError
 from results.paths import ROOT
 from results.store.database import file_of, log_of
 from results.store.store import Store
-from sweeps.report.shown import OF_STUDIES, References, Source, drawings, questions
+from sweeps.report.presentation import OF_STUDIES, References, Source, drawings, questions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

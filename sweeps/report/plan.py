@@ -188,16 +188,16 @@ def draw_comparison(comparison: Comparison) -> "Figure":
     """The first panels of a comparison, MOST_PANELS at most. Locks look as in every figure, other
     things by their place."""
     from results.draw.painter import panels, sign
-    from sweeps.report.style import Look, look
+    from sweeps.report.style import Style, style_of
 
     shown, along = comparison.panels[:MOST_PANELS], comparison.along
     by_lock = comparison.by == plan_costs.LOCK
-    looks: dict[Any, Look] = {}
+    looks: dict[Any, Style] = {}
     for place, name in enumerate(dict.fromkeys(name for panel in shown for name in panel.curves)):
         colour, line = _COLOURS[place % len(_COLOURS)], _LINES[place % len(_LINES)]
         marker = _MARKERS[place % len(_MARKERS)]
-        other = Look(colour, "", line, marker)  # type: ignore[arg-type]
-        looks[name] = look(LockLabel(str(name))) if by_lock else other
+        other = Style(colour, "", line, marker)  # type: ignore[arg-type]
+        looks[name] = style_of(LockLabel(str(name))) if by_lock else other
     figure, axes = panels(len(shown), 3, (4.6, 3.3), (0.6, 0.8))
     for ax, panel in zip(axes, shown, strict=False):
         ax.set_title(panel.title, fontsize=8)

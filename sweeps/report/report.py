@@ -16,18 +16,18 @@ from sweeps.model import engines
 from sweeps.model.isa import ISAS, isa_of, isa_words
 from sweeps.model.locks import FENCE_KINDS, LockLabel, load_locks
 from sweeps.report.figures import draw_all
-from sweeps.report.shown import (
+from sweeps.report.presentation import (
     Part,
+    Presentation,
     References,
     Section,
-    Shown,
     Source,
     drawings,
     packages,
     questions,
     references,
 )
-from sweeps.report.style import look
+from sweeps.report.style import style_of
 from sweeps.search.found import JOB
 
 _SHOWN_FAILURES = 100
@@ -81,7 +81,7 @@ def render(
         "drawn": lambda section: [drawing for drawing in drawn if drawing.section == section],
         "uri": lambda drawing: embedded(figures[drawing.name]),
         "name": lambda label: LockLabel(label).words(),
-        "colour": lambda label: look(LockLabel(label)).colour,
+        "colour": lambda label: style_of(LockLabel(label)).colour,
         "ships_in": lambda label: load_locks()[LockLabel(label).lock].ships_in,
         "engine_name": engines.title,
         "isa_words": isa_words,
@@ -157,7 +157,7 @@ def _frame(connection: sqlite3.Connection, _: References, __: Collection[Drawing
     )
 
 
-FRAME = Shown(_frame)
+FRAME = Presentation(_frame)
 
 
 def sources(

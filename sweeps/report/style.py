@@ -8,7 +8,7 @@ from sweeps.model.locks import LockLabel
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """How a lock is drawn."""
 
     colour: str
@@ -24,25 +24,25 @@ class Look:
 
 # The colour-blind tell them apart (tests/report/test_style.py). Blue: the lock is reserved for an
 # owner; green: it is asymmetric; the others take an atomic for each acquisition.
-LOOKS = {
-    "tasuki": Look("#E69F00", "///", "-", "o"),
-    "reservation": Look("#0072B2", "...", "--", "s"),
-    "asym_tasuki": Look("#009E73", "\\\\\\", "-.", "D"),
-    "thin": Look("#CC79A7", "xx", ":", "^"),
-    "cas_spin": Look("#56B4E9", "++", ":", "P"),
-    "asym_spin1": Look("#117733", "++", ":", "X"),
-    "mcs": Look("#000000", "**", "--", "v"),
-    "tnp": Look("#8C6D31", "oo", "-.", "P"),
-    "biased": Look("#332288", "||", "--", "<"),
-    "j9_reservation": Look("#88CCEE", "oo", "-.", ">"),
-    "hotspot_light": Look("#D55E00", "--", "-", "*"),
-    "hotspot_stack": Look("#661100", "++", "--", "p"),
-    "j9_flat": Look("#F0E442", "\\\\", "-.", "h"),
-    "art_thin": Look("#666633", "..", ":", "d"),
-    "clr_thin": Look("#CCCCBB", "xx", "-", "8"),
-    "nop": Look("#999999", "++", ":", "v"),
+STYLES = {
+    "tasuki": Style("#E69F00", "///", "-", "o"),
+    "reservation": Style("#0072B2", "...", "--", "s"),
+    "asym_tasuki": Style("#009E73", "\\\\\\", "-.", "D"),
+    "thin": Style("#CC79A7", "xx", ":", "^"),
+    "cas_spin": Style("#56B4E9", "++", ":", "P"),
+    "asym_spin1": Style("#117733", "++", ":", "X"),
+    "mcs": Style("#000000", "**", "--", "v"),
+    "tnp": Style("#8C6D31", "oo", "-.", "P"),
+    "biased": Style("#332288", "||", "--", "<"),
+    "j9_reservation": Style("#88CCEE", "oo", "-.", ">"),
+    "hotspot_light": Style("#D55E00", "--", "-", "*"),
+    "hotspot_stack": Style("#661100", "++", "--", "p"),
+    "j9_flat": Style("#F0E442", "\\\\", "-.", "h"),
+    "art_thin": Style("#666633", "..", ":", "d"),
+    "clr_thin": Style("#CCCCBB", "xx", "-", "8"),
+    "nop": Style("#999999", "++", ":", "v"),
 }
-FLAVOUR_LOOKS = {  # of figures whose colours tell instruction sets apart: colour, marker
+FLAVOUR_STYLES = {  # of figures whose colours tell instruction sets apart: colour, marker
     "lock": ("#0072B2", "o"),
     "larx": ("#D55E00", "s"),
     "lse": ("#009E73", "^"),
@@ -52,11 +52,11 @@ _OTHERS = ("#56B4E9", "#D55E00", "#F0E442", "#999999")
 _LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
-def look(label: LockLabel) -> Look:
+def style_of(label: LockLabel) -> Style:
     """The look of a lock label: its lock's colour, in other lines and hatches for a variant. Locks
     without a look of their own get a colour by their name."""
     colour = _OTHERS[sum(label.lock.encode()) % len(_OTHERS)]
-    known = LOOKS.get(label.lock, Look(colour, "++", ":", "v"))
+    known = STYLES.get(label.lock, Style(colour, "++", ":", "v"))
     if not label.variant:
         return known
     others = [line for line in _LINES if line != known.line]

@@ -19,7 +19,7 @@ from sweeps.engines.base import Limits, PhaseCounts, RunOutcome, Serving, load_e
 from sweeps.engines.guest import BadRunError, Metrics
 from sweeps.model.cell import Cell
 from sweeps.programs import Binary
-from sweeps.run import kept
+from sweeps.run import artifacts
 from sweeps.run.processes import Processes, Task
 from sweeps.run.servers import Servers
 from sweeps.support.paths import KEPT_FOLDERS, RUN_FOLDERS
@@ -76,10 +76,10 @@ def not_run(work: Work, cause: str) -> Done:
     return Done(work.identity, shortened(cause, _SHOWN_CAUSE), started=now)
 
 
-def keep(entries: Iterable[kept.Entry], done: Done) -> Done:
+def keep(entries: Iterable[artifacts.Entry], done: Done) -> Done:
     """Keeps the folder of a run, and says where. Raises OSError when it cannot be written."""
     place = KEPT_FOLDERS / done.identity[:16]
-    kept.unpack(entries, place)
+    artifacts.unpack(entries, place)
     return replace(done, output=f"folder: {place.relative_to(WORK)}\n{done.output}")
 
 
@@ -119,7 +119,7 @@ class LocalPool(Pool):
             for work, done, folder in execute(works, processes, this_host()):
                 if self._collect and not done.cause:
                     self._collect(folder)
-                yield [keep(kept.entries(folder), done) if done.cause or work.keep else done]
+                yield [keep(artifacts.entries(folder), done) if done.cause or work.keep else done]
 
 
 def execute(
@@ -134,7 +134,7 @@ def execute(
         read = load_engine(work.cell.engine).read(work.cell, work.limits, end, folder)
         outcome, cause, output = with_paths(work.cell, read), "", ""
         if outcome.cause:
-            kept.check_room(
+            artifacts.check_room(
                 processes.root
             )  # a cell that failed because the disk is full is not stored
             said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"

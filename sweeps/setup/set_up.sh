@@ -4,7 +4,7 @@
 #
 # Nothing here reads /proc or /dev/fd (no process substitution): a container may lack them.
 
-for part in work last_look steps announce packages qemu_choice qemu_build python engine java; do
+for part in work fingerprint steps announce packages qemu_choice qemu_build python engine java; do
     # shellcheck source=/dev/null
     source "$root/sweeps/setup/$part.sh"
 done
@@ -26,7 +26,7 @@ set_up_for_all() { # command
     fi
     local begun=$((${EPOCHSECONDS:-0} - 1)) # what changes while it is looked at counts as changed
     if ready; then
-        keep_look "$begun"
+        save_fingerprint "$begun"
         return
     fi
     alone set_up_all

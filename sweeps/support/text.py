@@ -17,7 +17,7 @@ _REPR = _Repr()
 _REPR.maxstring = _REPR.maxlong = _REPR.maxother = _MOST
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """A value as Python writes it, the middle left out when it is long."""
     return _REPR.repr(value)
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.former import current_in_document
-from sweeps.support.text import shortened, shown
+from sweeps.support.text import quoted, shortened
 
 
 class Document(BaseModel):
@@ -148,7 +148,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         elif kind == "missing":
             message = "missing"
         elif not isinstance(detail["input"], dict):
-            message = f"{shown(detail['input'])}: {message}"
+            message = f"{quoted(detail['input'])}: {message}"
         lines.append(shortened(f"{key}: {message}" if key else message, _MAX_LINE))
     if error.error_count() > _MAX_LINES:
         lines.append(f"and {error.error_count() - _MAX_LINES} more errors")

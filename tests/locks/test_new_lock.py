@@ -13,7 +13,7 @@ import pytest
 from results.paths import ROOT
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel
-from sweeps.report.style import LOOKS, look
+from sweeps.report.style import STYLES, style_of
 from tests.footprint_values import compiler
 from tests.trees import Tree
 
@@ -111,8 +111,8 @@ def test_it_is_listed_run_and_counted(tree: Tree, tmp_path: Path) -> None:
 
 
 def test_it_is_drawn_in_a_look_of_its_own_name(tree: Tree, tmp_path: Path) -> None:
-    own = look(LockLabel("cas_copy"))
-    assert "cas_copy" not in LOOKS
+    own = style_of(LockLabel("cas_copy"))
+    assert "cas_copy" not in STYLES
     tree.write("sweeps/plans/studies/copy.toml", STUDY.lstrip())
     done = tree.lockcross("crossover", "--study", "copy", "--db", str(tmp_path / "a.db"))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -21,7 +21,7 @@ from sweeps.questions.read.runs import list_runs, runs
 from sweeps.questions.run.command import run
 from sweeps.questions.validate.answer import summarize
 from sweeps.questions.validate.table import validation_parts
-from sweeps.report.style import LOOKS, look
+from sweeps.report.style import STYLES, style_of
 from tests.synthetic import record
 from tests.synthetic_gem5 import Gem5Data
 from tests.trees import Tree
@@ -48,8 +48,11 @@ def test_a_label_is_printed_for_people() -> None:
 
 
 def test_a_variant_has_its_locks_colour_and_other_lines() -> None:
-    plain, variant = look(LockLabel("reservation")), look(LockLabel("reservation:signal/rmw"))
-    assert variant.colour == plain.colour == LOOKS["reservation"].colour
+    plain, variant = (
+        style_of(LockLabel("reservation")),
+        style_of(LockLabel("reservation:signal/rmw")),
+    )
+    assert variant.colour == plain.colour == STYLES["reservation"].colour
     assert (variant.line, variant.hatch) != (plain.line, plain.hatch)
     bars = Figure().subplots().bar([0], [1], hatch=variant.hatch)
     assert len(bars) == 1

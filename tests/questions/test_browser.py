@@ -15,7 +15,7 @@ from sweeps.model.locks import LockLabel
 from sweeps.questions.explore.explore import Exploration, load_exploration
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
-from sweeps.report.style import look
+from sweeps.report.style import style_of
 from tests.browsing import Page, browser
 from tests.explored import (
     CANCEL,
@@ -139,7 +139,7 @@ def test_the_regions_have_the_colour_of_the_lock_that_wins(
 ) -> None:
     shades = {}
     for label in X86:
-        colour = look(LockLabel(label)).colour
+        colour = style_of(LockLabel(label)).colour
         parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
         shades[label] = [255 - (255 - part) * TINT for part in parts]
     tried = 0

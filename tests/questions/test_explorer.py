@@ -31,7 +31,7 @@ from sweeps.questions.explore.explore import (
     map_cells,
     maps,
 )
-from sweeps.questions.explore.shown import CHECK, cost_grid, explorer_data
+from sweeps.questions.explore.presentation import CHECK, cost_grid, explorer_data
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner

@@ -21,7 +21,7 @@ COMMAND = '''
 from results.paths import DATABASE
 from results.store.store import reading
 from sweeps.cli.options import Database
-from sweeps.questions.variety.shown import locks
+from sweeps.questions.variety.presentation import locks
 
 
 def variety(db: Database = DATABASE) -> None:
@@ -29,10 +29,10 @@ def variety(db: Database = DATABASE) -> None:
     with reading(db) as connection:
         print(f"{locks(connection)} locks")
 '''
-SHOWN = '''
+PRESENTATION = '''
 """How many locks were run, on the page."""
 
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.report.presentation import Part, Section, Presentation
 
 
 def locks(connection):
@@ -45,7 +45,7 @@ def part(connection, *_):
     return Part([Section("variety", "Variety")], {"locks_that_ran": locks(connection)})
 
 
-SHOWN = Shown(part)
+PRESENTATION = Presentation(part)
 '''
 
 
@@ -55,7 +55,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     folder = "sweeps/questions/variety"
     made.write(f"{folder}/__init__.py", ABOUT.lstrip())
     made.write(f"{folder}/command.py", COMMAND.lstrip())
-    made.write(f"{folder}/shown.py", SHOWN.lstrip())
+    made.write(f"{folder}/presentation.py", PRESENTATION.lstrip())
     made.write(f"{folder}/templates/variety.html", "<p>{{ locks_that_ran }} locks ran.</p>\n")
     return made
 

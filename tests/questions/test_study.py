@@ -20,7 +20,7 @@ from sweeps.plans import STUDIES
 from sweeps.plans.study import StudyPlan, labels, load_study, question_of
 from sweeps.questions.crossover.answer import grid, lines
 from sweeps.questions.crossover.study import Study, StudyCells
-from sweeps.questions.explore.shown import cost_grid
+from sweeps.questions.explore.presentation import cost_grid
 from sweeps.report.report import present
 from sweeps.run.runner import Runner
 from sweeps.search.found import Band, crossovers, seeds_model, series, series_names

@@ -26,7 +26,7 @@ from sweeps.questions.crossover.winner_map import (
 )
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
-from sweeps.report.style import LOOKS
+from sweeps.report.style import STYLES
 from sweeps.search.found import Isa
 from tests.synthetic import study
 
@@ -266,7 +266,7 @@ def test_the_teeth_are_where_the_lock_aside_is_cheaper(
     canvas = FigureCanvasAgg(ax.get_figure(root=True))  # type: ignore[arg-type]
     canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())[:, :, :3].astype(int)
-    pink = [int(LOOKS["thin"].colour[i : i + 2], 16) for i in (1, 3, 5)]
+    pink = [int(STYLES["thin"].colour[i : i + 2], 16) for i in (1, 3, 5)]
     _, columns = np.nonzero((np.abs(pixels - pink) < 12).all(axis=2))
     off = (columns - ax.transData.transform((50, 50))[0]) * side
     assert (off > 3).sum() > 20

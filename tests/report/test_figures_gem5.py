@@ -19,8 +19,8 @@ from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.results import figures
 from sweeps.questions.validate.figure import draw_latency
 from sweeps.report.figures import draw_all
+from sweeps.report.presentation import VALIDATION
 from sweeps.report.report import write_report
-from sweeps.report.shown import VALIDATION
 from sweeps.search.found import measured
 from tests.report.test_figures import OF_STUDY
 from tests.synthetic import Synthetic, record, study

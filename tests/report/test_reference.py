@@ -7,10 +7,10 @@ import pytest
 
 from results.paths import REFERENCE
 from results.store.store import Store
-from sweeps.questions.validate.shown import of_latency
+from sweeps.questions.validate.presentation import of_latency
 from sweeps.report.figures import draw_all
+from sweeps.report.presentation import references
 from sweeps.report.report import write_report
-from sweeps.report.shown import references
 from tests.commands import lockcross
 from tests.report.test_figures_gem5 import database, study
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sweeps.model.locks import LockLabel
 from sweeps.plans.study import load_study
-from sweeps.report.style import look
+from sweeps.report.style import style_of
 
 # What a missing kind of cone leaves of linear red, green and blue: Machado, Oliveira and Fernandes
 # 2009, severity 1.
@@ -41,7 +41,7 @@ def seen(colour: str, vision: NDArray[np.float64]) -> NDArray[np.float64]:
 def test_locks_of_the_first_figure_are_told_apart(kind: str) -> None:
     plan = load_study("crossover").processors
     assert plan is not None
-    colours = {LockLabel(name).lock: look(LockLabel(name)).colour for name in plan.locks}
+    colours = {LockLabel(name).lock: style_of(LockLabel(name)).colour for name in plan.locks}
     places = {lock: seen(colour, VISION[kind]) for lock, colour in colours.items()}
     near = {
         pair: float(np.linalg.norm(places[pair[0]] - places[pair[1]]))

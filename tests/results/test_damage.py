@@ -14,7 +14,7 @@ from results.store.damage import damage
 from results.store.facts import Fact
 from results.store.store import Store, StoreError
 from sweeps.questions.crossover.winner_map import draw_map
-from sweeps.questions.explore import shown as explorer
+from sweeps.questions.explore import presentation as explorer
 from sweeps.questions.many_cores import answer as many_cores
 from sweeps.questions.reproduce import answer, overtake
 from sweeps.questions.reproduce.answer import Reproduction, Row

@@ -212,7 +212,7 @@ def look(tree: Path) -> None:
     """Looks at everything."""
     while int(time.time()) <= int(max(path.stat().st_ctime for path in tree.rglob("*"))):
         time.sleep(0.05)  # what changes in the second of a look counts as changed
-    assert shell(tree, "choose_qemu; keep_look $EPOCHSECONDS").returncode == 0
+    assert shell(tree, "choose_qemu; save_fingerprint $EPOCHSECONDS").returncode == 0
 
 
 def test_while_nothing_changes_a_launcher_looks_once(tree: Path) -> None:
@@ -226,9 +226,9 @@ def test_while_nothing_changes_a_launcher_looks_once(tree: Path) -> None:
     assert looked(tree) != ""
     (tree / ".venv" / "lib" / "python3.11" / "site-packages" / "typer" / "core.pyc").write_text("")
     assert looked(tree) != ""  # inside of a package nothing is looked at, as ever
-    later = (tree / "build" / "last_look").read_text().splitlines()
+    later = (tree / "build" / "fingerprint").read_text().splitlines()
     later[1] = str(int(later[1]) + 1000)
-    (tree / "build" / "last_look").write_text("\n".join(later) + "\n")
+    (tree / "build" / "fingerprint").write_text("\n".join(later) + "\n")
     assert looked(tree) == "", "the clock was set back"
 
 

@@ -10,7 +10,7 @@ import typer
 
 from results.store.store import Store
 from sweeps.cli.main import Commands, commands, make_app
-from sweeps.report.shown import References, Source, drawings
+from sweeps.report.presentation import References, Source, drawings
 from tests.commands import environment
 from tests.synthetic import study
 

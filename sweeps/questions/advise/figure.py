@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer
-from sweeps.report.style import look
+from sweeps.report.style import style_of
 
 _COLOURS = ("#E69F00", "#009E73", "#F0E442", "#CC79A7", "#56B4E9", "#D55E00", "#BBBBBB")
 _ROW = 0.55  # inches of an axis
@@ -52,7 +52,7 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
             for change, end in ((axis.below, 0.0), (axis.above, 1.0))
         )
         ax.barh(row, 1, color="#EEEEEE", height=0.5)
-        ax.barh(row, high - low, left=low, color=look(best).colour, height=0.5)
+        ax.barh(row, high - low, left=low, color=style_of(best).colour, height=0.5)
         now = _place(axis, axis.now)
         ax.plot([now, now], [row - 0.35, row + 0.35], color="black")
         for change, end in ((axis.below, low), (axis.above, high)):

@@ -13,7 +13,7 @@ from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
-from sweeps.report.style import look
+from sweeps.report.style import style_of
 from sweeps.search import found
 from sweeps.search.found import SeriesRun, series, series_names
 
@@ -65,7 +65,7 @@ def _draw_bars(ax: Axes, connection: sqlite3.Connection, runs: list[SeriesRun]) 
     places = np.arange(len(next(iter(rounds.values()))))
     width = 0.8 / len(rounds)
     for index, (label, cycles) in enumerate(rounds.items()):
-        style, relative = look(label), np.array(cycles) / rounds[base][0]
+        style, relative = style_of(label), np.array(cycles) / rounds[base][0]
         at = places + (index - (len(rounds) - 1) / 2) * width
         bar = {"color": style.colour, "hatch": style.hatch, "label": label.words(), **EDGED}
         ax.bar(at, relative, width, bottom=0, **bar)
@@ -102,7 +102,7 @@ def draw_locked_operation(connection: sqlite3.Connection, machine: str) -> Figur
                 lines.setdefault(label, {})[scale(cas)] = run.cost
         for label, costs in lines.items():
             usual = label.fence in (FULL, plan.production[flavour])
-            drawn: dict[str, Any] = {"color": look(label).colour, "ls": "-" if usual else "--"}
+            drawn: dict[str, Any] = {"color": style_of(label).colour, "ls": "-" if usual else "--"}
             ax.plot(*zip(*sorted(costs.items()), strict=True), linewidth=1.8, **drawn)
         _name_ends(ax, {label: max(costs.items()) for label, costs in lines.items()})
         ax.set_title(f"{found.isa(connection, isa_name).title}, machine {machine}")
@@ -118,7 +118,7 @@ def _name_ends(ax: Axes, ends: dict[LockLabel, tuple[float, float]]) -> None:
     at = low
     for label, (x, y) in sorted(ends.items(), key=lambda end: end[1][1]):
         at = max(y, at + _NAMED * (high - low))
-        words: dict[str, Any] = {"color": look(label).colour, "va": "center", "fontsize": 8}
+        words: dict[str, Any] = {"color": style_of(label).colour, "va": "center", "fontsize": 8}
         ax.annotate(label.words(), (x, at), (6, 0), textcoords="offset points", **words)
     ax.set_ylim(top=max(high, at + _NAMED * (high - low)))
     ax.set_xlim(right=max(x for x, _ in ends.values()) * _ROOM)
@@ -148,10 +148,10 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
         others = [label for label in labels if label not in cancelling]
         _draw_break_even(ax, curves, found.crossovers(connection, place), others)
     others = [label for label in labels if label not in cancelling]
-    key = [sign(own.words(), color=look(own).colour, ls=look(own).line) for own in others]
+    key = [sign(own.words(), color=style_of(own).colour, ls=style_of(own).line) for own in others]
     for label in (label for label in labels if label in cancelling):
         words = f"{label.words()}, by the cycles that a cancellation costs"
-        key.append(sign(words, color=look(label).colour))
+        key.append(sign(words, color=style_of(label).colour))
     for label in others:
         key.append(sign(f"break-even with {label.words()}", **_mark(label)))
     figure.legend(handles=key, loc="outside lower center", ncols=3)
@@ -174,7 +174,7 @@ def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
     ax.set_ylabel("core cycles per acquire-release pair")
     ax.grid(True)
     for (label, cancel), (lengths, costs) in curves.items():
-        style, several = look(label), [curve for lock, curve in curves if lock == label]
+        style, several = style_of(label), [curve for lock, curve in curves if lock == label]
         line = style.line if len(several) == 1 else _CANCEL_LINES[several.index(cancel) % 3]
         ax.plot(lengths, costs, line, color=style.colour, linewidth=1.8)
         if len(several) > 1:
@@ -212,6 +212,6 @@ def _plain(label: LockLabel) -> LockLabel:
 
 def _mark(label: LockLabel) -> dict[str, Any]:
     """How the break-even with a lock is marked."""
-    style = look(label)
+    style = style_of(label)
     mark = {"marker": style.marker, "markerfacecolor": style.colour}
     return {"ls": "", "color": "black", **mark}

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from results.draw.painter import EDGED, note
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.questions.crossover.processors import Cost, Used, processors
-from sweeps.report.style import look
+from sweeps.report.style import style_of
 
 _WIDTH, _ROW = 1.4, 0.23  # inches of a processor's column, and of a lock's row
 _NAMES = 2.0  # of the names beside the columns
@@ -62,7 +62,7 @@ def _draw(ax: Axes, used: Used, rows: list[LockLabel], most: float, end: float) 
     """The bars of a processor; one of more than `most` cycles goes to the end of the scale. Bold:
     the number of its cheapest lock, and those of locks that the engine cannot tell from it."""
     for cost in used.costs:
-        place, style = rows.index(cost.name), look(cost.name)
+        place, style = rows.index(cost.name), style_of(cost.name)
         words, cut = f"{cost.cycles:,.0f}", cost.cycles > most
         bar = {"color": style.colour, "hatch": style.hatch, **EDGED}
         ax.barh(place, end if cut else cost.cycles, 0.78, **bar)

@@ -23,7 +23,7 @@ from sweeps.model import engines
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.questions.crossover.answer import CancelGrid, Grid, Surface, cancel_grid, grid
-from sweeps.report.style import look
+from sweeps.report.style import style_of
 from sweeps.search.found import PLAN, MapCrossing, PlanFact, at_most, series_names
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
@@ -143,7 +143,7 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
     for label, cost in costs.items():
         lead = cost - np.min([dearer for other, dearer in costs.items() if other != label], axis=0)
         if (lead < 0).any():  # it is the cheapest somewhere
-            style, levels = look(label), [lead.min() - 1, 0]
+            style, levels = style_of(label), [lead.min() - 1, 0]
             ax.contourf(
                 x, y, lead, levels, colors=[style.colour], alpha=0.35, hatches=[style.hatch]
             )
@@ -175,7 +175,7 @@ def _draw_aside(ax: Axes, x: Surface, y: Surface, lead: Surface, label: LockLabe
     """The line up to which a lock that stands aside would be cheaper than all in the contest, with
     teeth on the side where it is. `lead`: its cost less theirs."""
     if lead.min() < 0 < lead.max():
-        colours = [look(label).colour]
+        colours = [style_of(label).colour]
         line = ax.contour(x, y, lead, [0], colors=colours, linestyles="solid", **_BORDER)
         line.set(path_effects=_TEETH)
         return
@@ -319,7 +319,7 @@ def _beside(
 
 def _dark(label: LockLabel) -> str:
     """The lock's colour, darkened so that it can be read on its own tint."""
-    colour = look(label).colour.lstrip("#")
+    colour = style_of(label).colour.lstrip("#")
     parts = [int(int(colour[i : i + 2], 16) * 0.6) for i in (0, 2, 4)]
     return "#" + "".join(f"{part:02x}" for part in parts)
 
@@ -375,7 +375,9 @@ def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) ->
     ]
     for aside in of.aside:
         words = f"where {aside.words()} would be cheaper still\n(on the side of the teeth)"
-        handles.append(sign(words, color=look(aside).colour, linewidth=1.6, path_effects=_TEETH))
+        handles.append(
+            sign(words, color=style_of(aside).colour, linewidth=1.6, path_effects=_TEETH)
+        )
     if marked:
         handles.append(sign("real processor (* latency partly assumed)", **_MARK))
     ax.legend(handles=handles, loc="upper left")

@@ -17,7 +17,7 @@ from sweeps.model.isa import FLAVOURS, ISAS, isa_of
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
 from sweeps.plans import EXPLORATIONS, study
-from sweeps.questions.explore.shown import AS_IS, CHECK, PLAN, ExploreFact, cost_grid
+from sweeps.questions.explore.presentation import AS_IS, CHECK, PLAN, ExploreFact, cost_grid
 from sweeps.run.runner import Runner
 from sweeps.search import found
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines

@@ -10,7 +10,7 @@ from results.draw.painter import HALO, panels
 from results.errors import NoDataError
 from sweeps.questions.many_cores import answer
 from sweeps.questions.many_cores.answer import QUANTITIES, Curves
-from sweeps.report.style import look
+from sweeps.report.style import style_of
 
 _PANEL = 4.6, 3.3  # inches
 
@@ -81,7 +81,7 @@ def _draw(ax: Axes, curves: Curves, name: str) -> None:
     ax.set_title(quantity.title)
     ax.set_ylabel(quantity.unit)
     for label, spots in curves.items():
-        style, xs = look(label), [spot.x for spot in spots]
+        style, xs = style_of(label), [spot.x for spot in spots]
         values = [spot.value for spot in spots]
         ax.plot(xs, values, linewidth=1.6, label=label.words(), **style.curve)
         low, high = [spot.low for spot in spots], [spot.high for spot in spots]

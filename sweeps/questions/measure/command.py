@@ -16,7 +16,7 @@ from results.errors import LockcrossError, writing
 from results.paths import DATABASE
 from sweeps.cli.options import Force
 from sweeps.support.paths import MACHINES
-from sweeps.support.text import shown
+from sweeps.support.text import quoted
 
 FIGURES = DATABASE.parent / "figures"
 _NAME = r"[a-z][a-z0-9_]*"
@@ -70,7 +70,7 @@ def _check(name: str, path: Path, force: bool) -> None:
     """Raises LockcrossError for a name or a file that cannot be, before anything is measured."""
     if not re.fullmatch(_NAME, name) or name == _RESERVED:
         raise LockcrossError(
-            f"name {shown(name)}: lower-case letters, digits and _ are expected, a letter first, "
+            f"name {quoted(name)}: lower-case letters, digits and _ are expected, a letter first, "
             f"and not {_RESERVED}"
         )
     if path.exists() and not force:

@@ -141,7 +141,7 @@ def figures(
             print_figures_of_plan(studies[str(db)], plan, folder)
             return
         from sweeps.report.figures import draw_all
-        from sweeps.report.shown import references
+        from sweeps.report.presentation import references
 
         mine = opened.enter_context(references(studies[str(db)]))
         if others:

@@ -12,7 +12,7 @@ from results.draw.painter import EDGED, note
 from results.errors import NoDataError
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.questions.reproduce.answer import Reproduction, Row
-from sweeps.report.style import LOOKS
+from sweeps.report.style import STYLES
 from sweeps.search.published import Published
 
 _CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -44,8 +44,8 @@ def _series(rows: Sequence[Row]) -> dict[str, list[Row]]:
 def _colour(label: str, others: list[str]) -> str:
     """A lock's colour; series that have none take the cycle's in turn."""
     lock = LockLabel(label).with_full_fences
-    if lock in LOOKS:
-        return LOOKS[lock].colour
+    if lock in STYLES:
+        return STYLES[lock].colour
     if lock not in others:
         others.append(lock)
     return _CYCLE[others.index(lock) % len(_CYCLE)]

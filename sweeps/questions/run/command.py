@@ -17,7 +17,7 @@ from results.paths import DATABASE
 from results.text.rows import Form, Format, Rows, print_parts, whole
 from sweeps.cli import options
 from sweeps.model.axes import LATENCIES, option
-from sweeps.support.text import shown
+from sweeps.support.text import quoted
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
@@ -266,7 +266,7 @@ def _parameters(words: Sequence[str]) -> dict[str, "Value"]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key in parameters:
-            raise LockcrossError(f"parameter {shown(word)}: key=value is expected, each key once")
+            raise LockcrossError(f"parameter {quoted(word)}: key=value is expected, each key once")
         parameters[key] = read_value(value)
     return parameters
 

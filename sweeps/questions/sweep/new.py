@@ -14,7 +14,7 @@ import typer
 from results.errors import LockcrossError, check_known, writing
 from sweeps.cli import options
 from sweeps.cli.options import Force
-from sweeps.support.text import shown
+from sweeps.support.text import quoted
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _NAME = r"\w[\w-]*"
@@ -83,7 +83,7 @@ def _write(
     from sweeps.support.toml import is_path
 
     if not re.fullmatch(_NAME, name, re.ASCII):
-        raise LockcrossError(f"name {shown(name)}: letters, digits, _ and - are allowed")
+        raise LockcrossError(f"name {quoted(name)}: letters, digits, _ and - are allowed")
     file = output or Path(f"{name}.toml")
     words = text.replace("NAME", name).replace("FILE", str(file))
     read(words)

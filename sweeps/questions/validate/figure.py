@@ -18,7 +18,7 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.answer import Compared, SetSummary, Stored, summarize
 from sweeps.questions.validate.latency import OPS, Sweep, sweeps
-from sweeps.report.style import FLAVOUR_LOOKS, LOOKS, look
+from sweeps.report.style import FLAVOUR_STYLES, STYLES, style_of
 from sweeps.search.found import isa_title
 
 _BAND = 0.10
@@ -50,13 +50,13 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
         _draw_set(ax, [cell for cell in cells if (cell.set, cell.cell.engine) == place], first)
     isas = {cell.cell.flavour: isa_title(connection, cell.cell.isa) for cell in cells}
     every = {LockLabel(cell.cell.lock) for cell in cells}
-    locks = sorted(lock for lock in every if lock.lock in LOOKS)
+    locks = sorted(lock for lock in every if lock.lock in STYLES)
     others = sorted(every.difference(locks))[:1]  # they all have one marker
     handles = [
         Line2D(
             [], [], linestyle="", marker="o", color=colour, label=isa_words(isas[flavour], flavour)
         )
-        for flavour, (colour, _) in FLAVOUR_LOOKS.items()
+        for flavour, (colour, _) in FLAVOUR_STYLES.items()
         if flavour in isas
     ]
     handles += [
@@ -64,7 +64,7 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
             [],
             [],
             linestyle="",
-            marker=look(lock).marker,
+            marker=style_of(lock).marker,
             color="#333333",
             label=lock.words() if lock in locks else "other locks",
         )
@@ -101,11 +101,11 @@ def _draw_set(ax: Axes, cells: Sequence[Compared], of: SetSummary) -> None:
     ax.axhspan(1 - _BAND, 1 + _BAND, color="#e8e8e8", zorder=0)
     ax.axhline(1, color="black", linewidth=0.8, zorder=1)
     for cell in cells:
-        colour, _ = FLAVOUR_LOOKS[cell.cell.flavour]
+        colour, _ = FLAVOUR_STYLES[cell.cell.flavour]
         ax.plot(
             cell.reference,
             1 + cell.error,
-            look(cell.cell.label).marker,
+            style_of(cell.cell.label).marker,
             color=colour,
             markersize=5,
             alpha=0.75,
@@ -171,7 +171,7 @@ def _draw_sweeps(ax: Axes, shown: Sequence[Sweep], titles: dict[str, str]) -> No
     several = len({sweep.machine for sweep in shown}) > 1
     alike = Counter((sweep.flavour, sweep.machine, sweep.mechanism) for sweep in shown)
     for sweep in shown:
-        colour, marker = FLAVOUR_LOOKS[sweep.flavour]
+        colour, marker = FLAVOUR_STYLES[sweep.flavour]
         number = drawn[sweep.flavour]
         drawn[sweep.flavour] += 1
         xs, ys = zip(*sweep.points, strict=True)

@@ -23,11 +23,11 @@ from typing import Any, Self
 from results.errors import LockcrossError
 from results.extras import REQUIREMENTS, Extra
 from results.paths import WORK
+from sweeps.run.artifacts import FULL
 from sweeps.run.cluster import ship, watch
 from sweeps.run.cluster.description import Cluster
 from sweeps.run.cluster.executor import make_executor
 from sweeps.run.cluster.node import boot
-from sweeps.run.kept import FULL
 from sweeps.run.processes import Signals
 from sweeps.support.text import shortened
 

@@ -20,7 +20,7 @@ from results.errors import LockcrossError
 from results.store.records import Place
 from sweeps.engines.base import load_engine
 from sweeps.programs import loaded_digest
-from sweeps.run.kept import FULL, Entry, pack
+from sweeps.run.artifacts import FULL, Entry, pack
 from sweeps.run.processes import Processes, Share
 from sweeps.run.servers import Servers
 from sweeps.run.work import Done, Work, execute, this_host

@@ -10,7 +10,7 @@ from results.store.database import file_of
 from sweeps.model import engines
 from sweeps.questions.validate import latency
 from sweeps.questions.validate.answer import ALL_ISAS, CLEAR, percent, signed, speeds, summarize
-from sweeps.report.shown import Part, References, Section, Shown, Source
+from sweeps.report.presentation import Part, Presentation, References, Section, Source
 from sweeps.search.found import PLAN, isa_title
 
 _VALIDATION = "validation"
@@ -110,4 +110,4 @@ def part(connection: sqlite3.Connection, others: References, drawn: Collection[D
     )
 
 
-SHOWN = Shown(part, figures)
+PRESENTATION = Presentation(part, figures)

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from proofs import stored
 from results.draw.drawing import Drawing
-from sweeps.report.shown import Part, References, Section, Shown
+from sweeps.report.presentation import Part, Presentation, References, Section
 
 
 def part(_: sqlite3.Connection, __: References, ___: Collection[Drawing]) -> Part | None:
@@ -18,4 +18,4 @@ def part(_: sqlite3.Connection, __: References, ___: Collection[Drawing]) -> Par
     return Part([Section("proofs", "Proofs", folded=True)], {"proofs": data})
 
 
-SHOWN = Shown(part)
+PRESENTATION = Presentation(part)

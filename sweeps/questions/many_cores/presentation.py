@@ -9,7 +9,7 @@ from results.draw.drawing import Drawing
 from results.store.database import file_of
 from results.text.terminal import console
 from sweeps.questions.many_cores import answer
-from sweeps.report.shown import Part, References, Section, Shown
+from sweeps.report.presentation import Part, Presentation, References, Section
 
 _FIGURES = {  # name: title, the function that draws it, text
     "many_cores": (
@@ -72,4 +72,4 @@ def present(connection: sqlite3.Connection) -> None:
         console(fold=False).print(table)
 
 
-SHOWN = Shown(part, figures, present)
+PRESENTATION = Presentation(part, figures, present)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 
 from results.draw.drawing import Drawing
 from sweeps.questions.reproduce import answer, overtake
-from sweeps.report.shown import Part, References, Section, Shown
+from sweeps.report.presentation import Part, Presentation, References, Section
 from sweeps.search.found import PLAN
 
 
@@ -49,4 +49,4 @@ def part(connection: sqlite3.Connection, _: References, drawn: Collection[Drawin
     )
 
 
-SHOWN = Shown(part, figures)
+PRESENTATION = Presentation(part, figures)

@@ -24,8 +24,8 @@ from sweeps.model.axes import LATENCIES, option
 from sweeps.model.cell import Cell
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LOCK_ADD, LockLabel
-from sweeps.report.shown import Part, References, Section, Shown
-from sweeps.report.style import look
+from sweeps.report.presentation import Part, Presentation, References, Section
+from sweeps.report.style import style_of
 from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (
     Check,
@@ -82,7 +82,7 @@ def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing])
     )
 
 
-SHOWN = Shown(part, alone=lambda connection: PLAN.optional(connection) is not None)
+PRESENTATION = Presentation(part, alone=lambda connection: PLAN.optional(connection) is not None)
 
 
 def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
@@ -372,7 +372,7 @@ def _label(label: LockLabel) -> dict[str, Any]:
         "lock": label.lock,
         "kind": label.fence,
         "words": label.words(),
-        "colour": look(label).colour,
+        "colour": style_of(label).colour,
     }
 
 

@@ -150,8 +150,8 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a question has to show; its module `shown` has it as SHOWN.
+class Presentation:
+    """What a question has to show; its module `presentation` has it as PRESENTATION.
 
     Everything takes a database. `figures`: those that may be drawn of it, or of what goes with it;
     `part`: what the page has, given the figures that were drawn, None where there is nothing;
@@ -173,16 +173,16 @@ def packages() -> Mapping[str, Path]:
     names.sort(key=lambda name: QUESTIONS.index(name) if name in QUESTIONS else len(QUESTIONS))
     every = {f"sweeps.questions.{name}": folder / name for name in names}
     every["proofs"] = ROOT / "proofs"
-    return {name: path for name, path in every.items() if find_spec(f"{name}.shown")}
+    return {name: path for name, path in every.items() if find_spec(f"{name}.presentation")}
 
 
-def questions(connection: sqlite3.Connection) -> list[Shown]:
+def questions(connection: sqlite3.Connection) -> list[Presentation]:
     """What each question shows, but for those of whose FACTS (names in its `__init__`) the database
     has none."""
     facts = {name.partition("/")[0] for (name,) in connection.execute("SELECT name FROM facts")}
     needed = {package: getattr(import_module(package), "FACTS", None) for package in packages()}
     there = [package for package, of in needed.items() if of is None or of & facts]
-    return [import_module(f"{package}.shown").SHOWN for package in there]
+    return [import_module(f"{package}.presentation").PRESENTATION for package in there]
 
 
 def drawings(connection: sqlite3.Connection, others: References) -> list[Drawing]:

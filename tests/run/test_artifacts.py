@@ -11,7 +11,7 @@ from results.store.store import Store
 from sweeps.cli.main import _os_error
 from sweeps.engines.base import Limits
 from sweeps.programs import Builder, Program
-from sweeps.run import kept, runner
+from sweeps.run import artifacts, runner
 from sweeps.support.paths import RUN_FOLDERS
 from tests.commands import program
 from tests.run.test_runner import CELL
@@ -29,7 +29,7 @@ def test_what_is_kept_is_plain_and_small(tmp_path: Path) -> None:
     os.mkfifo(run / "fifo")
     place.mkdir(parents=True)
     (place / "old").touch()
-    kept.unpack(kept.entries(run), place)
+    artifacts.unpack(artifacts.entries(run), place)
     assert sorted(path.name for path in place.rglob("*")) == [
         "inside",
         "long",
@@ -49,7 +49,7 @@ def test_what_is_kept_is_plain_and_small(tmp_path: Path) -> None:
 
 def keep_often(run: Path, place: Path) -> None:
     for _ in range(100):
-        kept.unpack(kept.entries(run), place)
+        artifacts.unpack(artifacts.entries(run), place)
 
 
 def test_drivers_may_keep_the_same_cell(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_full_disk_under_what_is_kept_says_where(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError) as error:
-        kept.unpack(kept.entries(tmp_path / "run"), tmp_path / "kept" / "0123")
+        artifacts.unpack(artifacts.entries(tmp_path / "run"), tmp_path / "kept" / "0123")
     assert f"the disk is full ({tmp_path / 'kept'})" in _os_error(error.value)
     assert not (tmp_path / "kept" / "0123").exists()
 
@@ -88,7 +88,7 @@ def test_a_cell_that_a_full_disk_ended_is_not_stored(
     def full(folder: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
-    monkeypatch.setattr(kept, "check_room", full)
+    monkeypatch.setattr(artifacts, "check_room", full)
     with Store(tmp_path / "a.db") as store:
         with pytest.raises(OSError) as error:
             runner.Runner(store, limits=Limits(instructions=10)).run([CELL], "test")
@@ -98,7 +98,7 @@ def test_a_cell_that_a_full_disk_ended_is_not_stored(
 
 def test_room_is_looked_for_without_a_trace() -> None:
     RUN_FOLDERS.mkdir(parents=True, exist_ok=True)
-    kept.check_room(RUN_FOLDERS)
+    artifacts.check_room(RUN_FOLDERS)
     assert not list(RUN_FOLDERS.glob(".probe"))
 
 

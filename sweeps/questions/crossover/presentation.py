@@ -15,7 +15,7 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import answer
 from sweeps.questions.crossover.processors import Processor, processors, summary
-from sweeps.report.shown import OF_STUDIES, Part, References, Section, Shown
+from sweeps.report.presentation import OF_STUDIES, Part, Presentation, References, Section
 from sweeps.search.found import PLAN, series_names
 
 STUDY = "study"  # the figures' section
@@ -263,4 +263,4 @@ def present(connection: sqlite3.Connection) -> None:
         say(f"{words}.")
 
 
-SHOWN = Shown(part, figures, present)
+PRESENTATION = Presentation(part, figures, present)

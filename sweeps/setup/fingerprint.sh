@@ -7,7 +7,7 @@
 # or a library that comes or goes), and the variables that decide. Whatever is in doubt is looked at,
 # and so is everything in a shell before Bash 5, which does not know the time.
 
-look_file() { printf -v look '%s' "$work/build/last_look"; } # sets `look`
+fingerprint_file() { printf -v file '%s' "$work/build/fingerprint"; } # sets `file`
 
 # Sets `surroundings`: the variables that set-up goes by, as one text.
 read_surroundings() {
@@ -21,22 +21,22 @@ read_surroundings() {
 
 # Sets `qemu` and `qemu_why` as they were, if nothing has changed; fails otherwise.
 nothing_changed() {
-    local look surroundings known when newer watched
-    look_file
-    [[ -e $look ]] || return 1
+    local file surroundings known when newer inputs
+    fingerprint_file
+    [[ -e $file ]] || return 1
     read_surroundings
     {
         IFS= read -r known && [[ $known == "$surroundings" ]] &&
             IFS= read -r when && ((when <= ${EPOCHSECONDS:-0})) && # a clock that was set back says nothing
-            IFS= read -r qemu && IFS= read -r qemu_why && mapfile -t watched
-    } <"$look" || return 1
+            IFS= read -r qemu && IFS= read -r qemu_why && mapfile -t inputs
+    } <"$file" || return 1
     # Fails where one of them is gone. Of folders of packages and programs only they themselves count.
-    newer="$(find -L "${watched[@]}" -path '*/.' -prune -cnewer "$look" -print -quit -o \
-        ! -path '*/.' -cnewer "$look" -print -quit 2>/dev/null)" && [[ -z $newer ]]
+    newer="$(find -L "${inputs[@]}" -path '*/.' -prune -cnewer "$file" -print -quit -o \
+        ! -path '*/.' -cnewer "$file" -print -quit 2>/dev/null)" && [[ -z $newer ]]
 }
 
 # Prints what to watch, a line each; folders that end in /. without what is in them.
-watched() {
+inputs() {
     local name folder folders venv="$work/.venv"
     printf '%s\n' "$root"/{lockcross,requirements.txt,requirements/cli.txt,sweeps/setup} \
         "$root"/{qemu-timing/Makefile,qemu-timing/src,sweeps/run/start.c} \
@@ -60,10 +60,10 @@ watched() {
 
 # Keeps what was found, as of a time before it was looked at (seconds since 1970). Where it cannot be
 # kept, everything is looked at again next time.
-keep_look() { # time
-    local look surroundings
-    look_file
+save_fingerprint() { # time
+    local file surroundings
+    fingerprint_file
     read_surroundings
-    { printf '%s\n' "$surroundings" "$1" "$qemu" "$qemu_why" && watched; } >"$look.$$" &&
-        touch -d "@$1" "$look.$$" && mv -f "$look.$$" "$look" || rm -f "$look.$$"
+    { printf '%s\n' "$surroundings" "$1" "$qemu" "$qemu_why" && inputs; } >"$file.$$" &&
+        touch -d "@$1" "$file.$$" && mv -f "$file.$$" "$file" || rm -f "$file.$$"
 } 2>/dev/null
