@@ -64,14 +64,20 @@ def end_all() -> None:
         process.kill()
 
 
-def lockcross(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    """The command's exit code, standard output and error. No command ever shows a traceback.
+def lockcross(
+    line: str, *words: str, folder: Path | None = None, **changes: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder and return its exit code, standard output and standard error. No
+    command ever shows a traceback.
 
-    `changes` are to variables that are read when they are needed, not when a module is imported.
+    `line` is split at its spaces, and `words` follow as they are. `changes` are to variables that
+    are read when they are needed, not when a module is imported.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        said = Path(folder, "out"), Path(folder, "err")
-        process = _IMPORTED.Process(target=_run, args=(arguments, environment(**changes), said))
+    arguments = [*line.split(), *words]
+    with tempfile.TemporaryDirectory() as written:
+        said = Path(written, "out"), Path(written, "err")
+        given = (arguments, environment(**changes), said, folder or Path.cwd())
+        process = _IMPORTED.Process(target=_run, args=given)
         process.start()
         try:
             process.join(_TIME_S)
@@ -83,8 +89,11 @@ def lockcross(*arguments: str, **changes: str) -> subprocess.CompletedProcess[st
     return _ended(arguments, process.exitcode, out, err)
 
 
-def _run(words: Sequence[str], variables: Mapping[str, str], said: tuple[Path, Path]) -> None:
-    """The command, in the process that was forked for it."""
+def _run(
+    words: Sequence[str], variables: Mapping[str, str], said: tuple[Path, Path], folder: Path
+) -> None:
+    """Run the command, in the process that was forked for it."""
+    os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -17,6 +17,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-golden",
+        action="store_true",
+        help="Write what commands say now to tests/golden/, where only words have changed.",
+    )
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are CPUs: tests that wait for a batch system, a browser or a process that
     is to end leave a CPU idle."""

@@ -265,7 +265,6 @@ def test_every_option_is_listed_with_its_meaning() -> None:
         row = listed[f"ordering.{isa}", "atomic_start"]
         assert row["generic"] in row["allowed"] and "when_drained (as the" in row["allowed"]
     assert {name for table, name in listed if table == "sst"} == set(MemorySystem.model_fields)
-    assert lockcross("machines", "p3", "--options").returncode == 2
 
 
 @pytest.mark.parametrize("name", ["generic", "sst_mesh64", "sst_bus"])

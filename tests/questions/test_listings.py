@@ -109,12 +109,6 @@ def test_the_listings_name_rows_and_reasons() -> None:
     locks = lockcross("locks").stdout
     assert all(name in locks for name in load_locks())
     assert "not available:" in locks
-    one = lockcross("locks", "thin").stdout
-    assert "Kawachiya 2005" in one and "variant inline_mp (the default): " in one
-    assert "variant unlk_cas: UnlkC&S" in one
-    assert lockcross("locks", "vax").returncode == 2
-    assert "objects" in lockcross("workloads", "rounds").stdout
-    assert lockcross("workloads", "vax").returncode == 2
 
 
 ODD = "[/b] [red]one :key: \x1b[2J"  # as markup: an error, a colour, a key; and a cleared screen

@@ -232,20 +232,6 @@ def test_a_cache_has_a_power_of_two_of_sets() -> None:
 # The command and the figure
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["Upper"], "lower-case letters"),
-        (["host"], "not host"),
-        (["generic"], "--force"),
-        (["one", "--output", "no/such/folder/one.toml"], "existing folder"),
-    ],
-)
-def test_what_cannot_be_written_is_refused_first(words: list[str], said: str) -> None:
-    done = lockcross("measure", *words)
-    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-
-
 def test_a_measured_machine_runs_on_the_embedded_engine() -> None:
     known = load_machine("granite_rapids")
     assert known.measured["cas"].value > 0
