@@ -45,6 +45,18 @@ def nothing_goes_on_running() -> Iterator[None]:
 
 
 @pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Hold a text to a file of tests/golden/, or write it there with `--write-golden`."""
+
+    def hold(file: Path, text: str) -> None:
+        if request.config.getoption("--write-golden"):
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8")
+
+    return hold
+
+
+@pytest.fixture
 def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are built, but what is written is their names: Matplotlib takes most of its time to
     write. For tests of which figures there are, not of what is in their files."""

@@ -11,6 +11,7 @@ now, but no other exit code than is there.
 import re
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def told(line: str, folder: Path) -> tuple[str, int]:
 
 @pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_a_command_writes_what_its_transcript_says(
-    name: str, files: Path, tmp_path: Path, request: pytest.FixtureRequest
+    name: str, files: Path, tmp_path: Path, golden: Callable[[Path, str], None]
 ) -> None:
     kept = TRANSCRIPTS[name].read_text(encoding="utf-8")
     folder = shutil.copytree(files, tmp_path / "folder")
@@ -67,8 +68,4 @@ def test_a_command_writes_what_its_transcript_says(
         text, now = told(line, folder)
         assert not code or now == int(code[1]), f"{line}\n{text}"
         written.append("\n".join([line, *filter(None, [text]), f"[{now}]"]) + "\n\n")
-    found = "".join(written).rstrip() + "\n"
-    if request.config.getoption("--write-golden"):
-        TRANSCRIPTS[name].write_text(found, encoding="utf-8")
-    else:
-        assert found == kept
+    golden(TRANSCRIPTS[name], "".join(written).rstrip() + "\n")
