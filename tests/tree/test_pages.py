@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -83,15 +84,20 @@ def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder that looks like the tree, with a study's database."""
+def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder that looks like the tree, with the database of a study, in which are the runs of the
+    pages before, too: a reader of several pages has them."""
+    runs = tmp_path_factory.getbasetemp() / "pages.db"
+    if not runs.exists():
+        shutil.copy(REFERENCE / "gem5_o3.db", runs)
     for name in ("sweeps", "results"):
         (tmp_path / name).symlink_to(ROOT / name)
     database = tmp_path / "work" / "results" / "output" / "lockcross.db"
     database.parent.mkdir(parents=True)
-    shutil.copy(REFERENCE / "gem5_o3.db", database)
+    shutil.copy(runs, database)
     (tmp_path / "work" / "build").symlink_to(WORK / "build")
-    return tmp_path
+    yield tmp_path
+    shutil.copy(database, runs)
 
 
 COMMANDS = {
