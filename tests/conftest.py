@@ -44,6 +44,27 @@ def nothing_goes_on_running() -> Iterator[None]:
     end_all()
 
 
+@pytest.fixture(scope="session")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study of tests/fakes/study.py, to be read alone."""
+    from tests.fakes.study import study
+
+    return study(tmp_path_factory.mktemp("study") / "study.db")
+
+
+@pytest.fixture(scope="session")
+def study_page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of that study, with its figures."""
+    from results.store.store import Store
+    from sweeps.report.figures import draw_all
+    from sweeps.report.report import write_report
+
+    folder = tmp_path_factory.mktemp("page")
+    with Store(database, read_only=True) as store:
+        drawn = draw_all(store.connection, folder)
+        return write_report(store.connection, folder / "report.html", drawn)
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
     """Hold a text to a file of tests/golden/, or write it there with `--write-golden`."""

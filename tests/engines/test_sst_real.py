@@ -18,7 +18,7 @@ from sweeps.programs import TARGETS
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate
 from sweeps.support.tools import Probe
-from tests.sst_link import answers, peer
+from tests.engines.sst_link import answers, peer
 
 try:
     SST = find_sst()

@@ -19,8 +19,8 @@ import pytest
 from results.paths import ROOT
 from sweeps.support.paths import MACHINES
 from tests.commands import lockcross
+from tests.fakes.study import study
 from tests.questions.test_sweeps import fill_sweep
-from tests.synthetic import study
 
 TRANSCRIPTS = {path.stem: path for path in sorted(Path(__file__).parent.glob("*.txt"))}
 # Lists of names to which others are added, and what differs from one tree to the next.

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sweeps.engines.qemu.engine import find_qemu
-from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.model.cell import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
 from sweeps.model.workloads import WORKLOADS
@@ -20,6 +20,7 @@ from sweeps.programs import TARGETS, Builder, Program
 from tests.commands import lockcross
 from tests.engines.test_engine import Options, execute, invoke
 from tests.engines.test_engine import run as simulate
+from tests.fakes.cells import cell_of
 from tests.native_build import (
     FLAVOURS,
     all_variants,
@@ -83,14 +84,11 @@ def conformance_runs(lock: str, variant: str) -> Iterator[tuple[Program, int]]:
             program = Program("conformance", lock, fence, flavour, variant=variant)
             wanted = (3,) if variant else (2, 4) if fence == "full" else (2,)
             cells = [
-                Cell(
-                    machine="generic",
-                    isa=TARGETS[flavour].isa,
+                cell_of(
+                    lock,
+                    "conformance",
                     flavour=flavour,
-                    lock=lock,
                     fence=fence,
-                    workload="conformance",
-                    parameters={"iterations": 1},
                     threads=threads,
                     variant=variant,
                 )

@@ -5,10 +5,11 @@ import re
 
 import pytest
 
-from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.model.cell import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
 from sweeps.programs import TARGETS, Builder, Program
+from tests.fakes.cells import cell_of
 from tests.locks.test_generated_code import Instruction, disassemble, paths
 from tests.native_build import FLAVOURS, build_native, run
 
@@ -78,12 +79,10 @@ class TestVariantsOfThin:
         def refusal(isa: str, variant: str, threads: int, cores: int | None = None) -> str:
             parameters: dict[str, int | str] = {"iterations": 9, "critical": 0, "think": 0}
             return unsupported_reason(
-                Cell(
-                    machine="generic",
-                    isa=isa,
+                cell_of(
+                    "thin",
+                    "threads",
                     flavour=ISAS[isa].flavours[0],
-                    lock="thin",
-                    workload="threads",
                     parameters=parameters,
                     threads=threads,
                     variant=variant,

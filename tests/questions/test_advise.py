@@ -37,8 +37,8 @@ from sweeps.search.lock_log import BLOCK, EVENTS, HEADER, MAGIC, RECORD, VERSION
 from sweeps.search.searches import Crossover, Point
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
-from tests.questions.test_study import ModelRunner
-from tests.searching import find_crossover
+from tests.fakes.runner import ModelRunner
+from tests.fakes.searching import find_crossover
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -35,7 +35,7 @@ from sweeps.questions.explore.presentation import CHECK, cost_grid, explorer_dat
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner
-from tests.explored import (
+from tests.fakes.exploration import (
     CANCEL,
     CAS,
     FENCE,
@@ -48,8 +48,8 @@ from tests.explored import (
     as_is_cost,
     explored,
 )
-from tests.questions.test_study import ModelRunner
-from tests.synthetic import study
+from tests.fakes.runner import ModelRunner
+from tests.fakes.study import study
 
 
 def small() -> ExplorePlan:

@@ -7,7 +7,7 @@ import pytest
 from results.store.records import CalibrationRecord
 from results.store.store import Store
 from sweeps.questions.validate.latency import TWO_LENGTHS, agreements, regions, slope_checks, sweeps
-from tests.synthetic_gem5 import LATENCIES, Gem5Data
+from tests.fakes.validation import LATENCIES, Gem5Data
 
 
 @pytest.fixture

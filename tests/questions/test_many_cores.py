@@ -1,17 +1,16 @@
 """The study of many cores: its plan, cells and crossovers, and what is drawn and written of it.
 Costs come from a model in place of runs, so no engine is needed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from results.errors import LockcrossError, NoDataError
-from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.engines.base import load_engine
-from sweeps.model.cell import Cell, command, digest, invalid_reason, unsupported_reason
+from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.plans import STUDIES
 from sweeps.plans.study import question_of
 from sweeps.questions.many_cores import answer
@@ -20,18 +19,17 @@ from sweeps.questions.many_cores.figures import draw_cores
 from sweeps.questions.many_cores.study import ManyCoresPlan, Study, load, nodes_at
 from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
-from sweeps.run.runner import Runner
 from sweeps.search.found import crossovers
 from sweeps.support.toml import parse
 from tests.commands import lockcross
-from tests.synthetic import record
+from tests.fakes.runner import FakeRunner
 
 NAME = "sst_many_cores"
 TEXT = STUDIES.path(NAME).read_text(encoding="utf-8")
 FIGURES = {"many_cores", "many_cores_distance", "many_cores_map"}
 
 
-class ModelRunner(Runner):
+class MeshRunner(FakeRunner):
     """Costs from a model. With contention tasuki takes 100 cycles a core and one for each seed but
     the first, mcs 900 and 10 a core, and others 5000. With an owner tasuki takes 100, and
     reservation 20 and 50 a link for each percent that is not the owner's; others 5000. A
@@ -40,18 +38,9 @@ class ModelRunner(Runner):
     def __init__(self, store: Store, network: bool = True) -> None:
         super().__init__(store)
         self._network = network
-        self.asked: list[Cell] = []
 
-    def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
-        names = [digest([cell.engine, command(cell)]) for cell in cells]
-        known = self._store.find(names)
-        for cell, name in dict(zip(cells, names, strict=True)).items():
-            if name not in known:
-                self.asked.append(cell)
-                axes = vars(cell) | {"parameters": dict(cell.parameters)}
-                self._store.add_run(record(name, **axes, metrics=self._metrics(cell)), plan)
-        known = self._store.find(names)
-        return [known[name] for name in names]
+    def answer(self, cell: Cell) -> Mapping[str, object]:
+        return {"metrics": self._metrics(cell)}
 
     def _metrics(self, cell: Cell) -> dict[str, tuple[float, str]]:
         links = links_of(cell)
@@ -103,8 +92,8 @@ def cells_of(plan: ManyCoresPlan) -> Study:
     return Study(plan, [], None, None)  # type: ignore[arg-type]
 
 
-def study(store: Store, network: bool = True) -> ModelRunner:
-    runner = ModelRunner(store, network)
+def study(store: Store, network: bool = True) -> MeshRunner:
+    runner = MeshRunner(store, network)
     Study(plan(), [], store, runner).run()
     return runner
 
@@ -194,8 +183,8 @@ def test_the_contender_is_where_the_label_says() -> None:
 
 def test_a_second_run_has_nothing_to_do(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
-        assert study(store).asked
-        assert not study(store).asked
+        assert study(store).made
+        assert not study(store).made
 
 
 def test_costs_cross_along_cores_with_a_band_over_the_seeds(database: Path) -> None:

@@ -16,7 +16,7 @@ from sweeps.questions.read.runs import list_runs
 from sweeps.report.plan import compared_words, draw_comparison, winner_rows
 from sweeps.search.plan_costs import compare, groups, runs_of_plan
 from tests.commands import SMALL, lockcross
-from tests.synthetic import record
+from tests.fakes.records import record
 
 SEEDS = (1, 2, 3)
 LOCKS = {("thin", "full"): 40, ("tasuki", "full"): 50, ("tasuki", "rmw"): 30}

@@ -19,7 +19,7 @@ from sweeps.questions.validate.validate import (
     latency_settings,
     load_validation,
 )
-from tests.synthetic_gem5 import Gem5Data
+from tests.fakes.validation import Gem5Data
 
 
 @pytest.fixture

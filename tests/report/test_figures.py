@@ -28,17 +28,12 @@ from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.report.style import STYLES
 from sweeps.search.found import Isa
-from tests.synthetic import study
+from tests.fakes.study import study
 
 MFENCE = Isa(title="x86-64", full_fence="mfence")
 NO_MARKS = Marks(None, (), ())
 ON_THE_PAGE = {"processors", "decision_map", "winner_map", "run_length", "rounds"}
 OF_STUDY = {*ON_THE_PAGE, "winner_map_narrow", "run_length_narrow"}
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return study(tmp_path_factory.mktemp("study") / "study.db")
 
 
 def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) -> None:

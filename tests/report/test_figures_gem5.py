@@ -22,9 +22,10 @@ from sweeps.report.figures import draw_all
 from sweeps.report.presentation import VALIDATION
 from sweeps.report.report import write_report
 from sweeps.search.found import measured
+from tests.fakes.records import record
+from tests.fakes.study import Synthetic, study
+from tests.fakes.validation import Gem5Data
 from tests.report.test_figures import OF_STUDY
-from tests.synthetic import Synthetic, record, study
-from tests.synthetic_gem5 import Gem5Data
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,9 @@ from results.store.store import Store
 from sweeps.cli.main import make_app
 from sweeps.questions.read.runs import list_runs
 from tests.commands import start
-from tests.synthetic import record, study
-from tests.synthetic_gem5 import Gem5Data
+from tests.fakes.records import record
+from tests.fakes.study import study
+from tests.fakes.validation import Gem5Data
 
 
 @pytest.fixture(scope="module")

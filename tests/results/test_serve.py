@@ -20,7 +20,7 @@ from results.store.queries import TABLES, ask, named_queries
 from results.store.store import Store
 from sweeps.questions.bench import large
 from tests.commands import lockcross, start
-from tests.synthetic import study
+from tests.fakes.study import study
 
 
 @pytest.fixture(scope="module")

@@ -16,15 +16,10 @@ from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.plans.sweep import load_plan
 from sweeps.run.runner import Runner
+from tests.fakes.cells import cell_of
 
-MANY = Cell(
-    machine="generic",
-    isa="x86_64",
-    flavour="lock",
-    lock="monitor_table",
-    workload="threads",
-    parameters={"iterations": 12, "critical": 3, "think": 20},
-    threads=8,
+MANY = cell_of(
+    "monitor_table", "threads", parameters={"iterations": 12, "critical": 3, "think": 20}, threads=8
 )
 
 

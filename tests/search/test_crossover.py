@@ -24,7 +24,7 @@ from sweeps.search.searches import (
     search_near,
     shifted,
 )
-from tests.searching import axis, find_crossover
+from tests.fakes.searching import axis, find_crossover
 
 Cost = Callable[[int], Fraction]
 

@@ -12,9 +12,10 @@ import typer
 
 from results.paths import ROOT
 from sweeps.cli.main import make_app
-from sweeps.model.cell import Cell, invalid_reason
+from sweeps.model.cell import invalid_reason
 from sweeps.support.paths import ENGINE_PLUGIN
 from tests.commands import SMALL, environment, lockcross, program
+from tests.fakes.cells import cell_of
 
 
 def documents() -> list[str]:
@@ -68,14 +69,7 @@ def test_output_that_nobody_reads_is_no_mistake(closed: str, code: int) -> None:
 
 
 def test_a_cell_out_of_bounds_is_no_run() -> None:
-    cell = Cell(
-        machine="generic",
-        isa="x86_64",
-        flavour="lock",
-        lock="thin",
-        workload="sync",
-        parameters={"iterations": 1},
-    )
+    cell = cell_of()
     assert invalid_reason(cell) == ""
     for key, value in (
         ("cas_latency", 20_000_000),

@@ -2,7 +2,7 @@
 
 from results.store.records import CalibrationRecord
 from results.store.store import Store
-from tests.synthetic import record
+from tests.fakes.records import record
 
 COSTS = {  # set -> lock -> (gem5, embedded engine), cycles per pair
     "timing_uncontended": {
