@@ -72,7 +72,7 @@ def test_they_conform_on_every_flavour(lock: str, flavour: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("lock", ["cas_spin", "tasuki", "tnp"])
+@pytest.mark.parametrize("lock", ["thin", "handover", "tnp_selective"])
 def test_they_conform_without_an_engine(lock: str, flavour: str) -> None:
     """Yield points then read the host's counter."""
     program = scheduled("conformance", lock, flavour)

@@ -336,7 +336,7 @@ def test_programs_and_driver_agree_on_long_sequences(sequence: str, good: bool) 
 def test_a_workload_ends_where_threads_share_a_core(workload: str) -> None:
     threads = min(2, WORKLOADS[workload].max_threads)
     outcome = run(
-        binary(workload, any_lock(workload), True),
+        binary(workload, any_lock(workload), True, many=True),
         "lock",
         threads=threads,
         cores=1,
