@@ -2,7 +2,8 @@
 
 A line `$ ./lockcross ...` is a command. Below it stands what it writes, standard output before
 standard error, and last its exit code in brackets. The commands of a transcript run in one folder,
-with a study (study.db), a sweep (sweep.db), the file of a machine and a plan that is wrong.
+with a study (study.db), a sweep (sweep.db), the file of a machine (mine.toml), and of each kind of
+document one that names a lock which is none (wrong_*.toml).
 
 A new case is its `$` line. `./lockcross test --write-golden tests/golden` writes what commands say
 now, but no other exit code than is there.
@@ -17,15 +18,16 @@ from pathlib import Path
 import pytest
 
 from results.paths import ROOT
+from sweeps.plans import RUNTIMES, STUDIES, SWEEPS
 from sweeps.support.paths import MACHINES
 from tests.commands import lockcross
 from tests.fakes.study import study
 from tests.questions.test_sweeps import fill_sweep
 
 TRANSCRIPTS = {path.stem: path for path in sorted(Path(__file__).parent.glob("*.txt"))}
-# Lists of names to which others are added, and what differs from one tree to the next.
+# Long lists of names, to which others are added, and what differs from one tree to the next.
 _VARIES = (
-    (re.compile(r"(known are )\w+, [\w,./: -]+"), r"\1..."),
+    (re.compile(r"((?:known|allowed) are )[\w./:-]+(?:, [\w./:-]+){7,}"), r"\1..."),
     (re.compile(re.escape(str(ROOT))), "."),
 )
 
@@ -36,7 +38,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study(folder / "study.db")
     fill_sweep(folder / "sweep.db")
     shutil.copy(MACHINES / "generic.toml", folder / "mine.toml")
-    (folder / "wrong.toml").write_text('title = "x"\n[[sweep]]\nlock = "thim"\n')
+    for documents, name in (
+        (SWEEPS, "smoke"),
+        (STUDIES, "crossover"),
+        (RUNTIMES, "byte_writer"),
+    ):
+        text = documents.path(name).read_text("utf-8")
+        wrong, times = re.subn(r'(locks? = \[?)"\w+"', r'\1"thim"', text, count=1)
+        assert times
+        (folder / f"wrong_{name}.toml").write_text(wrong, "utf-8")
     return folder
 
 

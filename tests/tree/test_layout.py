@@ -118,7 +118,7 @@ STILL_BY_NAME = {
     "sweeps.questions.crossover.command",
     "sweeps.questions.measure.command",
     "sweeps.report.figures",
-    "sweeps.report.shown",
+    "sweeps.report.presentation",
     "sweeps.run.bench",
 }
 
