@@ -214,6 +214,7 @@ def test_a_database_without_a_study_is_named(database: Path, tmp_path: Path) -> 
         draw_engines({"own.db": own.connection, "other.db": other.connection})
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_command_draws_studies_over_one_another(tmp_path: Path) -> None:
     study(tmp_path / "own.db")
     other = study_on("gem5/o3", tmp_path / "o3.db")

@@ -272,7 +272,8 @@ def test_an_export_that_cannot_be_written(database: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_figures_and_report_are_commands(database: Path, tmp_path: Path) -> None:
+def test_figures_and_report_are_commands(tmp_path: Path) -> None:
+    database = study(tmp_path / "study.db")
     said = run("report", "--db", database, "--output", tmp_path)
     assert said.strip() == str(tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 10_000
