@@ -14,7 +14,9 @@ from results.errors import LockcrossError
 from results.store import former
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-VERSION = former.SCHEMA + 1  # of the schema
+VERSION = 11  # of the schema
+_MODELLED = 10  # the last whose crossovers may rest on a model, which crossover_seeds.error tells
+_READABLE = (former.SCHEMA, _MODELLED, VERSION)
 APPLICATION_ID = 0x4C584442  # as the schema sets it
 BUSY_SECONDS = 30
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
@@ -140,7 +142,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
     if version is None:
         raise damaged(path, "its table migrations is empty")
-    if version not in (former.SCHEMA, VERSION):
+    if version not in _READABLE:
         raise StoreError(
             f"{path}: was written by another version of Lockcross (its schema is {version}, this "
             f"program's {VERSION}); move it away and run again, or name another file with --db"
@@ -151,16 +153,44 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Brings a database of Lockcross to this version, whole or not at all."""
+    """Bring a database of Lockcross to this version, whole or not at all."""
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
+    if version == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    done = []
     if version == former.SCHEMA:
-        connection.execute("BEGIN IMMEDIATE")
         former.rename(connection)
-        connection.execute(
-            "INSERT INTO migrations VALUES (?, ?, datetime('now'))",
-            (VERSION, f"lock {former.FORMER} is {former.NAME}"),
-        )
-        connection.execute("COMMIT")
+        done.append((_MODELLED, f"lock {former.FORMER} is {former.NAME}"))
+    _drop_errors(connection)
+    connection.execute("DELETE FROM facts WHERE name = 'map/check'")  # of maps with modelled costs
+    done.append((VERSION, "crossovers without a model"))
+    connection.executemany("INSERT INTO migrations VALUES (?, ?, datetime('now'))", done)
+    connection.execute("COMMIT")
+
+
+_SEEDS = "SELECT crossover_id, seed, value, bracket_low, bracket_high FROM "  # without error
+
+
+def _drop_errors(connection: sqlite3.Connection) -> None:
+    """Make the table crossover_seeds anew: dropping its column would leave half a comment."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(SCHEMA.read_text(encoding="utf-8"))
+        (table,) = fresh.execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'crossover_seeds'"
+        ).fetchone()
+    connection.execute("ALTER TABLE crossover_seeds RENAME TO replaced")
+    connection.execute(table)
+    connection.execute(f"INSERT INTO crossover_seeds {_SEEDS} replaced")
+    connection.execute("DROP TABLE replaced")
+
+
+def _shadow(connection: sqlite3.Connection, version: int) -> None:
+    """Has a database of an earlier version read as one of this, and leaves the file as it is."""
+    if version == former.SCHEMA:
+        former.shadow(connection)
+    if version <= _MODELLED:
+        connection.execute(f"CREATE TEMP VIEW crossover_seeds AS {_SEEDS} main.crossover_seeds")
 
 
 def real_file(path: Path) -> Path:
@@ -207,7 +237,7 @@ def lock_for_writing(path: Path) -> TextIO:
 
 def open_writer(path: Path) -> sqlite3.Connection:
     """Opens for writing, for a caller with the lock: makes the tables of an empty file, and brings
-    one of the version before to this one."""
+    one of an earlier version to this one."""
     with explained(path), ExitStack() as on_error:
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         on_error.callback(connection.close)
@@ -237,15 +267,14 @@ def log_of(path: Path) -> Path:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """Opens for reading only: no statement can write. A file of the version before is left so, and
+    """Opens for reading only: no statement can write. A file of an earlier version is left so, and
     read as one of this. Raises StoreError when there is no file, or an empty one."""
     with explained(path), ExitStack() as on_error:
         if path.exists():
             connection = _connect_reader(path)
             on_error.callback(connection.close)
             if version := _version(connection, path):
-                if version == former.SCHEMA:
-                    former.shadow(connection)
+                _shadow(connection, version)
                 connection.execute("PRAGMA query_only = ON")
                 on_error.pop_all()
                 return connection

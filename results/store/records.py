@@ -79,15 +79,12 @@ class CrossoverRun:
 @dataclass(frozen=True)
 class CrossoverSeed:
     """Where a crossover lies with one seed; None where there is none near the first seed's. Where
-    the first seed has none at all: a value at which the other lock is the cheaper one. `error`:
-    None if both ends of the bracket were run; else the value follows from the costs at one point
-    and the first seed's slope, and so far off was such a value where it was checked."""
+    the first seed has none at all: a value at which the other lock is the cheaper one."""
 
     seed: int
     value: float | None
     bracket_low: float | None
     bracket_high: float | None
-    error: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -157,9 +157,6 @@ CREATE TABLE crossover_seeds (
     value REAL,
     bracket_low NUMERIC,
     bracket_high NUMERIC,
-    -- Of a value that comes from a model, checked by runs of their own: by how much it was off
-    -- there, in the axis's unit. NULL: both ends of its bracket were run.
-    error REAL,
     PRIMARY KEY (crossover_id, seed)
 ) WITHOUT ROWID;
 

@@ -1,7 +1,6 @@
-"""The plan of the main job: sweeps/plans/studies/*.toml; and what plans of other studies share."""
+"""The plan of the main job: sweeps/plans/studies/*.toml; and what plans of other kinds share."""
 
 import itertools
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Self
@@ -19,7 +18,6 @@ from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.plans import STUDIES
 from sweeps.support.toml import Document
 
-CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
 SHARED_AXES = ("cancel_latency", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
 
@@ -40,7 +38,7 @@ def labels(
 
 
 def check_known(rows: Iterable[tuple[str, Iterable[str], Collection[str]]]) -> None:
-    """Raises ValueError for the first of some names that is none of those known: of each key, the
+    """Raise ValueError for the first of some names that is none of those known: of each key, the
     names given and those known."""
     for key, given, known in rows:
         if unknown := [name for name in given if name not in known]:
@@ -48,7 +46,7 @@ def check_known(rows: Iterable[tuple[str, Iterable[str], Collection[str]]]) -> N
 
 
 def check_engine(label: str) -> None:
-    """Raises ValueError for a label that no engine has."""
+    """Raise ValueError for a label that no engine has."""
     try:
         load_engine(label)
     except LockcrossError as error:
@@ -56,7 +54,7 @@ def check_engine(label: str) -> None:
 
 
 def check_reach(latencies: Sequence[int], axes: Iterable[Sequence[int]]) -> None:
-    """Raises ValueError where calibrations do not reach as far as the axes of a map."""
+    """Raise ValueError where calibrations do not reach as far as the axes of a map."""
     for axis in axes:
         if axis[0] < latencies[0] or axis[-1] > latencies[-1]:
             raise ValueError(
@@ -66,7 +64,7 @@ def check_reach(latencies: Sequence[int], axes: Iterable[Sequence[int]]) -> None
 
 
 def check_multiples(step: float, values: Iterable[float], where: str = "") -> None:
-    """Raises ValueError for values, with the decimals that they are written with, that are no
+    """Raise ValueError for values, with the decimals that they are written with, that are no
     multiples of a step."""
     for value in values:
         if Fraction(str(value)) % Fraction(str(step)):
@@ -80,7 +78,7 @@ def _rising(values: list[float]) -> list[float]:
 
 
 def keys_of(workload: str, *own: str) -> AfterValidator:
-    """Refuses parameters with keys that a workload has not, or that are the plan's `own` to give,
+    """Refuse parameters with keys that a workload has not, or that are the plan's `own` to give,
     and with values that they cannot have."""
 
     def checked(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -93,7 +91,7 @@ def keys_of(workload: str, *own: str) -> AfterValidator:
 def check_parameters(
     workload: str, parameters: Mapping[str, Value], own: Collection[str] = ()
 ) -> None:
-    """Raises ValueError for a key that a workload has not, or that is the plan's `own` to give, and
+    """Raise ValueError for a key that a workload has not, or that is the plan's `own` to give, and
     for a value that a key cannot have."""
     keys = WORKLOADS[workload].keys
     for name, value in parameters.items():
@@ -138,7 +136,7 @@ class Map(_Sequence):
 
     @property
     def latencies(self) -> dict[str, list[int]]:
-        """The set latencies of its two axes, by name."""
+        """Return the set latencies of its two axes, by name."""
         return {"cas_latency": self.cas_latency, "fence_latency": self.fence_latency}
 
 
@@ -185,7 +183,7 @@ class Processors(Document):
 
     @property
     def uses(self) -> dict[str, Use]:
-        """By name."""
+        """Return the uses by name."""
         return {name: getattr(self, name) for name in self.USES}
 
 
@@ -237,11 +235,11 @@ class StudyPlan(Document):
         return [self.machine, *self.beside]
 
     def headline(self, flavour: str) -> list[LockLabel]:
-        """The locks compared, with the fences that a flavour's headline speaks of."""
+        """Return the locks compared, with the fences that a flavour's headline speaks of."""
         return self.in_production(flavour, self.locks)
 
     def in_production(self, flavour: str, locks: Sequence[str]) -> list[LockLabel]:
-        """Some locks as they are in production: with its fences."""
+        """Return some locks as they are in production: with its fences."""
         return labels(flavour, locks, [], self.production.get(flavour, FULL))
 
     @model_validator(mode="after")
@@ -274,18 +272,8 @@ class StudyPlan(Document):
 
 
 def load_study(name: str) -> StudyPlan:
-    """Reads sweeps/plans/studies/<name>.toml, or the file of a path.
+    """Read sweeps/plans/studies/<name>.toml, or the file of a path.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
     return STUDIES.load(StudyPlan, name)
-
-
-def question_of(name: str) -> str:
-    """The question that a study of a name or a path is a plan of: many_cores where it has a table
-    [cores], else crossover; so what cannot be read."""
-    try:
-        plan = tomllib.loads(STUDIES.path(name).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return CROSSOVER
-    return MANY_CORES if "cores" in plan else CROSSOVER

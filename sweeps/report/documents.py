@@ -14,18 +14,11 @@ from sweeps.report.report import write_all
 
 PAGE = ROOT / "docs" / "report.html"
 FIGURES = ROOT / "docs" / "figures"
-SHOWN = (
-    "processors",
-    "decision_map",
-    "winner_map",
-    "winner_map_generic_inorder",
-    "rounds",
-    "engines",
-)
+SHOWN = ("processors", "decision_map", "winner_map", "rounds", "engines")
 
 
 def write(db: Path = DATABASE) -> list[Path]:
-    """Returns what was written. Raises LockcrossError."""
+    """Return what was written. Raises LockcrossError."""
     page, figures = write_all(db, db.parent)
     with writing(PAGE, "check its permissions"):
         shutil.copyfile(page, PAGE)

@@ -39,7 +39,7 @@ _PACKAGES = ("contourpy", "kiwisolver", "matplotlib", "numpy", "pillow")
 def draw_all(
     connection: sqlite3.Connection, folder: Path, others: References | None = None
 ) -> dict[str, Path]:
-    """Draws every figure that the database has data for into `folder`; returns the PNG of each by
+    """Draw every figure that the database has data for into `folder`; return the PNG of each by
     name. The SVG lies beside it. A figure that a study lacks is named on stderr. `others`: where
     validations and latency sweeps come from, if not from the database.
 
@@ -95,7 +95,7 @@ def _drawn(wanted: list[Drawing], folder: Path, source: str) -> dict[str, str]:
 
 
 def _paint(drawing: Drawing, folder: Path) -> str:
-    """Draws a figure into `folder`; returns why it is left out, or nothing. Raises
+    """Draw a figure into `folder`; return why it is left out, or nothing. Raises
     LockcrossError."""
     from results.draw.painter import write
 
@@ -124,7 +124,7 @@ def _paint(drawing: Drawing, folder: Path) -> str:
 
 
 def _paint_all(drawings: Sequence[Drawing], folder: Path) -> Iterator[str]:
-    """Draws figures, as many at a time as there are CPUs; yields of each, in order, why it is left
+    """Draw figures, as many at a time as there are CPUs; yield for each, in order, why it is left
     out, or nothing. Raises LockcrossError."""
     workers = min(len(os.sched_getaffinity(0)), len(drawings))
     if workers < 2:
@@ -163,7 +163,7 @@ def _begin() -> None:
 
 
 def _files(folder: Path, name: str, known: dict[str, str]) -> dict[str, str]:
-    """What is recorded of a figure: why it is left out, or digests of its files."""
+    """Return what is recorded of a figure: why it is left out, or digests of its files."""
     if "left_out" in known:
         return known
     paths = (folder / f"{name}{end}" for end in (".png", ".svg"))
@@ -171,7 +171,7 @@ def _files(folder: Path, name: str, known: dict[str, str]) -> dict[str, str]:
 
 
 def _source(connection: sqlite3.Connection, wanted: list[Drawing]) -> str:
-    """A digest of all that figures are made of: databases, code, packages."""
+    """Return a digest of all that figures are made of: databases, code, packages."""
     total = hashlib.sha256()
     for word in (platform.python_version(), *(version(name) for name in _PACKAGES)):
         total.update(f"{word}\0".encode())

@@ -16,9 +16,18 @@ from results.store.queries import OF_A_PLAN, Answer, condition, plan_name
 from results.text.rows import Form, print_compact, print_rows
 from sweeps.model.axes import AXES, LATENCIES
 from sweeps.model.cell import values
-from sweeps.model.locks import LockLabel, labels_words
-from sweeps.search import plan_costs
-from sweeps.search.plan_costs import TIE_PERCENT, Comparison, Group, PlanRun, groups, runs_of_plan
+from sweeps.model.locks import labels_words
+from sweeps.study.costs import (
+    LOCK,
+    Comparison,
+    Group,
+    PlanRun,
+    compare,
+    groups,
+    runs_of_plan,
+    varied,
+)
+from sweeps.study.leads import TIE_PERCENT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,19 +35,16 @@ if TYPE_CHECKING:
 MOST_PANELS = 12  # of a figure
 _OF_LOCK = ("lock", "variant", "fence", "seed")  # axes that are no part of a setting
 _ALWAYS = ("winner", "lock", "cycles_per_pair")
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-_LINES = ("-", "--", "-.", ":")
-_MARKERS = "osD^vXPd"
-_STEEP = 30  # times the least value of an axis: from here on the scale is logarithmic
 
 
 def winner_rows(settings: Sequence[Group]) -> Answer:
-    """The winner in each setting, with full fences and with any kind where there are others."""
+    """Return the winner in each setting, with full fences and with any kind where there are
+    others."""
     names, places = _settings(settings)
     rows: list[tuple[Any, ...]] = []
     for group, place in zip(settings, places, strict=True):
         absent = ", ".join(group.absent)
-        for fences, win in group.contests(TIE_PERCENT / 100):
+        for fences, win in group.contests():
             if win is None:
                 (label,) = [known for known in group.costs if fences in ("any", known.fence)]
                 alone = (label, round(group.costs[label].median, 2), "", None, None, "alone")
@@ -52,7 +58,7 @@ def winner_rows(settings: Sequence[Group]) -> Answer:
 
 
 def cost_rows(settings: Sequence[Group]) -> Answer:
-    """What every lock costs in each setting, cheapest first."""
+    """Return what every lock costs in each setting, cheapest first."""
     names, places = _settings(settings)
     rows = [
         (
@@ -71,7 +77,8 @@ def cost_rows(settings: Sequence[Group]) -> Answer:
 
 
 def _settings(compared: Iterable[Group]) -> tuple[list[str], list[list[Any]]]:
-    """The names of what is set in some settings, axes first; and each setting's values of them."""
+    """Return the names of what is set in some settings, axes first; and each setting's values of
+    them."""
     settings = [values(group.setting) for group in compared]
     names = dict.fromkeys(axis.name for axis in AXES)
     names |= dict.fromkeys(name for setting in settings for name in setting)
@@ -80,16 +87,17 @@ def _settings(compared: Iterable[Group]) -> tuple[list[str], list[list[Any]]]:
 
 
 def compared_words(settings: Iterable[Group]) -> str:
-    """Which locks and fence kinds some settings compare, and what is a tie."""
+    """Return which locks and fence kinds some settings compare, and what is a tie."""
     labels = sorted({label for group in settings for label in group.costs})
     return (
         f"{labels_words(labels)}\nCost: cycles per acquire-release pair, the median of the seeds. "
-        f"A lead below {TIE_PERCENT:g} % is a tie."
+        f"A tie is a lead below {TIE_PERCENT:g} %, or below the error known of the engine for such "
+        "locks and work (`./lockcross validate --errors`)."
     )
 
 
 def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: Form) -> None:
-    """Prints a named query of a plan's runs. Raises LockcrossError."""
+    """Print a named query of a plan's runs. Raises LockcrossError."""
     from results.text.terminal import console
 
     if query not in OF_A_PLAN:
@@ -113,7 +121,7 @@ def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: F
 
 
 def print_figures_of_plan(connection: sqlite3.Connection, plan: str, folder: Path) -> None:
-    """Draws the figures of a plan and prints their paths, and what they compare."""
+    """Draw the figures of a plan and print their paths, and what they compare."""
     runs = runs_of_plan(connection, plan)
     for path in draw_plan(runs, plan_name(plan), folder).values():
         print(path)
@@ -121,7 +129,7 @@ def print_figures_of_plan(connection: sqlite3.Connection, plan: str, folder: Pat
 
 
 def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> Path:
-    """Draws the figures of a plan and writes its page into `output`; returns the page's path.
+    """Draw the figures of a plan and write its page into `output`; return the page's path.
     Raises LockcrossError."""
     from sweeps.report import report
 
@@ -153,7 +161,8 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
 
 
 def _apart(answer: Answer) -> tuple[str, list[str], list[list[str]]]:
-    """What rows have in common, in words; the columns in which they differ; the rows of those."""
+    """Return what rows have in common, in words; the columns in which they differ; the rows of
+    those."""
     kept, same = {}, []
     for name, column in zip(answer.columns, zip(*answer.rows, strict=True), strict=True):
         if set(column) <= {None, ""}:
@@ -166,16 +175,16 @@ def _apart(answer: Answer) -> tuple[str, list[str], list[list[str]]]:
 
 
 def draw_plan(runs: Sequence[PlanRun], name: str, folder: Path) -> dict[str, Path]:
-    """Draws the costs of a plan's runs along each axis and key of numbers that differs; where none
+    """Draw the costs of a plan's runs along each axis and key of numbers that differs; where none
     does, along another one, or by lock. Returns each figure's PNG by its title. Raises
     LockcrossError."""
     from results.draw.painter import write
 
-    numbers, others = plan_costs.varied(runs)
+    numbers, others = varied(runs)
     drawn = {}
-    for axis in numbers or others[:1] or [plan_costs.LOCK]:
-        by = plan_costs.LOCK if axis != plan_costs.LOCK else "machine"
-        comparison = plan_costs.compare(runs, by, axis)
+    for axis in numbers or others[:1] or [LOCK]:
+        by = LOCK if axis != LOCK else "machine"
+        comparison = compare(runs, by, axis)
         title = f"Cost along {axis}"
         if len(comparison.panels) > MOST_PANELS:
             title += f", the first {MOST_PANELS} of {len(comparison.panels)} settings"
@@ -185,48 +194,22 @@ def draw_plan(runs: Sequence[PlanRun], name: str, folder: Path) -> dict[str, Pat
 
 
 def draw_comparison(comparison: Comparison) -> "Figure":
-    """The first panels of a comparison, MOST_PANELS at most. Locks look as in every figure, other
-    things by their place."""
-    from results.draw.painter import panels, sign
-    from sweeps.report.style import Style, style_of
+    """Draw the first panels of a comparison, MOST_PANELS at most. Locks look as in every figure,
+    other things by their place."""
+    from sweeps.report import lines
+    from sweeps.report.style import style_at
 
-    shown, along = comparison.panels[:MOST_PANELS], comparison.along
-    by_lock = comparison.by == plan_costs.LOCK
-    looks: dict[Any, Style] = {}
-    for place, name in enumerate(dict.fromkeys(name for panel in shown for name in panel.curves)):
-        colour, line = _COLOURS[place % len(_COLOURS)], _LINES[place % len(_LINES)]
-        marker = _MARKERS[place % len(_MARKERS)]
-        other = Style(colour, "", line, marker)  # type: ignore[arg-type]
-        looks[name] = style_of(LockLabel(str(name))) if by_lock else other
-    figure, axes = panels(len(shown), 3, (4.6, 3.3), (0.6, 0.8))
-    for ax, panel in zip(axes, shown, strict=False):
-        ax.set_title(panel.title, fontsize=8)
-        ax.set_xlabel(f"{along}, cycles" if along in LATENCIES else along)
-        ax.set_ylabel("core cycles per acquire-release pair", fontsize=8)
-        ax.grid(True)
-        points = panel.points
-        numbers = [x for x in points if isinstance(x, int)]
-        scaled = len(numbers) == len(points)
-        if scaled and numbers[0] > 0 and numbers[-1] > _STEEP * numbers[0]:
-            ax.set_xscale("log")
-        if not scaled:  # names, or the machine's own latency: each has a place
-            ax.set_xticks(range(len(points)), [_own(x) for x in points], rotation=20, ha="right")
-        for name, curve in panel.curves.items():
-            own, bands = looks[name], list(curve.values())
-            x = [
-                point if scaled and isinstance(point, int) else points.index(point)
-                for point in curve
-            ]
-            ax.plot(x, [band.median for band in bands], linewidth=1.5, **own.curve)
-            low, high = [band.least for band in bands], [band.most for band in bands]
-            ax.fill_between(x, low, high, color=own.colour, alpha=0.2, linewidth=0)
-    handles = [
-        sign(LockLabel(name).words() if by_lock else f"{comparison.by} {_own(name)}", **own.curve)
-        for name, own in looks.items()
+    along = comparison.along
+    words = f"{along}, cycles" if along in LATENCIES else along
+    unit = "core cycles per acquire-release pair"
+    shown = [
+        lines.Lines(panel.title, words, unit, panel) for panel in comparison.panels[:MOST_PANELS]
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
-    return figure
-
-
-def _own(value: object) -> str:
-    return "the machine's own" if value is None else str(value)
+    if comparison.by == LOCK:
+        return lines.draw(shown, lines.of_locks(shown))
+    names = dict.fromkeys(name for one in shown for name in one.panel.curves)
+    looks = {
+        name: (f"{comparison.by} {lines.words_of(name)}", style_at(place))
+        for place, name in enumerate(names)
+    }
+    return lines.draw(shown, looks)

@@ -54,9 +54,9 @@ class References:
 
 @contextmanager
 def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iterator[References]:
-    """What goes with a database: its own validation if it has one, and those of the references that
-    are against other engines; and beside a study on the default engine the reference studies of
-    others."""
+    """Yield what goes with a database: its own validation if it has one, and those of the
+    references that are against other engines; and beside a study on the default engine the
+    reference studies of others."""
     with ExitStack() as opened:
 
         def read(path: Path) -> sqlite3.Connection:
@@ -93,7 +93,7 @@ def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iter
 
 
 def _validated(connection: sqlite3.Connection) -> set[str]:
-    """The families of the engines that a database's validation is against."""
+    """Return the families of the engines that a database's validation is against."""
     labels = connection.execute(
         "SELECT DISTINCT engine FROM series JOIN runs ON runs.id = series.run_id "
         "WHERE series.name GLOB 'validation/*'"
@@ -103,10 +103,10 @@ def _validated(connection: sqlite3.Connection) -> set[str]:
 
 # What is not named here comes last: the questions, whose figures are drawn in this order and of
 # which the first gives the page its title; and the sections of the page.
-QUESTIONS = ("crossover", "many_cores", "explore", "validate", "reproduce")
+QUESTIONS = ("crossover", "studies", "explore", "validate", "reproduce")
 SECTIONS = tuple(
     (
-        "answer figures explorer many_cores validation latency published overtake proofs "
+        "answer figures explorer studies validation latency published overtake proofs "
         "calibration crossovers failures provenance"
     ).split()
 )
@@ -126,12 +126,12 @@ class Section:
 
     @property
     def template(self) -> str:
-        """In the folder `templates` of the question, or of this room."""
+        """Return its template, in the folder `templates` of the question, or of this room."""
         return f"{self.id}.html"
 
     @property
     def place(self) -> tuple[bool, int]:
-        """What sections are sorted by."""
+        """Return what sections are sorted by."""
         known = self.id in SECTIONS
         return not self.early, SECTIONS.index(self.id) if known else len(SECTIONS)
 
@@ -167,7 +167,7 @@ class Presentation:
 
 @cache
 def packages() -> Mapping[str, Path]:
-    """The folders with something to show, in their order, by their packages."""
+    """Return the folders with something to show, in their order, by their packages."""
     folder = ROOT / "sweeps" / "questions"
     names = [module.name for module in iter_modules([str(folder)])]
     names.sort(key=lambda name: QUESTIONS.index(name) if name in QUESTIONS else len(QUESTIONS))
@@ -177,8 +177,8 @@ def packages() -> Mapping[str, Path]:
 
 
 def questions(connection: sqlite3.Connection) -> list[Presentation]:
-    """What each question shows, but for those of whose FACTS (names in its `__init__`) the database
-    has none."""
+    """Return what each question shows, but for those of whose FACTS (names in its `__init__`) the
+    database has none."""
     facts = {name.partition("/")[0] for (name,) in connection.execute("SELECT name FROM facts")}
     needed = {package: getattr(import_module(package), "FACTS", None) for package in packages()}
     there = [package for package, of in needed.items() if of is None or of & facts]
@@ -186,7 +186,7 @@ def questions(connection: sqlite3.Connection) -> list[Presentation]:
 
 
 def drawings(connection: sqlite3.Connection, others: References) -> list[Drawing]:
-    """Every figure that may be drawn of a database and of what goes with it."""
+    """Return every figure that may be drawn of a database and of what goes with it."""
     return [
         drawing for shown in questions(connection) for drawing in shown.figures(connection, others)
     ]

@@ -39,7 +39,7 @@ def write_report(
     figures: Mapping[str, Path],
     others: References | None = None,
 ) -> Path:
-    """Writes the page to `path` and returns it. `figures`: what `draw_all` has drawn, with the
+    """Write the page to `path` and return it. `figures`: what `draw_all` has drawn, with the
     same `others`.
 
     Sections without data are left out. Raises LockcrossError when it cannot be written.
@@ -48,7 +48,7 @@ def write_report(
 
 
 def save(page: str, path: Path) -> Path:
-    """Writes a page to `path` and returns it. Raises LockcrossError when it cannot be written."""
+    """Write a page to `path` and return it. Raises LockcrossError when it cannot be written."""
     with writing(path, "name another folder with --output"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
@@ -70,7 +70,7 @@ def environment() -> Environment:
 def render(
     connection: sqlite3.Connection, figures: Mapping[str, Path], others: References | None = None
 ) -> str:
-    """The page as text. Everything from the database is escaped."""
+    """Return the page as text. Everything from the database is escaped."""
     others = others or References([Source(connection)], {})
     drawn = [drawing for drawing in drawings(connection, others) if drawing.name in figures]
     every = [shown.part(connection, others, drawn) for shown in [*questions(connection), FRAME]]
@@ -103,7 +103,7 @@ def render(
 
 
 def write_all(db: Path, output: Path) -> tuple[Path, dict[str, Path]]:
-    """Draws the figures and writes the report into `output`; returns the report's path, and each
+    """Draw the figures and write the report into `output`; return the report's path, and each
     figure's by its name. Raises LockcrossError."""
     with Store(db, read_only=True) as store, references(store.connection) as others:
         figures = draw_all(store.connection, output / "figures", others)
@@ -111,7 +111,7 @@ def write_all(db: Path, output: Path) -> tuple[Path, dict[str, Path]]:
 
 
 def present(db: Path, output: Path) -> None:
-    """Draws and writes into `output`, then prints what each question has to say, and the paths.
+    """Draw and write into `output`, then print what each question has to say, and the paths.
     Raises LockcrossError."""
     report, figures = write_all(db, output)
     with Store(db, read_only=True) as store:
@@ -124,7 +124,7 @@ def present(db: Path, output: Path) -> None:
 
 
 def _frame(connection: sqlite3.Connection, _: References, __: Collection[Drawing]) -> Part:
-    """What the page has of any database."""
+    """Return what the page has of any database."""
     ops: dict[str, None] = {}  # in order
     calibrated: dict[tuple[Any, ...], dict[str, float]] = {}
     for *setting, op, cycles in connection.execute(

@@ -52,9 +52,19 @@ _OTHERS = ("#56B4E9", "#D55E00", "#F0E442", "#999999")
 _LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+_MARKERS = "osD^vXPd"
+
+
+def style_at(place: int) -> Style:
+    """Return the look of the curve at a place among some that are no locks."""
+    colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
+    return Style(colour, "", _LINES[place % len(_LINES)], marker)
+
+
 def style_of(label: LockLabel) -> Style:
-    """The look of a lock label: its lock's colour, in other lines and hatches for a variant. Locks
-    without a look of their own get a colour by their name."""
+    """Return the look of a lock label: its lock's colour, in other lines and hatches for a variant.
+    Locks without a look of their own get a colour by their name."""
     colour = _OTHERS[sum(label.lock.encode()) % len(_OTHERS)]
     known = STYLES.get(label.lock, Style(colour, "++", ":", "v"))
     if not label.variant:

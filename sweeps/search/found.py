@@ -2,7 +2,6 @@
 from which figures, tables and report are made."""
 
 import json
-import math
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -99,13 +98,6 @@ class Check(BaseModel):
     wrong: int
 
 
-class MapCheck(Check):
-    """The set latencies whose points a winner map is interpolated from."""
-
-    cas_latency: list[int]
-    fence_latency: list[int]
-
-
 @dataclass(frozen=True)
 class JobFact:
     """The last main job that made new runs."""
@@ -119,7 +111,6 @@ class JobFact:
 PLAN: Fact[PlanFact] = Fact("plan", PlanFact)
 JOB: Fact[JobFact] = Fact("job", JobFact)
 ISA: Fact[Isa] = Fact("isa", Isa)
-MAP_CHECK: Fact[dict[str, MapCheck]] = Fact("map/check", dict[str, MapCheck])  # by series
 
 
 @dataclass(frozen=True)
@@ -145,11 +136,6 @@ class Mark:
         return self.machine if self.cancel is None else f"{self.machine} ({self.cancel:,})"
 
 
-def at_most(share: float) -> str:
-    """A bound in percent, never rounded down."""
-    return f"{math.ceil(round(share * 1e4, 6)) / 100:.2f}%"
-
-
 def accuracy(checks: Sequence[Check]) -> Check | None:
     """Over several maps that were checked; None without one."""
     if not (costs := sum(check.costs for check in checks)):
@@ -165,14 +151,12 @@ def accuracy(checks: Sequence[Check]) -> Check | None:
 
 @dataclass(frozen=True)
 class MapCrossing:
-    """Two locks cost the same at these measured latencies (cycles); `band`: the least and the
-    greatest of all seeds."""
+    """Two locks cost the same at these measured latencies (cycles)."""
 
     lock_a: LockLabel
     lock_b: LockLabel
     cas: float
     fence: float
-    band: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -200,8 +184,7 @@ class SeriesRun:
 class Band:
     """The least and the greatest value of a crossover, and of its bracket's upper end, over the
     seeds. `there`: with how many of the `seeds` it is found near the first seed's, or at all if the
-    first has none. `modelled`: how many values follow from the costs at one point; `error`: how
-    far such a value was off where it was checked, in the axis's unit."""
+    first has none."""
 
     seeds: int
     there: int
@@ -209,8 +192,6 @@ class Band:
     high: float
     upper_low: int
     upper_high: int
-    modelled: int = 0
-    error: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,12 +262,6 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     ]
 
 
-def map_check(connection: sqlite3.Connection, name: str) -> MapCheck | None:
-    """From which points the winner map of a series is interpolated, and how far it was off where
-    that was checked; None where every point was run."""
-    return (MAP_CHECK.optional(connection) or {}).get(name)
-
-
 @dataclass(frozen=True)
 class Scale:
     """Turns set latencies into measured ones: straight lines between the calibrations `points`, and
@@ -340,13 +315,10 @@ def map_crossings(
     """The searched crossovers of a winner map's series, at measured latencies."""
     crossings = []
     for crossing in crossovers(connection, name):
-        if crossing.value is not None and crossing.band is not None:
-            value, *band = (
-                (cas(at["cas_latency"]), fence(at["fence_latency"]))
-                for x in (crossing.value, crossing.band.low, crossing.band.high)
-                for at in [{**crossing.setting, crossing.axis: x}]
-            )
-            crossings.append(MapCrossing(crossing.lock_a, crossing.lock_b, *value, tuple(band)))
+        if crossing.value is not None:
+            at = {**crossing.setting, crossing.axis: crossing.value}
+            place = cas(at["cas_latency"]), fence(at["fence_latency"])
+            crossings.append(MapCrossing(crossing.lock_a, crossing.lock_b, *place))
     return crossings
 
 
@@ -381,7 +353,6 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
     rows = connection.execute(
         "SELECT count(seeds.seed), count(seeds.value), min(seeds.value), max(seeds.value), "
         "min(seeds.bracket_high), max(seeds.bracket_high), "
-        "count(seeds.error), ifnull(max(seeds.error), 0), "
         f"{', '.join(f'crossovers.{name}' for name in columns)} FROM crossovers "
         "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id WHERE series GLOB ? OR series = ? "
         "GROUP BY id ORDER BY id",
@@ -389,29 +360,12 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
     )
     crossings = []
     for row in rows:
-        values = dict(zip(columns, row[8:], strict=True))
-        values["band"] = Band(*row[:8]) if row[1] else None
+        values = dict(zip(columns, row[6:], strict=True))
+        values["band"] = Band(*row[:6]) if row[1] else None
         labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
         setting = json.loads(values["setting"])
         crossings.append(FoundCrossover(**values | labels | {"setting": setting}))
     return crossings
-
-
-def seeds_model(connection: sqlite3.Connection) -> tuple[int, int, float]:
-    """What the study's crossovers rest on, with seeds other than the first: how many values there
-    are, how many of them follow from the costs at one point by the first seed's slope, and how far
-    such a value was off at most where it was checked, as a share of the tolerance."""
-    bands = [
-        (crossing.band, crossing.tolerance)
-        for kind in ("axis", "run_length", "map")
-        for crossing in crossovers(connection, kind)
-        if crossing.band is not None and crossing.value is not None
-    ]
-    return (
-        sum(band.there - 1 for band, _ in bands),
-        sum(band.modelled for band, _ in bands),
-        max((band.error / tolerance for band, tolerance in bands), default=0.0),
-    )
 
 
 def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:
@@ -421,33 +375,3 @@ def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:
         (run_id,),
     ).fetchall()
     return [value for _, value in sorted((int(name.split("_")[1]), value) for name, value in rows)]
-
-
-@dataclass(frozen=True)
-class Win:
-    """The cheapest lock and its cost, the next one, and how many cycles per pair lie between them.
-    `tied`: the locks over which the lead is a tie, cheapest first."""
-
-    lock: LockLabel
-    cost: float
-    runner_up: LockLabel
-    margin: float
-    tied: tuple[LockLabel, ...] = ()
-
-    @property
-    def lead(self) -> float:
-        """The margin as a share of the next lock's cost."""
-        return self.margin / (self.cost + self.margin)
-
-
-def winner(costs: Mapping[LockLabel, float], tie: float = 0.0) -> Win:
-    """The winner among two locks or more (cycles per pair); of equal ones the first by name. A lead
-    below the share `tie` of the other's cost is a tie, and so are equal costs."""
-    first, second, *others = sorted(costs, key=lambda lock: (costs[lock], lock))
-    best = costs[first]
-    tied = tuple(
-        lock
-        for lock in (second, *others)
-        if costs[lock] == best or costs[lock] - best < tie * costs[lock]
-    )
-    return Win(first, best, second, costs[second] - best, tied)

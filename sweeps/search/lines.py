@@ -1,7 +1,6 @@
 """Cells and the axes around them: everything stays as a cell has it, one value moves."""
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -15,9 +14,6 @@ from sweeps.model.machine import load_machine
 from sweeps.model.workloads import WORKLOADS, Number, Share, Value
 
 FIRST_SEED = 1  # of maps and tables, and of each search
-# Axes along which costs follow a line or, over the run length, a hyperbola. Over owner's shares and
-# threads the work itself is another at each value, and costs may cross more than once.
-_MODELLED = ("cas_latency", "fence_latency", "cancel_latency", "run_length")
 
 
 def set_to(cell: Cell, axis: str, x: float) -> Cell:
@@ -78,15 +74,6 @@ def in_parts(workload: str, axis: str, values: Iterable[float]) -> tuple[int, ..
     return tuple(round(x * parts(workload, axis)) for x in values)
 
 
-def first_values(coarse: Sequence[int], tolerance: int) -> list[int]:
-    """The values that a search over `coarse` begins with: all that lie no further apart than the
-    tolerance, since nothing is interpolated there; else the ends and the middle one."""
-    values = sorted(set(coarse))
-    if all(high - low <= tolerance for low, high in itertools.pairwise(values)):
-        return values
-    return sorted({values[0], values[(len(values) - 1) // 2], values[-1]})
-
-
 @dataclass(frozen=True)
 class AxisLine:
     """An axis through the cell `base`, whose lock is still to be named: `cell` gives the run of a
@@ -94,8 +81,7 @@ class AxisLine:
 
     `setting`: what is held fixed, for the database; left out, all that the cell has. `step`: the
     unit in which values move; `whole`: all values of the axis, where `values` are a part of it;
-    `modelled` is false where a search is to look at every value, whatever the axis; `move` makes
-    the cell of a value.
+    `move` makes the cell of a value.
     """
 
     series: str
@@ -107,7 +93,6 @@ class AxisLine:
     setting: Mapping[str, Value] = field(default_factory=dict)
     unit: str = ""
     whole: tuple[int, ...] = ()
-    modelled: bool = True
     move: Callable[[Cell, str, Any], Cell] = field(default=moved, compare=False)
 
     def __post_init__(self) -> None:
@@ -134,19 +119,6 @@ class AxisLine:
         """The ends of the axis."""
         every = self.whole or self.values
         return every[0], every[-1]
-
-    @property
-    def follows_model(self) -> bool:
-        """Whether a search may begin with few values, and believe a curve through them."""
-        return self.modelled and self.axis in _MODELLED
-
-    @property
-    def first_values(self) -> list[int]:
-        """Those with which a search over `values` begins."""
-        if not self.follows_model:
-            return list(self.values)
-        steps = [x // self.step for x in self.values]
-        return [x * self.step for x in first_values(steps, self.tolerance // self.step)]
 
 
 def axis_named(name: str, workload: str) -> str:

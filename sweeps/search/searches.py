@@ -3,18 +3,13 @@ and line, then again with the other seeds.
 
 A search asks for the costs it needs in batches, and whoever drives it runs the cells. Costs are
 cycles per acquire-release pair, exact fractions of exact cycle counts, so two costs are equal only
-when they are.
-
-A search has a model: over latencies costs are nearly straight lines, over run lengths hyperbolas.
-It looks where the model expects the crossing, and everywhere if the model turns out to be wrong.
+when they are. Both ends of each bracket are runs.
 """
 
 import itertools
-from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from statistics import median
 from typing import NamedTuple, TypeVar
 
 from results.errors import LockcrossError
@@ -22,31 +17,28 @@ from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed
 from sweeps.model.cell import Cell
 from sweeps.model.locks import cancels
 from sweeps.run.runner import Runner
-from sweeps.search.lines import FIRST_SEED, AxisLine, first_values
+from sweeps.search.lines import FIRST_SEED, AxisLine
 
 
 @dataclass(frozen=True)
 class Point:
-    """What a lock costs at one value of the axis (cycles per pair), and the run that shows it; None
-    if it was not run, and the cost follows from that of other runs."""
+    """What a lock costs at one value of the axis (cycles per pair), and the run that shows it."""
 
     cost: Fraction
-    run_id: int | None
+    run_id: int
 
 
 @dataclass(frozen=True)
 class Crossing:
     """Equal cost at `value`, interpolated linearly inside the bracket `low` to `high`.
 
-    `below` is the lock that is cheaper just below it. `error`: None if both ends of the bracket
-    were looked at; else the value is a model's, which was off by so much where it was checked.
+    `below` is the lock that is cheaper just below it.
     """
 
     value: Fraction
     low: int
     high: int
     below: str
-    error: Fraction | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +62,6 @@ Wanted = list[tuple[str, int]]  # (lock, value of the axis)
 Search = Generator[Wanted, Sequence[Point], Crossover]
 Key = TypeVar("Key")
 Found = TypeVar("Found")
-_PART = 50  # of an axis: how far a model may be off
 
 
 def find_all(
@@ -92,36 +83,18 @@ def find_all(
     return answers
 
 
-def search(
-    lock_a: str,
-    lock_b: str,
-    coarse: Sequence[int],
-    tolerance: int,
-    expected: Crossing | None = None,
-    modelled: bool = False,
-) -> Search:
-    """A search over the values `coarse`, refined between those where the sign changes.
+def search(lock_a: str, lock_b: str, coarse: Sequence[int], tolerance: int) -> Search:
+    """Search over the values `coarse`, refined between those where the sign changes.
 
-    Where costs are known to follow a hyperbola along the axis (`modelled`) it begins with three of
-    them, and asks for the others unless the hyperbola says what is found; then crossings that come
-    and go between two of the three are not seen. If somebody knows where the crossing is
-    `expected`, it begins there, and asks for the others unless it is found. Crossings that come and
-    go between two values of `coarse` are never seen. Raises ValueError for less than two values or
-    a tolerance below 1.
+    Crossings that come and go between two values of `coarse` are never seen. Raises ValueError for
+    less than two values or a tolerance below 1.
     """
     if tolerance < 1 or len(set(coarse)) < 2:
         raise ValueError(f"tolerance {tolerance}, {len(set(coarse))} values: 1 and 2 are the least")
     coarse = sorted(set(coarse))
     difference = Difference(lock_a, lock_b)
-    if expected is not None:
-        known = yield from _as_expected(difference, coarse, tolerance, expected)
-    else:
-        begin = first_values(coarse, tolerance) if modelled else coarse
-        yield from difference.ask(begin)
-        known = len(begin) == len(coarse) or (yield from _explained(difference, begin, tolerance))
-    if not known:
-        yield from difference.ask(coarse)
-    signed = [x for x in difference.known_between(coarse[0], coarse[-1]) if difference.at(x) != 0]
+    yield from difference.ask(coarse)
+    signed = [x for x in coarse if difference.at(x) != 0]
     crossings = []
     for low, high in itertools.pairwise(signed):
         if difference.sign(low) != difference.sign(high):
@@ -131,39 +104,6 @@ def search(
         verdict = "a_always" if difference.sign(signed[0]) < 0 else "b_always"
     ends = coarse[0], coarse[-1]
     return Crossover(lock_a, lock_b, *ends, verdict, tuple(crossings), difference.points)
-
-
-def _as_expected(
-    difference: "Difference", coarse: Sequence[int], tolerance: int, expected: Crossing
-) -> Generator[Wanted, Sequence[Point], bool]:
-    """Whether costs cross within the tolerance of the value that is expected, on the side of it
-    that the costs there point to."""
-    at = min(max(round(expected.value), coarse[0]), coarse[-1])
-    yield from difference.ask([at])
-    cheaper_below = -1 if expected.below == difference.lock_a else 1
-    side = tolerance if difference.sign(at) == cheaper_below else -tolerance
-    beside = min(max(at + side, coarse[0]), coarse[-1])
-    yield from difference.ask([beside])
-    return difference.sign(at) * difference.sign(beside) < 0
-
-
-def _explained(
-    difference: "Difference", begin: Sequence[int], tolerance: int
-) -> Generator[Wanted, Sequence[Point], bool]:
-    """Whether a model says what the first values show. With a crossing: a hyperbola through them
-    has it where it is found, to within the tolerance or a part of the axis. Without: a straight
-    line through the ends is off in the middle by less than the smallest lead."""
-    low, middle, high = begin[0], begin[len(begin) // 2], begin[-1]
-    if 0 in (signs := [difference.sign(x) for x in begin]):
-        return False
-    if signs[0] == signs[-1]:
-        line = difference.line(low, high, middle)
-        leads = [abs(difference.at(x)) for x in begin]
-        return signs[0] == signs[len(begin) // 2] and abs(difference.at(middle) - line) < min(leads)
-    ends = (low, middle) if signs[0] != signs[len(begin) // 2] else (middle, high)
-    expected = difference.expected(*ends)
-    crossing = yield from refine(difference, *ends, tolerance)
-    return abs(crossing.value - expected) <= max(tolerance, (high - low) // _PART)
 
 
 class Difference:
@@ -265,7 +205,6 @@ def _narrowest(difference: Difference, low: int, high: int) -> tuple[int, int]:
 
 
 Evaluate = Callable[[Sequence[Cell]], Sequence[Point]]  # what cells cost
-_LOOKS = 2  # at a shifted crossing: where the first seed has it, and where that one says it is
 
 
 @dataclass(frozen=True)
@@ -287,35 +226,6 @@ class Axis(NamedTuple):
     low: int
     high: int
     tolerance: int
-
-
-def shifted(crossover: Crossover, first: Crossing, axis: Axis) -> RepeatSearch:
-    """The crossing by the first seed's slope and the costs at a value that lies no further away
-    than half the tolerance. Where that is not sure, no crossing is named: it is to be searched. The
-    first seed's bracket must have a width."""
-    known = Difference(crossover.lock_a, crossover.lock_b, crossover.points)
-    difference = Difference(crossover.lock_a, crossover.lock_b)
-    at = min(first.low, first.high, key=lambda x: abs(known.at(x)))
-    for _ in range(_LOOKS if axis.tolerance > 1 else 1):
-        yield from difference.ask([at])
-        shift = difference.at(at) - known.line(first.low, first.high, at)
-        # Where the first seed's line through its bracket is zero once it is shifted.
-        slope = (known.at(first.high) - known.at(first.low)) / (first.high - first.low)
-        value = first.low - (known.at(first.low) + shift) / slope
-        if axis.tolerance == 1:
-            low, high = first.low, first.high
-            # Twice the shift would leave the signs at both ends as they are.
-            ends = [known.at(x) for x in (low, high)]
-            sure = all(abs(2 * shift) < abs(end) or shift * end > 0 for end in ends)
-        else:
-            low, high = sorted((at, at + (axis.tolerance if value >= at else -axis.tolerance)))
-            low, high = max(low, axis.low), min(high, axis.high)
-            sure = 2 * abs(value - at) <= axis.tolerance and low <= value <= high
-        if sure:
-            crossing = Crossing(value, low, high, first.below, Fraction(0))
-            return Repeat(crossing, difference.points)
-        at = min(max(round(value), axis.low), axis.high)
-    return Repeat(None, difference.points)
 
 
 def search_near(first: Crossing, difference: Difference, axis: Axis) -> RepeatSearch:
@@ -354,118 +264,15 @@ def check_throughout(crossover: Crossover) -> RepeatSearch:
     return Repeat(crossing, difference.points)
 
 
-_ENOUGH = 4  # runs that a seed's shift of a lock's cost is taken from
-_STEADY = Fraction(1, 500)  # of the cost: a shift that varies by more is no constant
-_ALIKE = 8  # runs, of two locks at least, that two seeds must agree on, exactly, to be the same
-
-
-_Shared = defaultdict[tuple[object, int], dict[Cell, Fraction]]
-
-
-class SeedCosts:
-    """Answers what cells cost, from runs where their shift is not known."""
-
-    def __init__(self, evaluate: Evaluate) -> None:
-        self._evaluate = evaluate
-        self._runs: dict[Cell, Point] = {}
-        # By what the cells have in common and their seed; each by its cell with the first seed.
-        self._shifts: _Shared = defaultdict(dict)
-        self._by_seed: _Shared = defaultdict(dict)
-
-    def run(self, cells: Sequence[Cell]) -> list[Point]:
-        """The cells' costs, all of them from runs."""
-        missing = [cell for cell in dict.fromkeys(cells) if cell not in self._runs]
-        for cell, point in zip(missing, self._evaluate(missing) if missing else (), strict=True):
-            self._runs[cell] = point
-            plain = replace(cell, seed=FIRST_SEED)
-            self._by_seed[_scope(cell), cell.seed][plain] = point.cost
-            if cell.seed != FIRST_SEED and plain in self._runs:
-                shift = point.cost - self._runs[plain].cost
-                self._shifts[_plane(cell), cell.seed][plain] = shift
-        return [self._runs[cell] for cell in cells]
-
-    def find(self, cells: Sequence[Cell]) -> list[Point]:
-        """The cells' costs; those without a run follow from other runs."""
-        wanted = dict.fromkeys(cells)
-        self.run(self._samples(wanted))
-        costs: dict[Cell, Point] = {}
-        for cell in wanted:
-            if cell in self._runs:
-                costs[cell] = self._runs[cell]
-            elif (steady := self._steady(cell)) is not None:
-                costs[cell] = Point(steady, None)
-        left = [cell for cell in wanted if cell not in costs]
-        alike = {
-            cell: other
-            for cell in left
-            if (other := self._alike(cell)) is not None and other in wanted
-        }
-        own = [cell for cell in left if cell not in alike]
-        costs |= zip(own, self.run(own), strict=True)
-        for cell in sorted(alike, key=lambda same: same.seed):  # another may be alike itself
-            costs[cell] = Point(costs[alike[cell]].cost, None)
-        return [costs[cell] for cell in cells]
-
-    def _samples(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Those that are run first, evenly drawn, if others can follow from their shift."""
-        groups: dict[tuple[Cell, int], list[Cell]] = {}
-        for cell in cells:
-            if cell not in self._runs:
-                groups.setdefault((_plane(cell), cell.seed), []).append(cell)
-        samples = []
-        for key, group in groups.items():
-            few = _ENOUGH - len(self._shifts[key])
-            if 0 < few < len(group):
-                samples += group[:: max(len(group) // few, 1)][:few]
-        return samples
-
-    def _steady(self, cell: Cell) -> Fraction | None:
-        """The first seed's cost and the shift, where that is known and the same everywhere."""
-        shifts = self._shifts[_plane(cell), cell.seed].values()
-        first = self._runs.get(replace(cell, seed=FIRST_SEED))
-        if first is None or len(shifts) < _ENOUGH:
-            return None
-        middle = median(shifts)
-        if max(abs(shift - middle) for shift in shifts) > _STEADY * first.cost:
-            return None
-        return first.cost + middle
-
-    def _alike(self, cell: Cell) -> Cell | None:
-        """The cell with the first of the seeds that agree with its own in all that both have."""
-        own = self._by_seed[_scope(cell), cell.seed]
-        for seed in range(FIRST_SEED + 1, cell.seed):
-            other = self._by_seed[_scope(cell), seed]
-            both = own.keys() & other.keys()
-            enough = len(both) >= _ALIKE and len({shared.label for shared in both}) > 1
-            if enough and all(own[shared] == other[shared] for shared in both):
-                return replace(cell, seed=seed)
-        return None
-
-
-def _plane(cell: Cell) -> Cell:
-    """What cells have in common over which a shift may be constant."""
-    return replace(cell, cas_latency=None, fence_latency=None, seed=FIRST_SEED)
-
-
-def _scope(cell: Cell) -> object:
-    """What cells have in common in which two seeds may be alike."""
-    return cell.engine, cell.machine, cell.isa, cell.flavour, cell.workload, cell.threads
-
-
-_Key = tuple[int, int, int]  # of a task, a crossing of it, a seed
-_MOST_OFF = Fraction(1, 4)  # of the tolerance: a model that is further off is not used
-
-
 @dataclass(frozen=True)
 class CrossoverTask:
-    """One search: a pair of locks along a line, from the coarse values it starts with, or from
-    where the crossing is `expected`. It has the line's steps as its unit."""
+    """One search: a pair of locks along a line, from the coarse values it starts with. It has the
+    line's steps as its unit."""
 
     line: AxisLine
     lock_a: str
     lock_b: str
     coarse: tuple[int, ...]
-    expected: Crossing | None = None
 
     @property
     def axis(self) -> Axis:
@@ -479,15 +286,17 @@ class CrossoverTask:
         return self.line.cell(lock, x * self.line.step, seed)
 
     def search(self) -> Search:
-        """The search itself."""
-        return search(
-            self.lock_a,
-            self.lock_b,
-            [x // self.line.step for x in self.coarse],
-            self.axis.tolerance,
-            self.expected,
-            self.line.follows_model,
-        )
+        """Search with the first seed."""
+        coarse = [x // self.line.step for x in self.coarse]
+        return search(self.lock_a, self.lock_b, coarse, self.axis.tolerance)
+
+    def repeats(self, crossover: Crossover) -> list[RepeatSearch]:
+        """Search with another seed, near each crossing that the first has; or where the lock that
+        wins throughout leads least."""
+        if not crossover.crossings:
+            return [] if crossover.verdict == "tie" else [check_throughout(crossover)]
+        pair = self.lock_a, self.lock_b
+        return [search_near(first, Difference(*pair), self.axis) for first in crossover.crossings]
 
 
 def pairs(line: AxisLine, locks: Iterable[str]) -> list[CrossoverTask]:
@@ -508,106 +317,41 @@ class Searched:
 def search_all(
     evaluate: Evaluate, tasks: Sequence[CrossoverTask], seeds: Sequence[int]
 ) -> list[Searched]:
-    """Drives all searches at once, then those of the other `seeds` near the crossings found."""
-    costs = SeedCosts(evaluate)
+    """Drive all searches at once, then those of the other `seeds` near the crossings found."""
+    known: dict[Cell, Point] = {}
 
-    def first(wanted: Sequence[tuple[int, str, int]]) -> Sequence[Point]:
-        return costs.run([tasks[number].cell(lock, x) for number, lock, x in wanted])
+    def costs(cells: Sequence[Cell]) -> list[Point]:
+        missing = [cell for cell in dict.fromkeys(cells) if cell not in known]
+        known.update(zip(missing, evaluate(missing) if missing else (), strict=True))
+        return [known[cell] for cell in cells]
 
-    crossovers = find_all(first, {number: task.search() for number, task in enumerate(tasks)})
-    repeats = _OtherSeeds(costs, tasks, crossovers).find(seeds)
+    def first(wanted: Sequence[tuple[int, str, int]]) -> list[Point]:
+        return costs([tasks[number].cell(lock, x) for number, lock, x in wanted])
+
+    def again(wanted: Sequence[tuple[tuple[int, int, int], str, int]]) -> list[Point]:
+        return costs([tasks[number].cell(lock, x, seed) for (number, _, seed), lock, x in wanted])
+
+    found = find_all(first, {number: task.search() for number, task in enumerate(tasks)})
+    repeats = find_all(
+        again,
+        {
+            (number, place, seed): repeat
+            for number, task in enumerate(tasks)
+            for seed in seeds
+            for place, repeat in enumerate(task.repeats(found[number]))
+        },
+    )
     return [
         Searched(
             task,
-            crossovers[number],
+            found[number],
             [
                 {seed: repeats[key] for seed in seeds if (key := (number, place, seed)) in repeats}
-                for place in range(len(crossovers[number].crossings) or 1)
+                for place in range(len(found[number].crossings) or 1)
             ],
         )
         for number, task in enumerate(tasks)
     ]
-
-
-@dataclass(frozen=True)
-class _OtherSeeds:
-    """The searches of the other seeds: by the first seed's slope, checked once for each pair of
-    locks along each axis, and without it where it is not sure or the check fails."""
-
-    costs: SeedCosts
-    tasks: Sequence[CrossoverTask]
-    found: Mapping[int, Crossover]
-
-    def find(self, seeds: Sequence[int]) -> dict[_Key, Repeat]:
-        """What each seed shows of each crossing, or of the lock that wins throughout."""
-        wins: dict[_Key, RepeatSearch] = {}
-        guesses: dict[_Key, RepeatSearch] = {}
-        crossings: list[_Key] = []
-        for number, crossover in self.found.items():
-            task = self.tasks[number]
-            if not crossover.crossings and crossover.verdict != "tie":
-                wins |= {(number, 0, seed): check_throughout(crossover) for seed in seeds}
-            for (place, first), seed in itertools.product(enumerate(crossover.crossings), seeds):
-                crossings.append((number, place, seed))
-                # A seed says when the cores start and no more: with three threads it says who takes
-                # an object, too, which is other work.
-                if first.low < first.high and int(task.line.setting.get("threads", 3)) <= 2:
-                    guesses[number, place, seed] = shifted(crossover, first, task.axis)
-        repeats = self._run(wins, self.costs.run)
-        sure = self._check(self._run(guesses, self.costs.find))
-        return repeats | sure | self._search(key for key in crossings if key not in sure)
-
-    def _check(self, guessed: Mapping[_Key, Repeat]) -> dict[_Key, Repeat]:
-        """Those that are sure and whose check has not failed, with its error. A check is for a pair
-        of locks along an axis, on one machine in one flavour."""
-        crossings = {
-            key: repeat.crossing for key, repeat in guessed.items() if repeat.crossing is not None
-        }
-        groups = defaultdict(list)
-        for key in crossings:
-            task = self.tasks[key[0]]
-            of = task.line.series, task.line.base.machine, task.line.base.flavour, task.line.axis
-            groups[*of, task.lock_a, task.lock_b].append(key)
-
-        def reach(key: _Key) -> tuple[Fraction, Fraction, _Key]:
-            """How far a value lies from the nearest one that was looked at, and how far it has
-            moved from the first seed's; in tolerances."""
-            value, tolerance = crossings[key].value, self.tasks[key[0]].axis.tolerance
-            nearest = min(abs(value - x) for _, x in guessed[key].points)
-            return nearest / tolerance, abs(value - self._first(key).value) / tolerance, key
-
-        # Farthest from what was run, the model is the least sure.
-        checks = {max(keys, key=reach): keys for keys in groups.values()}
-        checked = self._search(checks)
-        right: dict[_Key, Repeat] = {}
-        for key, keys in checks.items():
-            if (there := checked[key].crossing) is None:
-                continue
-            off = abs(there.value - crossings[key].value)
-            if off <= self.tasks[key[0]].axis.tolerance * _MOST_OFF:
-                for agreeing in keys:
-                    right[agreeing] = Repeat(
-                        replace(crossings[agreeing], error=off), guessed[agreeing].points
-                    )
-        return right | checked
-
-    def _search(self, keys: Iterable[_Key]) -> dict[_Key, Repeat]:
-        """Searches at both ends of a bracket."""
-        searches = {}
-        for key in keys:
-            task = self.tasks[key[0]]
-            difference = Difference(task.lock_a, task.lock_b)
-            searches[key] = search_near(self._first(key), difference, task.axis)
-        return self._run(searches, self.costs.run)
-
-    def _run(self, searches: Mapping[_Key, RepeatSearch], evaluate: Evaluate) -> dict[_Key, Repeat]:
-        def costs(wanted: Sequence[tuple[_Key, str, int]]) -> Sequence[Point]:
-            return evaluate([self.tasks[key[0]].cell(lock, x, key[2]) for key, lock, x in wanted])
-
-        return find_all(costs, searches)
-
-    def _first(self, key: _Key) -> Crossing:
-        return self.found[key[0]].crossings[key[1]]
 
 
 def records(searched: Searched) -> list[CrossoverRecord]:
@@ -623,7 +367,6 @@ def records(searched: Searched) -> list[CrossoverRecord]:
             CrossoverRun(point.run_id, seed, lock, line.own(x * step), float(point.cost))
             for seed, repeat in every.items()
             for (lock, x), point in repeat.points.items()
-            if point.run_id is not None
         )
         seeds = []
         for seed, repeat in every.items():
@@ -631,8 +374,7 @@ def records(searched: Searched) -> list[CrossoverRecord]:
                 seeds.append(CrossoverSeed(seed, None, None, None))
                 continue
             low, high = (line.own(x * step) for x in (there.low, there.high))
-            error = None if there.error is None else float(line.own(there.error * step))
-            seeds.append(CrossoverSeed(seed, float(line.own(there.value * step)), low, high, error))
+            seeds.append(CrossoverSeed(seed, float(line.own(there.value * step)), low, high))
         stored.append(
             CrossoverRecord(
                 machine=base.machine,

@@ -21,13 +21,15 @@ OWN_CAS, OWN_FENCE, OWN_SHARE = 44, 66, 0.9  # of every machine as it is
 OWN_CANCEL = {"generic": 5000, "generic_inorder": 5000, "known": 18500}
 WORKLOAD = {"objects": 8, "runs": 20, "run_length": 20, "critical": 0, "think": 0}
 PLAN = {
-    "machines": ["generic"],
-    "flavours": list(FLAVOURS),
+    "title": "A small grid",
+    "cells": [
+        {"name": "explore", "machine": "generic", "workload": "lock_sequence"},
+        {"name": "explore/as_is", "machine": "zen4", "workload": "lock_sequence"},
+    ],
     "aside": ["thin"],
     "tie_percent": 2.0,
     "locks": ["tasuki", "reservation", "asym_tasuki"],
     "limits": {"thin": "it </script> spins"},
-    "calibration": {"machines": ["known"]},
 }
 
 
@@ -74,7 +76,7 @@ class Explored:
 
     def fill(self) -> None:
         """Every machine and flavour of this module."""
-        self.store.set_fact("explore", PLAN)
+        self.store.set_fact("study/explore", PLAN)
         for isa, title, fence in (("x86_64", "x86-64", "mfence"), ("ppc64le", "POWER", "hwsync")):
             self.store.set_fact(f"isa/{isa}", {"title": title, "full_fence": fence})
         for machine, flavour in itertools.product(MACHINES, FLAVOURS):

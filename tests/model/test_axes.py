@@ -16,12 +16,12 @@ from results.store.store import Store
 from sweeps.model.axes import AXES, LATENCIES, option
 from sweeps.model.cell import COLUMNS, Cell, command, digest, distinguishing, read_cell, selected
 from sweeps.model.locks import LockLabel
-from sweeps.plans.sweep import Sweep
 from sweeps.questions.read.runs import list_runs, runs
 from sweeps.questions.run.command import run
 from sweeps.questions.validate.answer import summarize
 from sweeps.questions.validate.table import validation_parts
 from sweeps.report.style import STYLES, style_of
+from sweeps.study.plan import Cells
 from tests.fakes.cells import cell_of
 from tests.fakes.records import record
 from tests.fakes.validation import Gem5Data
@@ -115,7 +115,7 @@ def test_the_table_of_runs_has_every_axis(tmp_path: Path) -> None:
 
 def test_plans_and_the_command_line_have_every_axis() -> None:
     names = {axis.name for axis in AXES}
-    assert names <= set(Sweep.model_fields)
+    assert names <= set(Cells.model_fields)
     assert names <= set(inspect.signature(run).parameters) & set(inspect.signature(runs).parameters)
 
 

@@ -364,7 +364,7 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
 
 
 def test_crossovers_in_every_setting_of_a_plan() -> None:
-    from sweeps.plans.sweep import load_plan
+    from sweeps.study.plan import load_plan
 
     bases = settings_of(load_plan("contended"), "threads")
     assert bases and len({(one.machine, one.isa, one.flavour) for one in bases}) > 1

@@ -12,7 +12,7 @@ import pytest
 from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.store import reading
-from sweeps.questions.runtimes.in_short import RUNS, sentences, trust, with_answer
+from sweeps.questions.runtimes.summary import RUNS, sentences, trust, with_answer
 from sweeps.search.errors import read_rows
 from tests.commands import lockcross
 

@@ -331,7 +331,7 @@ def test_a_kind_of_fence_that_does_not_hold_is_named_with_that(
     with Store(tmp_path / "kinds.db") as store:
         kinds = {"fence_kinds": ["rmw", "store_forward"]}
         plan = load_exploration().model_copy(update=kinds)
-        Exploration(plan, [("generic", "lock")], store, ModelRunner(store)).run()
+        Exploration(plan, ["generic"], ["x86_64"], store, ModelRunner(store)).run()
         path = write_report(store.connection, tmp_path / "report.html", {})
     shown = browser.new_page()
     open_at(shown, path)

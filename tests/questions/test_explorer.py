@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from results.errors import LockcrossError
 from results.store.queries import show_run
 from results.store.store import Store
-from sweeps.model.cell import as_written, command
+from sweeps.model.cell import Cell, as_written, command
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import load_study
@@ -23,18 +24,17 @@ from sweeps.questions.crossover.study import Study, table_machines
 from sweeps.questions.explore.command import explore
 from sweeps.questions.explore.explore import (
     Exploration,
-    ExplorePlan,
-    as_is_cells,
+    asked_of,
+    check_grid,
     drawn_points,
-    labels,
+    grid_of,
     load_exploration,
-    map_cells,
-    maps,
 )
-from sweeps.questions.explore.presentation import CHECK, cost_grid, explorer_data
+from sweeps.questions.explore.presentation import AS_IS, CHECK, cost_grid, explorer_data
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner
+from sweeps.study.plan import Plan
 from tests.fakes.exploration import (
     CANCEL,
     CAS,
@@ -52,20 +52,37 @@ from tests.fakes.runner import ModelRunner
 from tests.fakes.study import study
 
 
-def small() -> ExplorePlan:
+def small(cancel: Sequence[int] = (0, 20000)) -> Plan:
     """The plan that is shipped, with few points and locks."""
     plan = load_exploration().model_dump()
     plan |= {"locks": ["tasuki", "reservation"], "aside": ["thin"], "fence_kinds": ["rmw"]}
-    plan["workload"]["parameters"] |= {"objects": 2, "runs": 4}
-    plan["grid"] = {
-        "cas_latency": [0, 150],
-        "fence_latency": [0, 150],
-        "cancel_latency": [0, 20000],
-        "owner_share": [0.5, 1],
-    }
+    grid, as_is = plan["cells"]
+    grid |= {"cas_latency": [0, 150], "fence_latency": [0, 150], "cancel_latency": [*cancel]}
+    grid["parameters"]["owner_share"] = [0.5, 1]
+    as_is["machine"] = ["zen4"]
+    for cells in (grid, as_is):
+        cells["parameters"] |= {"objects": 2, "runs": 4}
     plan["check"]["points"] = 2
-    plan["calibration"] |= {"latencies": [0, 150], "machines": ["zen4"]}
-    return ExplorePlan.model_validate(plan)
+    plan["calibration"] = {"latencies": [0, 150]}
+    return Plan.model_validate(plan)
+
+
+ASKED = ["generic"], ["x86_64"]
+
+
+def map_cells(plan: Plan) -> list[Cell]:
+    """Those of the map that is asked for."""
+    (cells,) = exploration(plan).maps.values()
+    return cells
+
+
+def as_is_cells(plan: Plan, machine: str) -> list[Cell]:
+    cells = [cell for of in asked_of(plan, *ASKED).named(AS_IS) for cell in plan.cells_of(of)]
+    return [cell for cell in cells if cell.machine == machine]
+
+
+def exploration(plan: Plan) -> Exploration:
+    return Exploration(plan, *ASKED, None, None)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -91,36 +108,42 @@ def shown(store: Store) -> dict[str, Any]:
 
 def test_a_latency_that_a_lock_never_pays_makes_no_runs() -> None:
     plan = load_exploration()
-    cells = map_cells(plan, "generic", "lock")
-    counts = dict.fromkeys(labels(plan, "lock"), 0)
+    cells = map_cells(plan)
+    counts = dict.fromkeys(plan.labels("lock"), 0)
     for cell in cells:
         counts[cell.label] += 1
-    grid = plan.grid
-    points = len(grid.cas_latency) * len(grid.owner_share)
-    assert counts[LockLabel("thin")] == points * len(grid.fence_latency)
+    grid = {name: len(values) for name, values in grid_of(plan).items()}
+    points = grid["cas_latency"] * grid["owner_share"]
+    assert counts[LockLabel("thin")] == points * grid["fence_latency"]
     assert counts[LockLabel("asym_tasuki/rmw")] == points
-    assert counts[LockLabel("reservation/rmw")] == points * len(grid.cancel_latency)
-    assert counts[LockLabel("reservation")] == points * len(grid.cancel_latency) * len(
-        grid.fence_latency
+    assert counts[LockLabel("reservation/rmw")] == points * grid["cancel_latency"]
+    assert counts[LockLabel("reservation")] == (
+        points * grid["cancel_latency"] * grid["fence_latency"]
     )
     assert len(set(map(command, cells))) == len(cells)
 
 
 def test_which_maps_are_made_is_asked_for() -> None:
     plan = load_exploration()
-    assert [flavour for _, flavour in maps(plan, [], [])] == ["lock", "larx", "lse", "llsc"]
-    assert maps(plan, ["skylake", "power9"], []) == [("skylake", "lock"), ("power9", "larx")]
-    assert maps(plan, ["generic"], ["aarch64"]) == [("generic", "lse"), ("generic", "llsc")]
+
+    def maps(*asked: list[str]) -> list[str]:
+        made = Exploration(plan, *asked, None, None).maps  # type: ignore[arg-type, call-arg]
+        return [name.removeprefix("explore/") for name in made]
+
+    on_generic = ["x86_64/lock", "ppc64le/larx", "aarch64/lse", "aarch64/llsc"]
+    assert maps([], []) == [f"generic/{name}" for name in on_generic]
+    assert maps(["skylake", "power9"], []) == ["skylake/x86_64/lock", "power9/ppc64le/larx"]
+    assert maps(["generic"], ["aarch64"]) == [f"generic/{name}" for name in on_generic[2:]]
     with pytest.raises(LockcrossError, match="none of these"):
-        maps(plan, ["skylake"], ["aarch64"])
+        maps(["skylake"], ["aarch64"])
 
 
 def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
-    plan, asked = small(), [("generic", "lock")]
+    plan = small()
     with Store(tmp_path / "small.db") as store:
-        Exploration(plan, asked, store, Runner(store)).run()
+        Exploration(plan, *ASKED, store, Runner(store)).run()
         again = Runner(store)
-        assert not again.missing(Exploration(plan, asked, store, again).cells())
+        assert not again.missing(Exploration(plan, *ASKED, store, again).cells())
         read = shown(store)
         (one,) = read["maps"]
         assert read["accuracy"]["points"] == 2 and read["accuracy"]["worst"] < 0.1
@@ -128,23 +151,21 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
         assert one["own"] and [p["machine"] for p in read["processors"]] == ["generic", "zen4"]
         for processor in read["processors"]:
             name = processor["machine"]
-            runs = again.require(as_is_cells(plan, name, "lock"), "x")
+            runs = again.require(as_is_cells(plan, name), "x")
             assert {lock["label"]: lock["cost"] for lock in processor["locks"]} == {
                 cell.label: run.metrics["cycles_per_pair"]
-                for cell, run in zip(as_is_cells(plan, name, "lock"), runs, strict=True)
+                for cell, run in zip(as_is_cells(plan, name), runs, strict=True)
             }
             assert processor["cancel"] == load_machine(name).charges.stop.number
             assert [show_run(store.connection, run.id).columns["command"] for run in runs] == [
-                command(cell) for cell in as_is_cells(plan, name, "lock")
+                command(cell) for cell in as_is_cells(plan, name)
             ]
         costs = {lock["label"]: lock for lock in one["locks"]}
         assert set(costs) == {"tasuki", "reservation", "thin", "tasuki/rmw", "reservation/rmw"}
         assert costs[LockLabel("reservation")]["shape"] == (2, 2, 2, 2)
         assert costs[LockLabel("tasuki")]["shape"] == (2, 2, 1, 2)
         # At a grid's point the template is the very command of the run.
-        for cell, run in zip(
-            map_cells(plan, *asked[0]), again.require(map_cells(plan, *asked[0]), "x"), strict=True
-        ):
+        for cell, run in zip(map_cells(plan), again.require(map_cells(plan), "x"), strict=True):
             given = replace(cell, parameters={**cell.parameters})
             made = costs[cell.label]["command"].format(
                 cas_latency=given.cas_latency,
@@ -203,12 +224,12 @@ def test_between_points_costs_lie_on_straight_lines(database: Path) -> None:
 
 def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
     plan = load_exploration()
-    points = drawn_points(plan, "generic", "lock")
-    assert points == drawn_points(plan, "generic", "lock") != drawn_points(plan, "generic", "lse")
-    assert len(set(points)) == plan.check.points
-    grid = plan.grid
-    axes = (grid.cas_latency, grid.fence_latency, grid.cancel_latency, grid.owner_share)
+    place = ("generic", "lock")
+    points = drawn_points(plan, *place)
+    assert points == drawn_points(plan, *place) != drawn_points(plan, "generic", "lse")
+    assert plan.check and len(set(points)) == plan.check.points
     for point in points:
+        axes = grid_of(plan).values()
         assert all(a[0] <= x <= a[-1] for x, a in zip(point, axes, strict=True))
         assert round(point[-1] * 1e6) % 50_000 == 0  # exact in 20 runs
 
@@ -239,9 +260,9 @@ def test_machines_as_they_are_have_values_and_runs_of_their_own(data: dict[str, 
 
 def test_the_grid_reaches_the_cancellation_of_every_processor() -> None:
     plan = load_exploration().model_dump()
-    plan["grid"]["cancel_latency"] = [0, 18000]
-    with pytest.raises(ValueError, match=r"grid\.cancel_latency: must reach 32276.*p4xeon"):
-        ExplorePlan.model_validate(plan)
+    plan["cells"][0]["cancel_latency"] = [0, 18000]
+    with pytest.raises(ValueError, match=r"cells\.cancel_latency: must reach 32276.*p4xeon"):
+        check_grid(Plan.model_validate(plan))
 
 
 class _Rows(HTMLParser):
@@ -276,7 +297,7 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
         Study(study_plan, study_plan.flavours, store, runner).run()
         alone = explorer_data(store.connection)
         made = runner.made
-        Exploration(plan, maps(plan, [], []), store, runner).run()
+        Exploration(plan, [], [], store, runner).run()
         assert runner.made > made
         data = explorer_data(store.connection)
         page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
@@ -315,22 +336,18 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
 
 def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:
     """They are the same runs as those that set the machine's own."""
-    changed = small().model_dump()
-    changed["grid"]["cancel_latency"] = [0, 5000, 20000]
-    plan, asked = ExplorePlan.model_validate(changed), [("generic", "lock")]
+    plan = small(cancel=(0, 5000, 20000))
     with Store(tmp_path / "shared.db") as store:
         runner = Runner(store)
-        runner.require(
-            [replace(cell, cancel_latency=None) for cell in map_cells(plan, *asked[0])], "x"
-        )
-        Exploration(plan, asked, store, runner).run()
+        runner.require([replace(cell, cancel_latency=None) for cell in map_cells(plan)], "x")
+        Exploration(plan, *ASKED, store, runner).run()
         data = shown(store)
         (one,) = data["maps"]
         stored = store.connection.execute(
             "SELECT count(*) FROM series JOIN runs ON runs.id = run_id WHERE lock = 'reservation' "
             "AND cancel_latency IS NULL AND name GLOB 'explore/generic/*'"
         ).fetchone()[0]
-    assert stored and not data["notes"] and one["cancel"] == plan.grid.cancel_latency
+    assert stored and not data["notes"] and one["cancel"] == grid_of(plan)["cancel_latency"]
     reservation = next(lock for lock in one["locks"] if lock["label"] == "reservation")
     assert "--cancel-latency {cancel_latency}" in reservation["command"]
 
@@ -338,7 +355,7 @@ def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: 
 def test_x86_64_begins_with_locked_rmw_and_full_fences(tmp_path: Path) -> None:
     with Store(tmp_path / "kinds.db") as store:
         plan = load_exploration()
-        Exploration(plan, [("generic", "lock")], store, ModelRunner(store)).run()
+        Exploration(plan, *ASKED, store, ModelRunner(store)).run()
         data = explorer_data(store.connection)
     assert data and data["chosen"] == ["rmw", "full"]
     assert [kind for kind, _ in data["fences"]] == ["rmw", "lock_add", "full"]

@@ -12,7 +12,7 @@ from results.paths import ROOT
 from sweeps.model.machine import Machine, load_machine, machine_names
 from sweeps.model.workloads import WORKLOADS
 from sweeps.plans.study import StudyPlan
-from sweeps.plans.sweep import load_plan, parse_plan
+from sweeps.study.plan import load_plan, parse_plan
 from sweeps.support.toml import parse
 from tests.commands import lockcross
 
@@ -47,7 +47,7 @@ def test_plans_and_studies_are_valid_and_keep_what_is_there(tmp_path: Path) -> N
     assert done.returncode == 2 and "--force writes over it" in done.stderr
     assert plan.read_text() == "mine"
     assert lockcross("new", "plan", "mine", "--output", str(plan), "--force").returncode == 0
-    assert "[[sweep]]" in plan.read_text()
+    assert "[[cells]]" in plan.read_text()
 
 
 def test_the_plan_to_start_from_shows_an_effect(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from results.errors import LockcrossError
 from sweeps.model.cell import command
 from sweeps.model.locks import load_locks
 from sweeps.plans import SWEEPS
-from sweeps.plans.sweep import expand, load_plan, parse_plan
+from sweeps.study.plan import expand, load_plan, parse_plan
 
 GOOD = {
     "machine": '"generic"',

@@ -39,7 +39,7 @@ def test_the_shipped_questions_are_read() -> None:
     assert len(names) >= 7
     for name in names:
         asked = load(name)
-        assert asked.cells and asked.question.title.endswith("?")
+        assert asked.cells and asked.title.endswith("?")
 
 
 def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,13 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
-from sweeps.plans.study import StudyPlan, labels, load_study, question_of
-from sweeps.questions.crossover.answer import grid, lines
+from sweeps.plans.study import StudyPlan, labels, load_study
+from sweeps.questions.crossover.answer import grid
 from sweeps.questions.crossover.study import Study, StudyCells
 from sweeps.questions.explore.presentation import cost_grid
 from sweeps.report.report import present
-from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
+from sweeps.search.found import Band, crossovers, series, series_names
+from sweeps.study.job import study_of_cells
 from sweeps.support.toml import parse
 from tests.fakes.runner import ModelRunner
 
@@ -58,7 +58,7 @@ def test_borders_are_where_the_model_says(database: Path) -> None:
         assert costs[one.lock_a] == pytest.approx(costs[one.lock_b], abs=0.6)
 
 
-def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
+def test_crossovers_have_a_band_over_all_seeds(database: Path) -> None:
     """Each seed makes tasuki a cycle dearer, so it meets asym_tasuki at a CAS a cycle cheaper."""
     with Store(database, read_only=True) as store:
         found = crossovers(store.connection, "axis/cas_latency/generic/x86_64")
@@ -70,54 +70,44 @@ def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
         ).fetchall()
     assert one.value == 35  # the fence's 30, and 5
     assert one.band is not None
-    # Four cycles are further than the tolerance, so all are searched.
-    assert replace(one.band, upper_low=0, upper_high=0, modelled=0) == Band(5, 5, 31, 35, 0, 0)
-    assert runs == [(seed, seed) for seed in range(1, 6)]
+    assert replace(one.band, upper_low=0, upper_high=0) == Band(3, 3, 33, 35, 0, 0)
+    assert runs == [(seed, seed) for seed in range(1, 4)]
 
 
-def test_what_follows_from_one_pair_of_runs_says_how_far_it_may_be_off(database: Path) -> None:
+def test_both_ends_of_every_bracket_are_runs_of_their_seed(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        values, modelled, worst = seeds_model(store.connection)
-        words = {one.others for one in lines(store.connection, "axis")}
-        brackets = store.connection.execute(
-            "SELECT s.value, s.bracket_low, s.bracket_high FROM crossover_seeds AS s "
-            "JOIN crossovers ON id = crossover_id WHERE error IS NOT NULL"
+        counts = store.connection.execute(
+            "SELECT s.bracket_low < s.bracket_high, count(*) FROM crossover_seeds AS s "
+            "JOIN crossover_runs AS r ON r.crossover_id = s.crossover_id AND r.seed = s.seed "
+            "AND x IN (s.bracket_low, s.bracket_high) "
+            "JOIN runs ON runs.id = run_id AND runs.seed = s.seed "
+            "WHERE s.value IS NOT NULL GROUP BY s.crossover_id, s.seed"
         ).fetchall()
-    assert values > modelled == len(brackets) > 100
-    assert {"", "searched"} < words  # where one lock wins throughout; where all were searched
-    assert any(
-        re.fullmatch(r"(\d )?modelled, off by at most [\d.]+ where checked", w) for w in words
-    )
-    assert 0 < worst <= 0.25  # the model's division of odd sums
-    assert all(low <= value <= high for value, low, high in brackets)
+        (values,) = store.connection.execute("SELECT count(value) FROM crossover_seeds").fetchone()
+    assert len(counts) == values > 100
+    assert set(counts) == {(1, 4), (0, 2)}  # both locks at each end
 
 
-def test_who_wins_throughout_is_asked_with_five_seeds(database: Path) -> None:
+def test_who_wins_throughout_is_asked_with_every_seed(database: Path) -> None:
     """No seed makes tasuki so much dearer that a lock which it beats throughout is cheaper."""
     with Store(database, read_only=True) as store:
         seeds = store.connection.execute(
             "SELECT DISTINCT seed, crossover_seeds.value FROM crossover_seeds "
             "JOIN crossovers ON crossovers.id = crossover_id WHERE verdict = 'a_always'"
         ).fetchall()
-    assert sorted(seed for seed, _ in seeds) == [1, 2, 3, 4, 5]
+    assert sorted(seed for seed, _ in seeds) == [1, 2, 3]
     assert {value for _, value in seeds} == {None}
 
 
-def test_a_map_says_which_of_its_costs_are_runs(database: Path) -> None:
-    """The page's map has the nodes alone; the winner map every cost, interpolated between runs."""
+def test_both_maps_have_every_point_of_the_plans_grid(database: Path) -> None:
     with Store(database, read_only=True) as store:
         shown = grid(store.connection, "generic", "ppc64le", "larx")
-        runs = series(store.connection, "map/generic/ppc64le/larx")
         page = cost_grid(store.connection, "map/generic/ppc64le/larx")
-    for label, are_runs in shown.run.items():
-        assert are_runs.sum() == sum(run.label == label for run in runs) < are_runs.size
-    assert page.given[:2] == [[0, 20, 150], [0, 30, 150]]
-    assert {costs.shape[:2] for costs in page.costs.values()} == {(3, 3)}
-    assert shown.check is not None and shown.check.points == 2
-    # Half a cycle: the model's division of odd sums.
+    of_plan = load_study("crossover").map
+    assert page.given[:2] == [of_plan.cas_latency, of_plan.fence_latency]
+    assert {costs.shape[:2] for costs in page.costs.values()} == {(6, 6)}
     cas, fence = shown.xs.index(53), shown.ys.index(62)
-    assert shown.costs[LockLabel("tasuki")][fence, cas] == pytest.approx(40 + 50 + 60, abs=0.5)
-    assert not shown.run[LockLabel("tasuki")][fence, cas]
+    assert shown.costs[LockLabel("tasuki")][fence, cas] == 40 + 50 + 60
 
 
 def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None:
@@ -181,24 +171,21 @@ def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -
 
 def test_every_series_is_there(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        own = ("generic", "generic_inorder")
         assert series_names(store.connection, "map") == [
-            *((machine, "x86_64", "lock") for machine in own),
-            *((machine, "ppc64le", "larx") for machine in own),
+            ("generic", "x86_64", "lock"),
+            ("generic", "ppc64le", "larx"),
         ]
         assert series_names(store.connection, "rounds") == [("p3", "lock")]
         tables = {machine for machine, *_ in series_names(store.connection, "table")}
         here = {"lock", "larx"}
         real = load_study("crossover").calibration.machines
-        assert tables == {*own} | {
+        assert tables == {"generic"} | {
             name
             for name in real
             if {f for i in load_machine(name).isas for f in ISAS[i].flavours} & here
         }
         # The fence of x86-64 is an atomic; processors are of these flavours' ISAs alone.
-        assert series_names(store.connection, "cancel_map") == [
-            (one, "x86_64", "lock") for one in own
-        ]
+        assert series_names(store.connection, "cancel_map") == [("generic", "x86_64", "lock")]
         of_processors = series_names(store.connection, "processors/one_thread")
         assert {flavour for *_, flavour in of_processors} == here
         assert of_processors == series_names(store.connection, "processors/contended")
@@ -217,12 +204,8 @@ def test_the_end_says_who_wins_and_where_things_are(
         assert (tmp_path / place).stat().st_size > 1000
     assert re.search(r"1 thread, no contention: [\w, -]+ on \d+ of 4 processors \(", said)
     of = r"reservation above [\d.]+ \([\d.]+ to [\d.]+\)"
-    assert re.search(rf"\n tasuki / reservation +x86-64 +{of} +{of} *\n", said)
-    assert "the greatest of 5 seeds" in said
-    assert re.search(
-        r"[\d,]+ of the other seeds' [\d,]+ values follow from costs at one point", said
-    )
-    assert re.search(r"Winner maps are runs at some points .* off by [\d.]+% on average", said)
+    assert re.search(rf"\n tasuki / reservation +x86-64 +{of} *\n", said)
+    assert "the greatest of 3 seeds" in said
     assert "a lead below 2 % is a tie" in said
     assert "thin: its waiters busy-wait on first contention" in said
 
@@ -281,7 +264,8 @@ def test_a_latency_that_is_never_paid_is_left_unset() -> None:
 
 @pytest.mark.parametrize("name", STUDIES.names())
 def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
-    assert import_module(f"sweeps.questions.{question_of(name)}.study").load(name).locks
+    study = study_of_cells(name)
+    assert (study.plan if study else load_study(name)).locks
 
 
 @pytest.mark.parametrize(
@@ -290,9 +274,9 @@ def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
         ('machine = "generic"', 'machine = "nowhere"', "machine: 'nowhere' is unknown"),
         ('"asym_tasuki"]', '"asymm"]', "locks: 'asymm' is unknown"),
         ('"larx"', '"larks"', "flavours: 'larks' is unknown"),
-        ('beside = ["generic_inorder"]', 'beside = ["nowhere"]', "machine: 'nowhere' is unknown"),
+        ("flavours =", 'beside = ["nowhere"]\nflavours =', "machine: 'nowhere' is unknown"),
         ("[limits]\nthin", "[limits]\nhot", "limits: 'hot' is unknown; allowed are thin"),
-        ("seeds = 5", "seeds = 0", "seeds: 0"),
+        ("seeds = 3", "seeds = 0", "seeds: 0"),
         ("tie_percent = 2.0", "tie_percent = -1", "tie_percent"),
         ("tolerance = 2", "tolerence = 2", "map.tolerence: unknown key; allowed are threads, "),
         ("step = 0.05", "stop = 0.05", "stop: unknown key; allowed are values, tolerance, step"),

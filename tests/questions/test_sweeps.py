@@ -14,7 +14,7 @@ from results.store.store import Store
 from results.text.rows import print_compact
 from sweeps.questions.read.runs import list_runs
 from sweeps.report.plan import compared_words, draw_comparison, winner_rows
-from sweeps.search.plan_costs import compare, groups, runs_of_plan
+from sweeps.study.costs import compare, groups, runs_of_plan
 from tests.commands import SMALL, lockcross
 from tests.fakes.records import record
 

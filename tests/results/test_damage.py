@@ -15,7 +15,6 @@ from results.store.facts import Fact
 from results.store.store import Store, StoreError
 from sweeps.questions.crossover.winner_map import draw_map
 from sweeps.questions.explore import presentation as explorer
-from sweeps.questions.many_cores import answer as many_cores
 from sweeps.questions.reproduce import answer, overtake
 from sweeps.questions.reproduce.answer import Reproduction, Row
 from sweeps.questions.reproduce.overtake import Border, Case
@@ -26,6 +25,7 @@ from sweeps.report.report import render
 from sweeps.run.system import SYSTEM
 from sweeps.search import found
 from sweeps.search.published import Published
+from sweeps.study.job import STUDY
 from tests.commands import lockcross
 from tests.fakes.study import study
 from tests.results.test_queries import run
@@ -72,18 +72,16 @@ def test_what_lockcross_writes_is_whole(whole: Path) -> None:
 
 FACTS: tuple[Fact[Any], ...] = (
     found.PLAN,
-    found.MAP_CHECK,
     found.JOB,
     explorer.PLAN,
     explorer.CHECK,
-    many_cores.PLAN,
     validation.BARS,
     validation.JAVA_LOCKS,
     SLOPES,
     overtake.KEPT,
 )
 # A fact for each of many names.
-MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT, SYSTEM, HELD)
+MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT, SYSTEM, HELD, STUDY)
 
 
 def facts_are_whole(store: Store, *but: Fact[Any]) -> None:

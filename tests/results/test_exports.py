@@ -35,7 +35,7 @@ from sweeps.model.locks import FENCE_KINDS, load_locks, parse_locks
 from sweeps.model.machine import load_machine, machine_names
 from sweeps.model.workloads import WORKLOADS, Choice, parse_workloads
 from sweeps.plans import EXPLORATIONS, REPRODUCTIONS, RUNTIMES, STUDIES, SWEEPS, VALIDATIONS
-from sweeps.plans.sweep import load_plan
+from sweeps.study.plan import load_plan
 from tests.commands import lockcross
 from tests.fakes.records import record
 from tests.fakes.study import study

@@ -12,8 +12,8 @@ from results.store.export import export
 from results.store.former import current, current_in_document, current_sql
 from results.store.queries import TABLES, VIEWS
 from results.store.store import Store, StoreError
-from sweeps.plans.sweep import expand, parse_plan
 from sweeps.questions.reproduce import definition
+from sweeps.study.plan import expand, parse_plan
 from tests.commands import SMALL, lockcross
 from tests.fakes.records import record
 from tests.fakes.study import study
@@ -29,6 +29,7 @@ def as_before(path: Path) -> Path:
         connection.execute("UPDATE crossovers SET lock_a = 'null' WHERE lock_a = 'thin'")
         connection.execute("UPDATE crossovers SET below = 'null' WHERE below = 'thin'")
         connection.execute("UPDATE crossover_runs SET lock = 'null' WHERE lock = 'thin'")
+        connection.execute("ALTER TABLE crossover_seeds ADD COLUMN error REAL")
         connection.execute("DELETE FROM migrations")
         connection.execute("INSERT INTO migrations VALUES (9, 'schema', datetime('now'))")
     return path
@@ -79,7 +80,7 @@ def test_a_reader_sees_the_new_name_and_leaves_the_file(before: Path) -> None:
     copied = Path(shutil.copy(before, before.with_name("copied.db")))
     with Store(copied) as store:
         numbers = store.connection.execute("SELECT number FROM migrations").fetchall()
-    assert numbers == [(9,), (schema.VERSION,)]
+    assert numbers == [(9,), (10,), (schema.VERSION,)]
     assert everything(copied) == seen
 
 
@@ -101,6 +102,22 @@ def test_a_migration_is_whole_or_not_at_all(before: Path) -> None:
     with pytest.raises(StoreError):
         Store(before)
     assert before.read_bytes() == content
+
+
+def test_a_database_whose_crossovers_rest_on_a_model_is_read_as_one_without(tmp_path: Path) -> None:
+    path = study(tmp_path / "modelled.db")
+    wanted = everything(path)
+    with Store(path) as store:
+        store.set_fact("map/check", {"map/generic/x86_64/lock": {"points": 2}})
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE crossover_seeds ADD COLUMN error REAL")
+        connection.execute("UPDATE crossover_seeds SET error = 0.5 WHERE seed > 1")
+        connection.execute("UPDATE migrations SET number = 10")
+    assert everything(path)["crossover_seeds"] == wanted["crossover_seeds"]
+    with Store(path) as store:
+        numbers = store.connection.execute("SELECT number FROM migrations").fetchall()
+    assert numbers == [(10,), (schema.VERSION,)]
+    assert everything(path) == wanted
 
 
 def test_commands_on_a_database_from_before(before: Path, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from results.store.store import Store
 from sweeps.engines.base import Limits
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.locks import load_locks
-from sweeps.plans.sweep import load_plan
 from sweeps.run.runner import Runner
+from sweeps.study.plan import load_plan
 from tests.fakes.cells import cell_of
 
 MANY = cell_of(

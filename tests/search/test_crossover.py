@@ -5,12 +5,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeps.model.locks import LockLabel
-from sweeps.search.found import Win, winner
-from sweeps.search.lines import first_values
 from sweeps.search.searches import (
     Axis,
     Crossing,
@@ -22,7 +19,6 @@ from sweeps.search.searches import (
     find_all,
     search,
     search_near,
-    shifted,
 )
 from tests.fakes.searching import axis, find_crossover
 
@@ -200,98 +196,7 @@ def test_a_seed_may_have_no_crossing() -> None:
     assert near(replace(first, below="b"), 50).crossing is None
 
 
-def again(slope: int, exact: int, shift: Fraction, tolerance: int, jump: int = 0) -> Repeat:
-    """The crossing of another seed, with which a costs `shift` more, and from `exact` on `jump`
-    more than that; with the first seed a line crosses b's at `exact`."""
-
-    def costs(x: int) -> dict[str, Fraction]:
-        return {"a": Fraction(slope * (x - exact) + 5000), "b": Fraction(5000)}
-
-    found = run(
-        lambda x: costs(x)["a"], lambda x: costs(x)["b"] + Fraction(1, 3), 0, 1000, tolerance
-    )
-    (first,) = found.crossings
-
-    def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:
-        extra = {"a": shift, "b": Fraction(1, 3)}
-        return [
-            Point(costs(x)[lock] + extra[lock] + jump * (lock == "a" and x >= exact), 1)
-            for _, lock, x in wanted
-        ]
-
-    return find_all(evaluate, {None: shifted(found, first, Axis(0, 1000, tolerance))})[None]
-
-
-@given(st.integers(1, 9), st.integers(20, 980), st.integers(-100, 100), st.integers(2, 20))
-@example(1, 20, 72, 13)  # beside the end of the axis, a tolerance away from it
-def test_a_shift_moves_the_crossing_by_the_first_seeds_slope(
-    slope: int, exact: int, percent: int, tolerance: int
-) -> None:
-    shift = Fraction(percent * slope * tolerance, 100)
-    found = again(slope, exact, shift, tolerance)
-    assert found.crossing is not None
-    assert found.crossing.value == exact + (Fraction(1, 3) - shift) / slope
-    assert found.crossing.low <= found.crossing.value <= found.crossing.high
-    assert found.crossing.high - found.crossing.low <= tolerance
-    if found.crossing.error is not None:
-        assert len(found.points) <= 4  # a pair of runs, or two where it lies further away
-
-
-def test_a_crossing_that_hardly_moves_takes_one_pair_of_runs() -> None:
-    assert len(again(3, 500, Fraction(1), 4).points) == 2
-
-
-def test_with_a_tolerance_of_one_step_the_signs_at_both_ends_must_be_sure() -> None:
-    """a costs 3 x, and is 1 dearer than b at the upper end of the bracket."""
-    sure, unsure = (again(3, 500, Fraction(part, 12), 1) for part in (1, 30))
-    assert sure.crossing is not None and sure.crossing.error == 0 and len(sure.points) == 2
-    assert unsure.crossing is None and len(unsure.points) == 2  # to be searched
-
-
-@pytest.mark.parametrize(
-    ("coarse", "tolerance", "begin"),
-    [
-        ([0, 10, 20, 50, 100, 150], 2, [0, 20, 150]),
-        ([2, 3, 4, 5], 1, [2, 3, 4, 5]),
-        ([0, 150], 2, [0, 150]),
-    ],
-)
-def test_a_search_begins_with_three_values_where_something_lies_between(
-    coarse: list[int], tolerance: int, begin: list[int]
-) -> None:
-    assert first_values(coarse, tolerance) == begin
-
-
-@given(st.integers(3, 790), st.integers(1, 4))
-def test_a_hyperbola_is_crossed_where_it_is_expected(exact: int, tolerance: int) -> None:
-    """A cancellation spread over x acquisitions, against what each of them saves."""
-    asked: list[tuple[str, int]] = []
-
-    def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:
-        asked.extend((lock, x) for _, lock, x in wanted)
-        return [
-            Point(40 + Fraction(10 * exact + 5, x) if lock == "a" else Fraction(50), 1)
-            for _, lock, x in wanted
-        ]
-
-    started = search("a", "b", [2, 8, 32, 128, 320, 800], tolerance, modelled=True)
-    (only,) = find_all(evaluate, {None: started})[None].crossings
-    assert only.low <= exact + Fraction(1, 2) <= only.high
-    assert len(asked) <= 2 * 6  # three values, and three looks
-
-
-def test_all_values_are_asked_for_where_the_model_is_wrong() -> None:
-    """b's is the lower one in a dip that three values do not show, and the crossing that they show
-    is not where a line has it."""
-
-    def cost(x: int) -> Fraction:
-        return Fraction(-8 if x == 100 else 40 if x > 120 else -2)
-
-    found = run(cost, lambda x: Fraction(5 if x == 10 else 0), 0, 160, 1)
-    assert {x for _, x in found.points} >= set(axis(0, 160))
-
-
-def test_costs_that_cross_more_than_once_are_all_found_where_no_model_is_known() -> None:
+def test_costs_that_cross_more_than_once_are_all_found() -> None:
     """As over the number of threads, where each value is other work."""
     lead = {2: 1, 3: -4, 4: 1, 5: -7, 6: -7, 7: -8, 8: -9}
     started = search("a", "b", [2, 3, 4, 6, 8], 1)
@@ -324,17 +229,3 @@ def test_a_lock_that_wins_throughout_is_asked_where_it_leads_least(
 def test_empty_range_is_refused() -> None:
     with pytest.raises(ValueError, match="no axis"):
         run(lambda _: Fraction(0), lambda _: Fraction(1), 10, 10, 1)
-
-
-def test_winner_names_the_runner_up_and_its_margin() -> None:
-    x, y, z = map(LockLabel, "xyz")
-    found = winner({x: 10.0, y: 12.5, z: 30.0})
-    assert found == Win(x, 10.0, y, 2.5)
-    assert found.lead == 0.2
-
-
-def test_a_lead_below_the_share_is_a_tie() -> None:
-    x, y, z = map(LockLabel, "xyz")
-    assert winner({x: 9.9, y: 10.0, z: 9.7}, tie=0.021).tied == (x,)
-    assert winner({x: 9.9, y: 10.0, z: 9.7}, tie=0.04).tied == (x, y)
-    assert winner({x: 1.0, y: 1.0}).tied == (y,)

@@ -11,6 +11,7 @@ import typer
 from results.store.store import Store
 from sweeps.cli.main import Commands, commands, make_app
 from sweeps.report.presentation import References, Source, drawings
+from sweeps.study.job import STUDY, study_of_cells
 from tests.commands import environment
 from tests.fakes.study import study
 
@@ -77,12 +78,14 @@ def test_a_command_is_listed_with_the_beginning_of_its_own_help(name: str) -> No
 
 def test_a_figure_names_the_function_that_draws_it(tmp_path: Path) -> None:
     with Store(study(tmp_path / "study.db")) as store:
-        store.set_fact("many_cores", {})  # its question is asked only where it is
+        cells = study_of_cells("sst_many_cores")
+        assert cells is not None
+        STUDY.of("mine").write(store, cells.plan)  # it is shown only where it is
         own = store.connection
         every = drawings(own, References([Source(own)], {"another": own}))
-    sections = {"study", "study/more", "many_cores", "latency", "validation"}
+    sections = {"study", "study/more", "studies/mine", "latency", "validation"}
     assert {one.section for one in every} == sections
-    assert len({one.draw for one in every}) == 11
+    assert len({one.draw for one in every}) == 10
     for drawing in every:
         module, _, name = drawing.draw.rpartition(".")
         assert callable(getattr(import_module(module), name))

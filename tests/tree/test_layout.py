@@ -34,6 +34,7 @@ ROOMS = (
     "sweeps.plans",
     "sweeps.run",
     "sweeps.search",
+    "sweeps.study",
     "sweeps.cli",
     "sweeps.report",
     "proofs",

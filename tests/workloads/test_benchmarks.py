@@ -9,8 +9,8 @@ import pytest
 from sweeps.model.cell import unsupported_reason
 from sweeps.model.workloads import WORKLOADS, Share, with_defaults
 from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
-from sweeps.plans.sweep import load_plan
 from sweeps.programs import Program
+from sweeps.study.plan import load_plan
 from tests.engines.test_engine import Options, run
 from tests.native_build import FLAVOURS, build_kernel
 from tests.native_build import run as run_natively

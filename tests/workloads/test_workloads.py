@@ -31,9 +31,9 @@ from sweeps.model.workloads import (
     unsupported_reason,
     with_defaults,
 )
-from sweeps.plans.sweep import Sweep
 from sweeps.programs import USUAL_THREADS, Builder, Program, find_compiler
 from sweeps.questions.run.command import _parameters as parameters_of_run
+from sweeps.study.plan import Cells
 from tests.engines.test_engine import invoke
 from tests.fakes.cells import cell_of
 from tests.native_build import Outcome, run
@@ -148,10 +148,10 @@ def test_the_driver_knows_how_many_threads_a_program_may_have() -> None:
 def test_plans_and_commands_fill_in_the_same_defaults() -> None:
     for name, kind in WORKLOADS.items():
         full = {key: found.default for key, found in kind.keys.items()}
-        sweep = Sweep(machine="generic", isa="x86_64", lock="thin", workload=name)
+        sweep = Cells(machine="generic", isa="x86_64", lock="thin", workload=name)
         (cell,) = sweep.cells()
         assert cell.parameters == with_defaults(name, parameters_of_run([])) == full
-    sweep = Sweep(
+    sweep = Cells(
         machine="generic",
         isa="x86_64",
         lock="thin",

@@ -33,7 +33,7 @@ from sweeps.questions.advise.strata import LIVES, PARTS, SHARES, strata
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
 from sweeps.search.errors import ONE_THREAD, EngineError, error_of, kind_of, work_of
-from sweeps.search.found import Scale, Win, winner
+from sweeps.search.found import Scale
 from sweeps.search.lines import (
     FIRST_SEED,
     AxisLine,
@@ -44,6 +44,7 @@ from sweeps.search.lines import (
     with_lock,
 )
 from sweeps.search.searches import Crossover, CrossoverTask, Point, points, records, search_all
+from sweeps.study.leads import Win, winner
 
 PLAN = "advise"
 # Where cycles go, by the metrics of a run; all else is the rest.
@@ -464,7 +465,7 @@ class Advisor:
                 line.cell(label, x)
                 for line in lines
                 for label in (best, *others)
-                for x in line.first_values
+                for x in line.values
             ]
         )
         tasks = [

@@ -1,10 +1,9 @@
 """The answer of a study as tables: by machine, by axis where two locks change places, and over the
 winner map as a grid."""
 
-import math
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,18 +16,14 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.search import found
 from sweeps.search.found import (
-    MAP_CHECK,
     PLAN,
-    Check,
     FoundCrossover,
     Isa,
     MapCrossing,
     Mark,
     Scale,
-    Win,
-    at_most,
-    winner,
 )
+from sweeps.study.leads import Win, winner
 
 Surface = NDArray[np.float64]
 _LATENCIES = ("cas_latency", "fence_latency")
@@ -166,18 +161,6 @@ class CrossoverSentence:
         """The bracket in set values, where the two cross."""
         of = self.of
         return "" if of.value is None else f"{of.bracket_low:,} to {of.bracket_high:,}"
-
-    @property
-    def others(self) -> str:
-        """What the values of the seeds but the first rest on."""
-        band = self.of.band
-        if self.of.value is None or band is None or band.seeds < 2:
-            return ""
-        if not band.modelled:
-            return "searched"
-        some = "" if band.modelled == band.seeds - 1 else f"{band.modelled} "
-        off = math.ceil(band.error * 1000) / 1000
-        return f"{some}modelled, off by at most {off:g} where checked"
 
 
 def held_words(key: str, values: Sequence[int]) -> str:
@@ -343,24 +326,6 @@ def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
     return f"in brackets: the least and the greatest of {seeds} seeds"
 
 
-def model_sentences(connection: sqlite3.Connection) -> list[str]:
-    """What of a study follows from a model, and how far that may be off."""
-    said, (values, modelled, worst) = [], found.seeds_model(connection)
-    if modelled:
-        said.append(
-            f"{modelled:,} of the other seeds' {values:,} values follow from costs at one point "
-            f"and the first seed's slope: off by at most {at_most(worst)} of the tolerance where "
-            "checked; where a check was off by more than a quarter, they were searched"
-        )
-    if maps := found.accuracy(list((MAP_CHECK.optional(connection) or {}).values())):
-        said.append(
-            "Winner maps are runs at some points and interpolated between them: off by "
-            f"{maps.mean:.2%} on average and {at_most(maps.worst)} at most in {maps.points} points "
-            f"that were run to check it; another lock was the cheapest in {maps.wrong or 'none'}"
-        )
-    return said
-
-
 def cost_table(rows: Sequence[Row], locks: Sequence[str]) -> CostTable:
     """The costs of the winner table. Labels come in the order of `locks`, the study's, each with
     full fences first."""
@@ -434,10 +399,9 @@ class Spot(NamedTuple):
 @dataclass(frozen=True)
 class Grid:
     """The winner map of one machine and flavour, over CAS and full fence. Axes are measured cycles;
-    costs by lock label, cycles per pair, each of shape (len(ys), len(xs)); `run`, of the same
-    shape, says which of them are those of runs: the others are interpolated. `aside`: the labels of
+    costs by lock label, cycles per pair, each of shape (len(ys), len(xs)). `aside`: the labels of
     locks that the plan shows beside those it compares. `tie`: the lead, as a share, below which two
-    locks tie. `check`: how far interpolated costs are off, if some are."""
+    locks tie."""
 
     isa: Isa
     flavour: str
@@ -448,8 +412,6 @@ class Grid:
     marks: Marks
     aside: tuple[LockLabel, ...] = ()
     tie: float = 0.0
-    run: Mapping[LockLabel, NDArray[np.bool_]] = field(default_factory=dict)
-    check: Check | None = None
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -504,38 +466,18 @@ def map_marks(connection: sqlite3.Connection, machine: str, isa_name: str, flavo
 
 
 def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Grid:
-    """The winner map of a machine and flavour: the costs of runs, and between the nodes that the
-    fact `map/check` names interpolated ones. Raises NoDataError when runs of it are missing."""
+    """The winner map of a machine and flavour. Raises NoDataError when runs of it are missing."""
     isa, plan = found.isa(connection, isa_name), PLAN.read(connection)
     name = f"map/{machine}/{isa_name}/{flavour}"
-    places: dict[LockLabel, dict[tuple[int, int], float]] = {}
+    points = []
     for run in found.series(connection, name):
         cas = run.latency("cas_latency", "cas_success")
         fence = run.latency("fence_latency", f"fence_{isa.full_fence}")
-        if run.label.fence != FULL:  # it serves for all latencies of one: it was left unset there
-            fence = -1
         if cas is None or fence is None:
             raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
-        places.setdefault(run.label, {})[cas, fence] = run.cost
-    xs = sorted({x for costs in places.values() for x, _ in costs})
-    ys = sorted({y for costs in places.values() for _, y in costs if y >= 0})
-    check = found.map_check(connection, name)
-    nodes = (check.cas_latency, check.fence_latency) if check else (xs, ys)
-    if check:
-        xs, ys = plan.map.cas_latency, plan.map.fence_latency
-    surfaces, are_runs = {}, {}
-    for label, costs in places.items():
-        at_nodes, runs = (
-            np.array([[costs.get((x, y), costs.get((x, -1), np.nan)) for x in of_x] for y in of_y])
-            for of_x, of_y in (nodes, (xs, ys))
-        )
-        if np.isnan(at_nodes).any():
-            raise NoDataError(
-                f"the winner map of {isa_name} lacks runs of {label}; run ./lockcross crossover"
-            )
-        are_runs[label] = ~np.isnan(runs)
-        between = interpolate(*nodes, at_nodes, *np.meshgrid(xs, ys))
-        surfaces[label] = np.where(are_runs[label], runs, between)
+        # Another kind's run serves for all latencies of the full fence: that was left unset there.
+        points.append((run.label, cas, fence if run.label.fence == FULL else None, run.cost))
+    xs, ys, surfaces = _surfaces(f"the winner map of {isa_name}", points)
     cas_scale, fence_scale = (
         found.measured(connection, machine, isa_name, flavour, axis) for axis in _LATENCIES
     )
@@ -549,37 +491,23 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
         map_marks(connection, machine, isa_name, flavour),
         tuple(label for label in surfaces if label.lock not in plan.locks),
         plan.tie,
-        are_runs,
-        found.accuracy([check] if check else []),
     )
 
 
 def cancel_grid(
     connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str
 ) -> CancelGrid | None:
-    """The map over CAS and cancellation of a machine and flavour, every point of it run; None where
-    the study has none. Raises NoDataError when runs of it are missing."""
-    places: dict[LockLabel, dict[tuple[float, float | None], float]] = {}
+    """The map over CAS and cancellation of a machine and flavour; None where the study has none.
+    Raises NoDataError when runs of it are missing."""
+    points = []
     for run in found.series(connection, f"cancel_map/{machine}/{isa_name}/{flavour}"):
         cas = run.latency("cas_latency", "cas_success")
         if cas is None:
             raise NoDataError(f"run {run.id} of the map over CAS and cancellation has no CAS")
-        place = cas, run.cell.cancel_latency
-        places.setdefault(run.label, {})[place] = run.cost
-    if not places:
+        points.append((run.label, cas, run.cell.cancel_latency, run.cost))
+    if not points:
         return None
-    every = [place for costs in places.values() for place in costs]
-    xs = sorted({x for x, _ in every})
-    ys = sorted({y for _, y in every if y is not None})
-    surfaces = {
-        label: np.array([[costs.get((x, y), costs.get((x, None), np.nan)) for x in xs] for y in ys])
-        for label, costs in places.items()
-    }
-    if lacking := [label for label, costs in surfaces.items() if np.isnan(costs).any()]:
-        raise NoDataError(
-            f"the map over CAS and cancellation of {isa_name} lacks runs of {lacking[0]}; run "
-            "./lockcross crossover"
-        )
+    xs, ys, surfaces = _surfaces(f"the map over CAS and cancellation of {isa_name}", points)
     plan = PLAN.read(connection)
     scale = found.measured(connection, machine, isa_name, flavour, "cas_latency")
     return CancelGrid(
@@ -593,6 +521,27 @@ def cancel_grid(
         tuple(label for label in surfaces if label.lock not in plan.locks),
         plan.tie,
     )
+
+
+def _surfaces(
+    title: str, points: Iterable[tuple[LockLabel, float, float | None, float]]
+) -> tuple[list[float], list[float], dict[LockLabel, Surface]]:
+    """Arrange costs (lock label, x, y, cost) by lock, with the values of both axes. Without y the
+    cost is that of every y: the lock does not pay what the axis sets. Raises NoDataError where a
+    lock lacks points of the `title`."""
+    costs: dict[LockLabel, dict[tuple[float, float | None], float]] = {}
+    for label, x, y, cost in points:
+        costs.setdefault(label, {})[x, y] = cost
+    places = [place for of_label in costs.values() for place in of_label]
+    xs = sorted({x for x, _ in places})
+    ys = sorted({y for _, y in places if y is not None})
+    surfaces = {
+        label: np.array([[of.get((x, y), of.get((x, None), np.nan)) for x in xs] for y in ys])
+        for label, of in costs.items()
+    }
+    if lacking := [label for label, of_label in surfaces.items() if np.isnan(of_label).any()]:
+        raise NoDataError(f"{title} lacks runs of {lacking[0]}; run ./lockcross crossover")
+    return xs, ys, surfaces
 
 
 def interpolate(

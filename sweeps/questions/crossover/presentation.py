@@ -73,8 +73,8 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "winner_map.draw_map",
             "Winner map for each instruction set over measured CAS latency (horizontal) and "
             "measured full-fence latency (vertical): the lock with the fewest cycles per "
-            "acquire-release pair. Black lines join the crossovers that were searched for (dots, "
-            "thick over the band of all seeds). Between the points that were run costs are "
+            "acquire-release pair. Black lines join the crossovers that were searched for "
+            "(dots). Between the points that were run costs are "
             "interpolated. Where the map is lighter, the lead over the next lock is a tie. On the "
             "toothed side of the pink line the thin lock would be cheaper still. Marks, on the map "
             "of the study's own machine, are places: the CAS and fence of a real processor whose "
@@ -178,7 +178,6 @@ def part(
         "machines": " and ".join(plan.machines),
         "ties": answer.ties_words(rows),
         "seeds": answer.seeds_words([line for some in lines.values() for line in some]),
-        "models": answer.model_sentences(connection),
         "costs": costs,
         "any_fence": any(len(row.contests) > 1 for row in rows),
         "assumed": any(row.assumed for row in rows),
@@ -259,8 +258,6 @@ def present(connection: sqlite3.Connection) -> None:
         "Where the named lock begins to beat the other of the two (a third may be cheaper than "
         f"both); {answer.seeds_words(lines)}."
     )
-    for words in answer.model_sentences(connection):
-        say(f"{words}.")
 
 
 PRESENTATION = Presentation(part, figures, present)

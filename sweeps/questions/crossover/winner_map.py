@@ -24,7 +24,7 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.questions.crossover.answer import CancelGrid, Grid, Surface, cancel_grid, grid
 from sweeps.report.style import style_of
-from sweeps.search.found import PLAN, MapCrossing, PlanFact, at_most, series_names
+from sweeps.search.found import PLAN, MapCrossing, PlanFact, series_names
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
@@ -156,9 +156,6 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
     for points in borders(panel).values():
         xs, ys = zip(*points, strict=True)
         ax.plot(xs, ys, "-o", color="black", linewidth=1.4, markersize=3, zorder=3)
-    for crossing in _shown(panel):
-        xs, ys = zip(*crossing.band, strict=True)
-        ax.plot(xs, ys, color="black", linewidth=3, zorder=3, solid_capstyle="butt")
     for label in shown.aside:
         _draw_aside(ax, x, y, shown.cost_at(label, x, y) - first, label)
     _draw_marks(ax, shown)
@@ -362,11 +359,8 @@ def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) ->
     """The signs of the map, and what it is of."""
     of, given = shown[0].grid, plan.map
     marked = any(panel.grid.marks.here for panel in shown)
-    equal = "equal cost (searched)"
-    if plan.seeds > 1:
-        equal += f";\nthick: the band of {plan.seeds} seeds"
     handles: list[Artist] = [
-        sign(equal, color="black", marker="o", markersize=3),
+        sign("equal cost (searched)", color="black", marker="o", markersize=3),
         Patch(
             facecolor="white",
             edgecolor="#bbbbbb",
@@ -391,9 +385,6 @@ def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) ->
     if of.marks.cancel is not None and given.threads > 1:
         lines.append(f"a cancellation stops a thread for {of.marks.cancel:,} cycles,")
     lines.append(f"crossovers to within {given.tolerance} cycles")
-    if of.check:
-        worst = at_most(of.check.worst)
-        lines[-1] += f";\nelsewhere interpolated, off by at most {worst}\nwhere checked"
     if marked:
         words = f"a mark is a place: a {machine} core with these latencies and this cancellation"
         lines.append(textwrap.fill(words, _KEY_WIDTH))

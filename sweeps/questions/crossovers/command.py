@@ -24,7 +24,6 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
-from sweeps.plans.sweep import LoadedPlan, load_plan
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import store_isas, store_machines
 from sweeps.search.lines import (
@@ -37,6 +36,7 @@ from sweeps.search.lines import (
     set_to,
 )
 from sweeps.search.searches import CrossoverTask, points, records, search_all
+from sweeps.study.plan import LoadedPlan, load_plan
 
 PLAN = "crossovers"
 _MOST_SETTINGS = 100  # of a plan: each is a search of its own
@@ -160,7 +160,6 @@ def _row(series: str, crossover: CrossoverRecord) -> dict[str, Any]:
         "least": round(min(values), 2) if values else None,
         "greatest": round(max(values), 2) if values else None,
         "seeds": len(crossover.seeds),
-        "modelled": sum(seed.error is not None for seed in crossover.seeds),
         "unit": crossover.unit,
         "setting": ", ".join(f"{key}={value}" for key, value in crossover.setting.items()),
         "series": series,
@@ -241,15 +240,8 @@ def task_of(
         if not whole and value != round(value):
             raise LockcrossError(f"{option} {value:g}: {name} takes whole numbers")
     low, high, wide = in_parts(base.workload, name, (*ends, tolerance))
-    # Whoever names values wants to see what happens between them.
-    line = AxisLine(
-        series,
-        base,
-        name,
-        coarse(low, high, count),
-        wide or max((high - low) // _SHARE, 1),
-        modelled=False,
-    )
+    wide = wide or max((high - low) // _SHARE, 1)
+    line = AxisLine(series, base, name, coarse(low, high, count), wide)
     for label, x in itertools.product(pair, line.limits):
         check_cell(line.cell(label, x))
     return CrossoverTask(line, *pair, line.values)

@@ -11,8 +11,8 @@ from sweeps.cli.options import Database, Jobs, NoServer, names_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines.base import load_engine
 from sweeps.model import engines
-from sweeps.model.isa import isa_of
-from sweeps.questions.explore.explore import Exploration, load_exploration, maps
+from sweeps.questions.explore.explore import Exploration, asked_of, load_exploration
+from sweeps.questions.explore.presentation import KIND
 from sweeps.run.runner import Runner
 
 
@@ -26,12 +26,13 @@ def explore(
 ) -> None:
     """Run the grid over CAS, fence, cancellation and owner's share that the report's map shows."""
     plan = load_exploration()
-    asked = maps(plan, names_of(machines, "--machines"), names_of(isas, "--isas"))
-    for _, flavour in asked:  # reports a missing engine before it creates a database
-        load_engine(engines.DEFAULT).version(isa_of(flavour))
+    asked = names_of(machines, "--machines"), names_of(isas, "--isas")
+    for cells in asked_of(plan, *asked).named(KIND):  # before a database is created
+        for isa in cells.given("isa"):
+            load_engine(engines.DEFAULT).version(isa)
     with Store(db) as store:
         runner = Runner(store, jobs, None, served(no_server), retry_failed=True)
-        job = Exploration(plan, asked, store, runner)
+        job = Exploration(plan, *asked, store, runner)
         missing = len(runner.missing(job.cells()))
         with one_bar(missing) if missing else nullcontext() as runner.progress:
             job.run()

@@ -22,27 +22,27 @@ from results.store.queries import show_run
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES, option
 from sweeps.model.cell import Cell
-from sweeps.model.isa import isa_words
+from sweeps.model.isa import FLAVOURS, isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LOCK_ADD, LockLabel
 from sweeps.report.presentation import Part, Presentation, References, Section
 from sweeps.report.style import style_of
 from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (
     Check,
-    FactModel,
     Mark,
     PlanFact,
     SeriesRun,
     accuracy,
     engine,
     isa,
-    map_check,
     map_crossings,
     measured,
     places,
     series,
 )
 from sweeps.search.lines import value_of
+from sweeps.study.job import STUDY as STUDY_OF_CELLS
+from sweeps.study.plan import Plan
 
 KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are
@@ -54,22 +54,12 @@ _CHOSEN = ("rmw", FULL)
 _DIGITS = 4  # behind the point, of cycles: what is shown with two is then rounded but once
 
 
-class ExploreFact(FactModel):
-    """The plan of the maps."""
-
-    machines: list[str]
-    flavours: list[str]
-    aside: list[str] = []
-    tie_percent: float
-    limits: dict[str, str] = {}
-
-
-PLAN: Fact[ExploreFact] = Fact(KIND, ExploreFact)
+PLAN = STUDY_OF_CELLS.of("explore")
 CHECK: Fact[dict[str, Check]] = Fact("explore/check", dict[str, Check])  # by MACHINE/FLAVOUR
 
 
 def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing]) -> Part | None:
-    """The map; beside a study without any, how it is made."""
+    """Return the map; beside a study without any, how it is made."""
     data = explorer_data(connection)
     of_study = STUDY.optional(connection) is not None
     if not (data or of_study):
@@ -102,9 +92,8 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
         except NoDataError as missing:
             notes.append(f"machine {machine}, {isa_name} {flavour}: {missing.message}")
             continue
-        checks.append(
-            checked.get(f"{machine}/{flavour}") if kind == KIND else map_check(connection, name)
-        )
+        if kind == KIND and (check := checked.get(f"{machine}/{flavour}")):
+            checks.append(check)
     if not maps:
         return None
     locks = [lock for of_map in maps for lock in of_map["locks"]]
@@ -112,7 +101,7 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
     fences = {lock["kind"] for lock in locks}
     first = ("rmw", LOCK_ADD, FULL)  # as runtimes fence on x86-64, then mfence
     ordered = [kind for kind in first if kind in fences] + sorted(fences - {*first})
-    off = accuracy([check for check in checks if check])
+    off = accuracy(checks)
     return {
         "maps": maps,
         "processors": processors(connection),
@@ -127,11 +116,12 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
 
 
 def _keys(
-    connection: sqlite3.Connection, kind: str, plan: ExploreFact | PlanFact | None
+    connection: sqlite3.Connection, kind: str, plan: Plan | PlanFact | None
 ) -> list[tuple[str, ...]]:
     """Machine, ISA and flavour of the series of a kind, in the order of the plan's machines and
     flavours."""
-    machines, flavours = (plan.machines, plan.flavours) if plan else ([], [])
+    machines = _machines(plan)
+    flavours = plan.flavours if isinstance(plan, PlanFact) else list(FLAVOURS)
 
     def place(key: tuple[str, ...]) -> tuple[int, int, str]:
         machine, _, flavour = key
@@ -148,6 +138,13 @@ def _keys(
     return sorted((key for key in keys if len(key) == 3), key=place)  # series of AS_IS have more
 
 
+def _machines(plan: Plan | PlanFact | None) -> list[str]:
+    """Return the machines of a plan's maps."""
+    if isinstance(plan, Plan):
+        return [machine for cells in plan.named(KIND) for machine in cells.given("machine")]
+    return plan.machines if plan else []
+
+
 @dataclass(frozen=True)
 class CostGrid:
     """A map's costs. `given` and `axes`: what was set along CAS, fence, cancellation and share, and
@@ -161,7 +158,8 @@ class CostGrid:
     runs: Mapping[LockLabel, SeriesRun]
 
     def at(self, label: LockLabel, point: Sequence[float]) -> float:
-        """A lock's cost at a point of `axes`, along straight lines between those of the grid."""
+        """Return a lock's cost at a point of `axes`, along straight lines between those of the
+        grid."""
         costs = self.costs[label]
         for axis, value in zip(self.axes, point, strict=True):
             along = np.reshape(costs, (costs.shape[0], -1))
@@ -172,9 +170,9 @@ class CostGrid:
 
 
 def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
-    """The grid of a series. Raises NoDataError when some of its runs or calibrations are
+    """Return the grid of a series. Raises NoDataError when some of its runs or calibrations are
     missing."""
-    kind, machine, isa_name, flavour = name.split("/")
+    _, machine, isa_name, flavour = name.split("/")
     full_fence = f"fence_{isa(connection, isa_name).full_fence}"
     runs = series(connection, name)
     if not runs:
@@ -192,13 +190,6 @@ def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
         )
         for run in runs
     }
-    if kind != KIND and (check := map_check(connection, name)):
-        cas_nodes, fence_nodes = check.cas_latency, [None, *check.fence_latency]
-        runs = [
-            run
-            for run in runs
-            if points[run.id][0] in cas_nodes and points[run.id][1] in fence_nodes
-        ]
     given = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
     if not given[2]:  # no run sets it: they have the machine's own
         given[2] = [runs[0].latency("cancel_latency", "charge_stop") or 0]
@@ -225,15 +216,13 @@ def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
     return CostGrid(given, [cas, fence, *given[2:]], costs, fullest)
 
 
-def _map(
-    connection: sqlite3.Connection, name: str, plan: ExploreFact | PlanFact | None
-) -> dict[str, Any]:
-    """One map. `searched`: the cancellation cost and the share of the crossings' search. Raises
-    NoDataError when some of its runs or calibrations are missing."""
+def _map(connection: sqlite3.Connection, name: str, plan: Plan | PlanFact | None) -> dict[str, Any]:
+    """Return one map. `searched`: the cancellation cost and the share of the crossings' search.
+    Raises NoDataError when some of its runs or calibrations are missing."""
     grid = cost_grid(connection, name)
-    explored = isinstance(plan, ExploreFact)
+    explored = isinstance(plan, Plan)
     first, *_ = grid.runs.values()
-    aside = plan.aside if isinstance(plan, ExploreFact) else plan.table_locks if plan else []
+    aside = plan.aside if isinstance(plan, Plan) else plan.table_locks if plan else []
     cas, fence, cancel, share = grid.axes
     own = _place(connection, first)
     return {
@@ -260,16 +249,16 @@ def _map(
 
 
 def processors(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-    """The machines as they are, with their own cores, caches and latencies: those of the study's
-    winner table, then what else an exploration has run. Their locks come cheapest first; costs are
-    as stored, and beside them as the tables of the page have them."""
+    """Return the machines as they are, with their own cores, caches and latencies: those of the
+    study's winner table, then what else an exploration has run. Their locks come cheapest first;
+    costs are as stored, and beside them as the tables of the page have them."""
     known: dict[tuple[str, ...], dict[str, Any]] = {}
     for kind, plan in (("table", STUDY.optional(connection)), (AS_IS, PLAN.optional(connection))):
         if plan is None:
             continue
         label = engine(connection) if kind == "table" else engines.DEFAULT
         for key in _keys(connection, kind, plan):
-            neutral = key[0] in plan.machines  # by intent, not for want of a figure
+            neutral = key[0] in _machines(plan)  # by intent, not for want of a figure
             # As in the table: a core model with costs of its own is not a real processor's.
             if key in known or (engines.entry(label).own_costs and not neutral):
                 continue
@@ -295,7 +284,7 @@ def processors(connection: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def _crossings(connection: sqlite3.Connection, like: SeriesRun) -> dict[str, Any]:
-    """The study's searched crossovers on a map, if they are of the same workload, with the
+    """Return the study's searched crossovers on a map, if they are of the same workload, with the
     cancellation cost and the share that they were searched with."""
     cell = like.cell
     place = cell.machine, cell.isa, cell.flavour
@@ -328,7 +317,7 @@ def _workload(cell: Cell) -> tuple[Any, ...]:
 
 
 def _common(connection: sqlite3.Connection, run: SeriesRun, tie: float) -> dict[str, Any]:
-    """What a map and a machine as it is both have."""
+    """Return what a map and a machine as it is both have."""
     cell = run.cell
     title, out_of_order = connection.execute(
         "SELECT title, json_extract(description, '$.out_of_order') IS NOT NULL FROM machines "
@@ -351,7 +340,7 @@ def _common(connection: sqlite3.Connection, run: SeriesRun, tie: float) -> dict[
 
 
 def _place(connection: sqlite3.Connection, run: SeriesRun) -> Mark | None:
-    """Where a run's machine stands, if it was calibrated on the run's engine."""
+    """Return where a run's machine stands, if it was calibrated on the run's engine."""
     cell = run.cell
     every = places(connection, cell.isa, cell.flavour, cell.engine)
     return next((mark for mark in every if mark.machine == cell.machine), None)
@@ -381,7 +370,7 @@ def _command(connection: sqlite3.Connection, run: SeriesRun) -> str:
 
 
 def _template(command: str) -> str:
-    """A run's command with `{cas_latency}`, `{fence_latency}`, `{cancel_latency}` and
+    """Return a run's command with `{cas_latency}`, `{fence_latency}`, `{cancel_latency}` and
     `{owner_share}` for what is set."""
     for axis in LATENCIES:
         command = re.sub(rf"({option(axis)}) \d+", rf"\1 {{{axis}}}", command)

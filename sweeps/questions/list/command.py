@@ -18,7 +18,7 @@ def plans(form: Format = Form.TABLE) -> None:
     from sweeps.model.cell import unsupported_reason
     from sweeps.model.engines import entry
     from sweeps.plans import SWEEPS
-    from sweeps.plans.sweep import load_plan
+    from sweeps.study.plan import load_plan
 
     records = []
     for name in SWEEPS.names():

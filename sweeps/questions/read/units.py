@@ -30,7 +30,7 @@ _COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(
         "value bracket_low bracket_high least greatest most median".split(), OF_THE_ROW
     ),
-    **dict.fromkeys("x low high tolerance error their_error".split(), _OF_THE_CROSSOVER),
+    **dict.fromkeys("x low high tolerance".split(), _OF_THE_CROSSOVER),
     # what queries and commands make of them
     **dict.fromkeys("set_cas set_fence lead_cycles CAS fence".split(), "cycles"),
     **dict.fromkeys("reference_cost candidate_cost core_cycles_per_pair".split(), _PAIR),
@@ -61,7 +61,7 @@ _COLUMNS: Mapping[str, str] = {
     "states": "states or executions",
 }
 # Numbers of things, named after them.
-_COUNTS = "runs seeds seeds_modelled modelled cells rows refused instructions loads stores cas_won "
+_COUNTS = "runs seeds cells rows refused instructions loads stores cas_won "
 _COUNTS += "cas_lost rmw"
 # Of workloads' keys that are no share; the others are numbers of things named after them.
 _KEYS = dict.fromkeys("critical think hold pause delay lead".split(), _TURNS)

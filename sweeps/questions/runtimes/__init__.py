@@ -3,7 +3,7 @@
 GROUP = "Get an answer"
 COMMANDS = {
     "answer": (
-        "in_short",
+        "summary",
         "Say in five sentences what came of it all, and how sure that is.",
         "answer",
         "runtimes",

@@ -12,76 +12,52 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-from pydantic import Field
 
 from results.errors import LockcrossError
-from sweeps.model.cell import Cell, values
+from sweeps.model.cell import values
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import RUNTIMES
-from sweeps.plans.sweep import Plan, expand
-from sweeps.search.errors import error_of, kind_of, work_of
-from sweeps.search.plan_costs import TIE_PERCENT, Band, Group, Value, groups, runs_of_plan
-from sweeps.support.toml import parse
+from sweeps.study.costs import Band, Group, Value, groups, runs_of_plan
+from sweeps.study.leads import Lead, error_in
+from sweeps.study.plan import LoadedPlan, load_plan
 
 if TYPE_CHECKING:
     from results.store.store import Store
     from sweeps.run.runner import Runner
 
-_TIE = TIE_PERCENT / 100
 _SHOWN_PLACES = 4  # settings that a sentence names
 
 
-class Question(Plan):
-    """`asked`: where, and by whom. `setup`: what of the plan stands for what. `settings`: the
-    axes or keys by which a table's rows differ. `answer`: a Jinja2 template; Answered says
-    what it may call."""
+def load(name: str) -> LoadedPlan:
+    """Read a question by its name or its path. Raises LockcrossError (exit code 2) that names file,
+    key and value."""
 
-    asked: str = Field(min_length=1)
-    setup: str = Field(min_length=1)
-    settings: list[str] = Field(min_length=1)
-    answer: str = Field(min_length=1)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question's name, what its file says, and its cells."""
-
-    name: str
-    question: Question
-    cells: Sequence[Cell]
-
-    @property
-    def plan(self) -> str:
-        """The plan's name in the database."""
-        return f"runtimes-{self.name}"
-
-
-def load(name: str) -> Asked:
-    """Reads a question by its name or its path. Raises LockcrossError (exit code 2) that names
-    file, key and value."""
-
-    def read(text: str) -> Asked:
-        question = parse(Question, text)
-        asked = Asked(RUNTIMES.path(name).stem, question, expand(question))
-        known = values(asked.cells[0])
+    def check(asked: LoadedPlan) -> None:
+        question, known = asked.plan, values(asked.cells[0])
+        if not question.asked:
+            raise ValueError("asked: missing")
         if unknown := [name for name in question.settings if name not in known]:
             raise ValueError(f"settings: {unknown[0]!r} is unknown; known are {', '.join(known)}")
         try:
             jinja2.Environment(autoescape=False).parse(question.answer)
         except jinja2.TemplateError as error:
             raise ValueError(f"answer: {error}") from None
-        return asked
 
-    return RUNTIMES.read(read, name)
+    return load_plan(name, RUNTIMES, check)
 
 
-def run(asked: Asked, runner: "Runner", store: "Store") -> None:
-    """Runs the cells that the database does not have, and marks them as the question's."""
+def stored_name(asked: LoadedPlan) -> str:
+    """Return the name of a question's plan in the database."""
+    return f"runtimes-{asked.name}"
+
+
+def run(asked: LoadedPlan, runner: "Runner", store: "Store") -> None:
+    """Run the cells that the database does not have, and mark them as the question's."""
     from results.store.queries import PREFIX
 
-    runs = runner.run(asked.cells, asked.plan)
-    store.set_series(f"{PREFIX}{asked.plan}", (run.id for run in runs))
+    runs = runner.run(asked.cells, stored_name(asked))
+    store.set_series(f"{PREFIX}{stored_name(asked)}", (run.id for run in runs))
 
 
 @dataclass(frozen=True)
@@ -97,26 +73,27 @@ class Compared:
 
     @property
     def places(self) -> int:
-        """How many settings have runs of both."""
+        """Return how many settings have runs of both."""
         return len(self.less) + len(self.more) + len(self.tied)
 
-    def add(self, place: str, mine: float, theirs: float) -> float:
-        """What both cost in a place; returns the lead as a share of the greater."""
-        lead = abs(theirs - mine) / max(theirs, mine)
-        if lead < _TIE:
+    def add(self, place: str, mine: float, theirs: float, error: float | None = None) -> None:
+        """Take in what both cost in a place; `error`: the least lead that is sure there."""
+        lead = Lead(min(mine, theirs), max(mine, theirs), error=error)
+        if lead.is_none:
             self.tied.append(place)
-        else:
-            (self.less if mine < theirs else self.more)[place] = abs(theirs - mine)
-        return lead
+            return
+        (self.less if mine < theirs else self.more)[place] = lead.margin
+        if lead.is_sure:
+            self.sure.add(place)
 
 
 class Answered:
     """A question with the costs that its runs had, in ns a pair. Raises LockcrossError where the
     database has none of them."""
 
-    def __init__(self, asked: Asked, connection: sqlite3.Connection) -> None:
-        self.asked, self.question = asked, asked.question
-        self._groups = groups(runs_of_plan(connection, asked.plan))
+    def __init__(self, asked: LoadedPlan, connection: sqlite3.Connection) -> None:
+        self.asked, self.question = asked, asked.plan
+        self._groups = groups(runs_of_plan(connection, stored_name(asked)))
         self.places = [self._place(group) for group in self._groups]
         several = {
             label.with_full_fences
@@ -137,12 +114,12 @@ class Answered:
         return [cost for cost in costs if cost is not None]
 
     def _setting(self, group: Group) -> dict[str, Value]:
-        """What tells a setting from the others."""
+        """Return what tells a setting from the others."""
         every = values(group.setting)
         return {name: every[name] for name in self.question.settings}
 
     def _place(self, group: Group) -> str:
-        """The same in words."""
+        """Return what tells a setting from the others, in words."""
         return _words(self._setting(group))
 
     @staticmethod
@@ -155,8 +132,8 @@ class Answered:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row a setting: what tells it from the others, then what each lock costs, by its label;
-        None where it did not run."""
+        """Return one row per setting: what tells it from the others, then what each lock costs, by
+        its label; None where it did not run."""
         return [
             self._setting(group)
             | {label: self._cost(group, _label(group, label)) for label in self.labels}
@@ -164,13 +141,13 @@ class Answered:
         ]
 
     def ships(self) -> dict[str, str]:
-        """Which runtimes ship which of the locks, in whichever variant."""
+        """Return which runtimes ship which of the locks, in whichever variant."""
         shipped = {label.lock: load_locks()[label.lock].ships_in for label in self.labels}
         return {lock: runtimes for lock, runtimes in shipped.items() if runtimes}
 
     def answer(self) -> str:
-        """The answer in words. Raises LockcrossError for a template that asks for what is not
-        there."""
+        """Return the answer in words. Raises LockcrossError for a template that asks for what is
+        not there."""
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
         words = {
             "less": self.less,
@@ -185,14 +162,14 @@ class Answered:
             raise LockcrossError(f"{self.asked.name}: answer: {error}") from None
 
     def cost(self, lock: str) -> str:
-        """From the least to the greatest cost of a lock, over all settings."""
+        """Say from which to which cost a lock goes, over all settings."""
         if not (known := self._known(lock)):
             raise LockcrossError(f"{self.asked.name}: no setting has runs of {lock}")
         return span(known)
 
     def compared(self, lock: str, other: str) -> Compared:
-        """One lock beside another; they cost as much where the costs of their seeds meet. Raises
-        LockcrossError where no setting has runs of both."""
+        """Compare one lock with another; they cost as much where the costs of their seeds meet.
+        Raises LockcrossError where no setting has runs of both."""
         compared = Compared({}, {}, [], set())
         for place, group in zip(self.places, self._groups, strict=True):
             one, two = _label(group, lock), _label(group, other)
@@ -201,10 +178,8 @@ class Answered:
                 continue
             if _meet(group.costs[one], group.costs[two]):
                 compared.tied.append(place)
-                continue
-            lead = compared.add(place, mine, theirs)
-            if lead >= _TIE and self._is_sure(group, one, two, lead):
-                compared.sure.add(place)
+            else:
+                compared.add(place, mine, theirs, error_in(group.setting)(one, two))
         if not compared.places:
             raise LockcrossError(
                 f"{self.asked.name}: no setting has runs of both {lock} and {other}"
@@ -212,8 +187,8 @@ class Answered:
         return compared
 
     def less(self, lock: str, other: str) -> str:
-        """By how much a lock costs less than another, where it does; where it costs more, and where
-        as much; and in how many settings surely."""
+        """Say by how much a lock costs less than another, where it does; where it costs more, and
+        where as much; and in how many settings surely."""
         compared = self.compared(lock, other)
         return _words_of(
             compared,
@@ -221,7 +196,7 @@ class Answered:
         )
 
     def beside(self, along: str, one: str, other: str, **where: Value) -> str:
-        """By how much the locks cost less with one value of what tells settings apart than with
+        """Say by how much the locks cost less with one value of what tells settings apart than with
         another, where they do; where they cost more, and where as much. `where`: only settings with
         these values. Nothing is sure: how far the engine is off between such settings is not known.
         """
@@ -247,21 +222,21 @@ class Answered:
         return _words_of(compared, lambda _: "")
 
     def crossings(self, lock: str, other: str, along: str) -> dict[str, float | None]:
-        """From which value of a key a lock costs less than another, by what else tells settings
-        apart; None: not up to the greatest, where a tie is none. What they cost in all lies on
-        straight lines between the values that were run."""
+        """Return the value of a key from which a lock costs less than another, by what else tells
+        settings apart; None: not up to the greatest, where a tie is none. What they cost in all
+        lies on straight lines between the values that were run."""
         lines: dict[str, list[tuple[float, float]]] = {}
         for group in self._groups:
             setting = self._setting(group)
             x = setting.pop(along)
             mine, theirs = (self._cost(group, _label(group, name)) for name in (lock, other))
             if mine is not None and theirs is not None and isinstance(x, int | float):
-                lead = theirs - mine if abs(theirs - mine) >= _TIE * max(mine, theirs) else 0.0
+                lead = 0.0 if Lead(min(mine, theirs), max(mine, theirs)).is_none else theirs - mine
                 lines.setdefault(_words(setting), []).append((x, -lead * x))
         return {place: _last_crossing(line) for place, line in lines.items()}
 
     def pays(self, lock: str, other: str, along: str) -> str:
-        """From which value on, in words: the least and the greatest of all settings."""
+        """Say from which value on a lock pays: the least and the greatest of all settings."""
         found = self.crossings(lock, other, along)
         never = [place for place, x in found.items() if x is None]
         known = {place: x for place, x in found.items() if x is not None}
@@ -275,7 +250,7 @@ class Answered:
         return ", ".join(words)
 
     def cheapest(self) -> str:
-        """Which lock is the cheapest in which settings; locks within two in a hundred are equal."""
+        """Say which lock is the cheapest in which settings; locks with no lead are equal."""
         won: dict[str, list[str]] = {}
         for place, equal in self.winners().items():
             won.setdefault(" or ".join(f"`{label.words()}`" for label in equal), []).append(place)
@@ -284,36 +259,25 @@ class Answered:
         return "; ".join(f"{locks} {places_words(places, every)}" for locks, places in parts)
 
     def winners(self) -> dict[str, list[LockLabel]]:
-        """The cheapest locks by place."""
+        """Return the cheapest locks by place."""
         won = {}
         for place, row in zip(self.places, self.rows(), strict=True):
             costs = {label: row[label] for label in self.labels if row[label] is not None}
             best = min(costs.values())
-            equal = (label for label in costs if costs[label] - best <= _TIE * costs[label])
-            won[place] = sorted(equal)
+            won[place] = sorted(label for label in costs if Lead(best, costs[label]).is_none)
         return won
-
-    @staticmethod
-    def _is_sure(group: Group, one: LockLabel, two: LockLabel, lead: float) -> bool:
-        setting = group.setting
-        work = work_of(setting.workload, setting.threads)
-        if work is None or setting.cores is not None:
-            return False
-        machine, kinds = load_machine(setting.machine), {kind_of(one), kind_of(two)}
-        core = machine.out_of_order is not None
-        decisive = error_of(core, work, kinds, title=machine.title).decisive
-        return decisive is not None and lead >= decisive
 
 
 def _label(group: Group, name: str) -> LockLabel | None:
-    """The lock of a name in a setting: without a kind of fence, the one that ran there."""
+    """Return the lock of a name in a setting: without a kind of fence, the one that ran there."""
     if name in group.costs:
         return LockLabel(name)
     return next((label for label in group.costs if label.with_full_fences == name), None)
 
 
 def _meet(one: Band, two: Band) -> bool:
-    """Whether some seed of one costs no less, and another no more, than some seed of the other."""
+    """Tell whether some seed of one costs no less, and another no more, than some seed of the
+    other."""
     return one.least <= two.most and two.least <= one.most
 
 
@@ -326,7 +290,8 @@ def _words(setting: Mapping[str, Value]) -> str:
 
 
 def _last_crossing(line: Sequence[tuple[float, float]]) -> float | None:
-    """From where on a line, given by its points, lies below zero up to its end; None: nowhere."""
+    """Return the place from which on a line, given by its points, lies below zero; None:
+    nowhere."""
     points = sorted(line)
     if points[-1][1] >= 0:
         return None
@@ -356,7 +321,7 @@ def span(costs: Any) -> str:
 
 
 def ends_words(values: Mapping[str, float]) -> str:
-    """The least and the greatest of some values, with their places."""
+    """Return the least and the greatest of some values, with their places."""
     ends = (pick(values, key=lambda place: values[place]) for pick in (min, max))
     return " to ".join(f"{values[end]:,.0f} ({end})" for end in ends)
 

@@ -12,8 +12,9 @@ from results.text.terminal import console
 from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.plans import RUNTIMES
-from sweeps.questions.runtimes.answer import Answered, Asked, load, run
-from sweeps.search.plan_costs import Value
+from sweeps.questions.runtimes.answer import Answered, load, run
+from sweeps.study.costs import Value
+from sweeps.study.plan import LoadedPlan
 
 PAGE = ROOT / "docs" / "runtimes.md"
 _TITLE = "ns of all threads together for a pair of acquire and release"
@@ -76,7 +77,7 @@ def runtimes(
 
 
 def page_of(answered: Sequence[Answered]) -> str:
-    """The answers as a page of Markdown."""
+    """Return the answers as a page of Markdown."""
     import jinja2
 
     folder = jinja2.FileSystemLoader(Path(__file__).with_name("templates"))
@@ -88,14 +89,14 @@ def page_of(answered: Sequence[Answered]) -> str:
     return environment.get_template("page.md").render(answered=answered)
 
 
-def _list(asked: Sequence[Asked]) -> Rows:
+def _list(asked: Sequence[LoadedPlan]) -> Rows:
     return Rows(
         [
             {
                 "name": one.name,
                 "cells": len(one.cells),
-                "question": one.question.title,
-                "asked": one.question.asked,
+                "question": one.title,
+                "asked": one.plan.asked,
             }
             for one in asked
         ]
@@ -120,14 +121,14 @@ def _words_of(name: str) -> Callable[[Mapping[str, Any]], str]:
 
 
 def words_of(value: Value) -> str:
-    """A value of a table's cell: costs with a decimal."""
+    """Return a value of a table's cell: costs with a decimal."""
     if value is None:
         return ""
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 def _rows(answered: Sequence[Answered]) -> Rows:
-    """A row for each cost."""
+    """Return a row for each cost."""
     return Rows(
         [
             {"question": one.asked.name}

@@ -19,7 +19,7 @@ from sweeps.cli import options
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
-    from sweeps.search.plan_costs import Band, Comparison
+    from sweeps.study.costs import Band, Comparison
 
 _UNIT = "cycles/pair"  # of what is compared
 _SHOWN_FAILURES = 5  # causes
@@ -45,9 +45,9 @@ def sweep(
     """Run the cells of a plan that are not in the database yet, and say which locks win."""
     from results.store.queries import PREFIX
     from sweeps.cli.progress import Bar
-    from sweeps.plans.sweep import load_plan
     from sweeps.run.runner import Runner
     from sweeps.search.calibrate import store_machines
+    from sweeps.study.plan import load_plan
 
     loaded = load_plan(plan)
     looking = f"{loaded.name}: looking for {len(loaded.cells)} cells in the database"
@@ -72,10 +72,10 @@ def sweep(
 
 
 def _print_winners(store: Store, plan: str, form: Form) -> None:
-    """Prints the table of winners of a plan, as far as its runs have costs."""
+    """Print the table of winners of a plan, as far as its runs have costs."""
     from results.text.terminal import console
     from sweeps.report.plan import compared_words, winner_rows
-    from sweeps.search.plan_costs import groups, runs_of_plan
+    from sweeps.study.costs import groups, runs_of_plan
 
     out, settings = console(fold=False), groups(runs_of_plan(store.connection, plan))
     rows = winner_rows(settings)
@@ -89,7 +89,7 @@ def _print_winners(store: Store, plan: str, form: Form) -> None:
 
 
 def _print_where_the_rest_is(plan: str, db: Path) -> None:
-    """Prints the commands that show more of a plan."""
+    """Print the commands that show more of a plan."""
     of = f"--plan {shlex.quote(plan)}"
     at = "" if db == DATABASE else f" --db {shlex.quote(str(db))}"
     rest = {
@@ -104,7 +104,7 @@ def _print_where_the_rest_is(plan: str, db: Path) -> None:
 
 
 def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
-    """Prints how a sweep ended. Exits with 1 if a cell failed."""
+    """Print how a sweep ended. Exits with 1 if a cell failed."""
     distinct = {run.identity: run for run in runs}.values()
     by_status = Counter(run.status for run in distinct)
     counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))
@@ -131,8 +131,8 @@ def build(
     from sweeps.engines.base import load_engine
     from sweeps.model.cell import unsupported_reason
     from sweeps.model.locks import LockLabel
-    from sweeps.plans.sweep import load_plan
     from sweeps.programs import Builder
+    from sweeps.study.plan import load_plan
 
     possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
     built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
@@ -161,8 +161,8 @@ def compare(
     db: options.Database = DATABASE,
 ) -> None:
     """Compare the costs of a plan's runs along an axis: the median, and the band over the seeds."""
-    from sweeps.search.plan_costs import compare as compare_runs
-    from sweeps.search.plan_costs import runs_of_plan
+    from sweeps.study.costs import compare as compare_runs
+    from sweeps.study.costs import runs_of_plan
 
     if figure is not None:
         from results.draw.painter import check_file, save
@@ -192,17 +192,11 @@ def compare(
 
 
 def _print_tables(comparison: "Comparison") -> None:
-    """A table for each setting: a row for each value of the axis, a column for each lock."""
-    from rich.table import Table
-
+    """Print a table for each setting, with the spread of the seeds."""
     from results.text.terminal import console
+    from sweeps.report.tables import table_of
 
-    def word(value: object) -> str:
-        return "own" if value is None else str(value)
-
-    def words(band: "Band | None") -> str:
-        if band is None:
-            return ""
+    def words(band: "Band") -> str:
         ends = f" ({number(band.least)} to {number(band.most)})" if band.least < band.most else ""
         return number(band.median) + ends
 
@@ -211,11 +205,7 @@ def _print_tables(comparison: "Comparison") -> None:
         out.print(f"in common: {same}")
     out.print("core cycles per acquire-release pair; in brackets the least and most of the seeds")
     for panel in comparison.panels:
-        columns = (comparison.along, *map(word, panel.curves))
-        table = Table(*columns, box=None, title=panel.title, title_justify="left")
-        for x in panel.points:
-            table.add_row(word(x), *(words(curve.get(x)) for curve in panel.curves.values()))
-        out.print(table)
+        out.print(table_of(panel, comparison.along, panel.title, words))
 
 
 def _print_rows(comparison: "Comparison", form: Form) -> None:

@@ -56,7 +56,7 @@ def machine(
 @new.command()
 def plan(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a plan: the axes of a sweep."""
-    from sweeps.plans.sweep import parse_plan
+    from sweeps.study.plan import parse_plan
 
     _write(name, _template("plan"), output, force, parse_plan, "sweep {}")
 
@@ -78,7 +78,7 @@ def _template(kind: str) -> str:
 def _write(
     name: str, text: str, output: Path | None, force: bool, read: Callable[[str], object], then: str
 ) -> None:
-    """Writes a file of the user's own, once it has been read as one, prints its path, and says
+    """Write a file of the user's own, once it has been read as one, print its path, and say
     which command takes it. Raises LockcrossError."""
     from sweeps.support.toml import is_path
 

@@ -20,12 +20,12 @@ from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import Trait, load_locks
 from sweeps.model.machine import HOST, machine_names
 from sweeps.plans import VALIDATIONS
-from sweeps.plans.sweep import load_plan
 from sweeps.questions.validate.answer import ALL_ISAS, BARS, JAVA_LOCKS, Bars, JavaLocks, StoredSet
 from sweeps.questions.validate.jvm.definition import JvmDefinition, is_of_jvm
 from sweeps.questions.validate.latency import SLOPES, SlopeBar
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate, store_isas, store_machines
+from sweeps.study.plan import load_plan
 from sweeps.support.toml import Document, parse
 
 _CANDIDATE_OPS: tuple[str, ...] = ("empty", "store", "cas", "fence")  # its charges are what is set

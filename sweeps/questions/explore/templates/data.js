@@ -81,6 +81,15 @@ function isMeasured(map, lock, point) {
   return axes.every((axis, n) => lock.shape[n] === 1 || isPoint(axis, values[n]));
 }
 
+// The one rule of a tie (sweeps/study/leads.py): a lead is a share of the next lock's cost.
+function leadOver(cost, next) {
+  return (next - cost) / next;
+}
+
+function isTie(cost, next, tie) {
+  return leadOver(cost, next) < tie || cost === next;
+}
+
 // The costs of all contestants at a point, the cheapest first, and what ties with the cheapest: a
 // processor's runs, as the tables of the page have them, or what the map has there.
 function rank(view, point) {
@@ -95,7 +104,7 @@ function rank(view, point) {
     });
   rows.sort((a, b) => a.cost - b.cost);
   const { tie } = processor || map;
-  for (const row of rows) row.tied = (row.cost - rows[0].cost) / row.cost < tie;
+  for (const row of rows) row.tied = isTie(rows[0].cost, row.cost, tie);
   return rows;
 }
 

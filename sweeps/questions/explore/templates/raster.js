@@ -26,7 +26,7 @@ function eachPixel(map, contest, width, height, each) {
         if (cost < low) [first, second, low, next] = [n, first, cost, low];
         else if (cost < next) [second, next] = [n, cost];
       }
-      each(x, y, first, second, second < 0 ? 1 : (next - low) / next);
+      each(x, y, first, second, second < 0 ? 1 : leadOver(low, next));
     }
   }
 }

@@ -42,7 +42,7 @@ function answerWords(view, point, ranked) {
   const [first, second] = ranked;
   const note = first.lock.kind === UNSOUND ? ` ${UNSOUND_WORDS}` : "";
   if (!second) return `${at}: ${first.lock.words} costs ${first.shown} cycles per pair.${note}`;
-  const lead = `${(100 * (second.cost - first.cost) / second.cost).toFixed(1)} %`;
+  const lead = `${(100 * leadOver(first.cost, second.cost)).toFixed(1)} %`;
   const tied = ranked.slice(1).filter((row) => row.tied).map((row) => row.lock.words);
   if (tied.length) return `${at}: ${first.lock.words}, a tie with ${tied.join(" and ")} (lead ${lead}).${note}`;
   return `${at}: ${first.lock.words} is cheapest, ${lead} below ${second.lock.words}.${note}`;

@@ -1,26 +1,24 @@
-"""The study of many cores: its plan, cells and crossovers, and what is drawn and written of it.
-Costs come from a model in place of runs, so no engine is needed."""
+"""Studies of cells: the plan, its cells and crossovers, and what is drawn and written of it. Costs
+come from a model in place of runs, so no engine is needed."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from results.errors import LockcrossError, NoDataError
+from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines.base import load_engine
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.plans import STUDIES
-from sweeps.plans.study import question_of
-from sweeps.questions.many_cores import answer
-from sweeps.questions.many_cores.answer import changing, tables
-from sweeps.questions.many_cores.figures import draw_cores
-from sweeps.questions.many_cores.study import ManyCoresPlan, Study, load, nodes_at
+from sweeps.questions.studies.answer import changes, panels, tables
+from sweeps.questions.studies.figures import draw_map
+from sweeps.questions.studies.presentation import written
 from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
 from sweeps.search.found import crossovers
-from sweeps.support.toml import parse
+from sweeps.study.job import Job, searches, study_of_cells
+from sweeps.study.plan import LoadedPlan, expand, parse_plan
 from tests.commands import lockcross
 from tests.fakes.runner import FakeRunner
 
@@ -40,6 +38,7 @@ class MeshRunner(FakeRunner):
         self._network = network
 
     def answer(self, cell: Cell) -> Mapping[str, object]:
+        assert not unsupported_reason(cell), cell
         return {"metrics": self._metrics(cell)}
 
     def _metrics(self, cell: Cell) -> dict[str, tuple[float, str]]:
@@ -80,22 +79,25 @@ def owned(cell: Cell, links: int) -> int:
     return {"tasuki": 100, "reservation": 20 + 50 * links * away // 100}.get(cell.lock, 5000)
 
 
-def plan(**changes: str) -> ManyCoresPlan:
+def plan(**changes: str) -> LoadedPlan:
     text = TEXT
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)
-    return parse(ManyCoresPlan, text)
-
-
-def cells_of(plan: ManyCoresPlan) -> Study:
-    return Study(plan, [], None, None)  # type: ignore[arg-type]
+    read = parse_plan(text)
+    searches(read)
+    return LoadedPlan(NAME, read, expand(read))
 
 
 def study(store: Store, network: bool = True) -> MeshRunner:
     runner = MeshRunner(store, network)
-    Study(plan(), [], store, runner).run()
+    Job(plan(), store, runner).run()
     return runner
+
+
+def series(loaded: LoadedPlan, name: str) -> list[Cell]:
+    read = loaded.plan
+    return [cell for cells in read.named(f"many_cores/{name}") for cell in read.cells_of(cells)]
 
 
 @pytest.fixture(scope="module")
@@ -109,10 +111,11 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # The plan ---------------------------------------------------------------------------------------
 
 
-def test_the_study_is_known_by_its_table() -> None:
-    assert (question_of(NAME), question_of("crossover")) == ("many_cores", "crossover")
-    assert question_of("nosuch") == "crossover"
-    assert load(NAME) == plan()
+def test_a_study_with_cells_is_the_kernels() -> None:
+    assert study_of_cells(NAME) == plan()
+    assert study_of_cells("crossover") is None
+    with pytest.raises(LockcrossError, match="is unknown"):
+        study_of_cells("nosuch")
 
 
 @pytest.mark.parametrize(
@@ -120,19 +123,18 @@ def test_the_study_is_known_by_its_table() -> None:
     [
         ('engine = "sst"', 'engine = "nosuch"', "engine 'nosuch' is unknown"),
         ('engine = "sst"', 'engine = "qemu"', "engine 'qemu/at-1' is unknown"),
-        ('"sst_mesh64", "sst_mesh128"', '"sst_mesh64", "nowhere"', "machine: 'nowhere' is unknown"),
-        ('"sst_mesh64", "sst_mesh128"', '"sst_mesh64"', "no machine has room for 128 cores"),
+        ('machine = "sst_mesh128"', 'machine = "nowhere"', "machine: 'nowhere' is unknown"),
         ('"mcs"', '"mcss"', "locks: 'mcss' is unknown"),
-        ('flavour = "lock"', 'flavour = "larks"', "flavour: 'larks' is unknown"),
-        ("[1, 2, 4, 8,", "[2, 1, 4, 8,", "cores.values"),
-        ("64, 128]", "64, 129]", "cores.values.7"),
-        ("links = [1, 4, 7, 10, 14]", "links = [1, 15]", "farthest node of sst_mesh64 is 14"),
-        ('[distance]\nmachine = "sst_mesh64"', '[distance]\nmachine = "sst_bus"', "has no mesh"),
-        ("step = 0.05", "step = 0.03", "owner_share: 0.5 is no multiple of step 0.03"),
-        ("critical = 20, think", "iterations = 20, think", "random_threads has critical, think"),
-        ("objects = 1, runs", "owner_share = 1, runs", "parameters: owner_share: unknown"),
-        ('owner = "running"', 'owner = "asleep"', "parameters: owner: asleep"),
-        ("pairs = 512", "pairs = 0", "cores.pairs"),
+        ("threads = 128", "threads = 129", "cells.1.threads"),
+        ("node = [1, 4,", "node = [64, 4,", "the nodes of sst_mesh64 are 0 to 63"),
+        ("node = [1, 63]\n", "node = [1, 8]\n", "two cells have owner_share = 0.5; `by` names"),
+        ('by = ["links"]', 'by = ["rows"]', "rows: unknown; many_cores/owner_share has engine"),
+        ("critical = 20, think", "iterate = 20, think", "workload random_threads has no such key"),
+        ('owner = "running"', 'owner = "asleep"', "parameters.owner: 'asleep'"),
+        ("totals = { iterations = 512", "totals = { iterations = 0", "totals.iterations"),
+        ('lines = "many_cores/cores"', 'lines = "many_cores/core"', "show: 'many_cores/core'"),
+        ('quantities = ["cancellation"]', 'quantities = ["cancel"]', "show: 'cancel' is unknown"),
+        ('along = "links"\n', "", "either `lines` with `along`, or `map`"),
     ],
 )
 def test_a_mistake_in_the_plan_is_said(old: str, new: str, said: str) -> None:
@@ -141,16 +143,11 @@ def test_a_mistake_in_the_plan_is_said(old: str, new: str, said: str) -> None:
     assert said in str(error.value)
 
 
-def test_nodes_are_the_first_so_far_away() -> None:
-    assert nodes_at("sst_mesh64", [1, 7, 8, 14]) == [1, 7, 15, 63]
-    assert nodes_at("sst_mesh16", [6, 0]) == [15, 0]
-
-
 # Cells ------------------------------------------------------------------------------------------
 
 
 def test_every_cell_can_be_run() -> None:
-    cells = cells_of(plan()).known_cells()
+    cells = Job(plan(), None, None).known_cells()  # type: ignore[arg-type]
     assert not [why for why in map(invalid_reason, cells) if why]
     assert not [why for why in map(unsupported_reason, cells) if why]
     for label in {cell.engine for cell in cells}:
@@ -158,24 +155,26 @@ def test_every_cell_can_be_run() -> None:
 
 
 def test_contended_cells_share_the_pairs_and_take_the_machine_with_room() -> None:
-    cells = {cell.threads: cell for cell in cells_of(plan()).contended_cells()}
+    cells = {cell.threads: cell for cell in series(plan(), "cores")}
     assert {n: cell.parameters["iterations"] for n, cell in cells.items()} == {
         n: 512 // n for n in (1, 2, 4, 8, 16, 32, 64, 128)
     }
-    assert {n for n, cell in cells.items() if cell.machine == "sst_mesh128"} == {128}
-    assert {cell.engine for cell in cells.values()} == {"sst"}
+    (line,) = (one.line for one in searches(plan().plan) if one.line.axis == "threads")
+    between = {n: line.cell("mcs", n) for n in (48, 80)}
+    assert [(one.machine, one.parameters["iterations"]) for one in between.values()] == [
+        ("sst_mesh64", 11),
+        ("sst_mesh128", 7),
+    ]
 
 
 def test_the_contender_is_where_the_label_says() -> None:
-    cells = cells_of(plan())
-    assert {cell.engine for cell in cells.owned_cells()} == {
+    assert {cell.engine for cell in series(plan(), "distance")} == {
         f"sst/at-{node}" for node in (1, 4, 7, 31, 63)
     }
-    assert [cell.engine for cell in cells.cancelling_cells()] == [
-        f"sst/at-{node}" for node in range(1, 64)
-    ]
-    assert {cell.cancel_latency for cell in cells.cancelling_cells()} == {0}
-    assert {cell.seed for cell in cells.owned_cells()} == {1, 2, 3}
+    cancelling = series(plan(), "cancellation")
+    assert [cell.engine for cell in cancelling] == [f"sst/at-{node}" for node in range(1, 64)]
+    assert {cell.cancel_latency for cell in cancelling} == {0}
+    assert {cell.seed for cell in series(plan(), "distance")} == {1, 2, 3}
 
 
 # What it finds ----------------------------------------------------------------------------------
@@ -196,48 +195,43 @@ def test_costs_cross_along_cores_with_a_band_over_the_seeds(database: Path) -> N
     assert one.value == pytest.approx(10) and one.below == "tasuki" and one.unit == "cores"
     assert one.band is not None and (one.band.seeds, one.band.there) == (3, 3)
     assert one.band.low == pytest.approx(10 - 2 / 90) and one.band.high == pytest.approx(10)
-    assert one.setting == {"critical": 20, "think": 100, "pairs": 512}
+    assert one.setting == {"critical": 20, "think": 100, "iterations": 512}
 
 
 def test_costs_cross_along_distance_and_share(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        rows = changing(store.connection)
+        rows = changes(store.connection, plan().plan).records
         far = crossovers(store.connection, "many_cores/owner_share/14")
         near = crossovers(store.connection, "many_cores/owner_share/1")
-    (along,) = (row for row in rows if row["axis"].startswith("links") and "50 %" in row["held"])
+    (along,) = (row for row in rows if row["along"].startswith("links") and "50 %" in row["held"])
     # 20 + 25 links = 100 at 3.2 links, of which whole ones are tried
-    assert (along["words"], along["bracket"]) == ("tasuki from 4 links", "3 to 4")
+    assert (along["cheaper"], along["bracket"]) == ("tasuki from 4 links", "3 to 4")
     (crossing,) = (one for one in far if one.verdict == "crosses")
     assert crossing.value == pytest.approx(0.885714, abs=0.003) and crossing.below == "tasuki"
     assert {one.verdict for one in near if one.lock_b == "reservation"} == {"b_always"}
 
 
-def test_the_map_has_every_node_and_what_a_link_adds(database: Path) -> None:
+def test_tables_have_a_row_per_place_and_mark_the_least(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        found = answer.cancel_map(store.connection)
-    assert found.costs.shape == (8, 8) and np.isnan(found.costs).sum() == 1
-    assert found.costs[0, 1] == 208 and found.costs[7, 7] == 200 + 14 * 8
-    assert found.slope() == pytest.approx(8)
-
-
-def test_tables_have_a_row_a_place_and_mark_the_least(database: Path) -> None:
-    with Store(database, read_only=True) as store:
-        found = {table.title: table for table in tables(store.connection)}
-    cost = found["cost"]
-    assert cost.labels == ("tasuki", "reservation", "asym_tasuki", "thin", "mcs", "tnp")
-    assert [row.place for row in cost.rows] == ["1", "2", "4", "8", "16", "32", "64", "128"]
-    assert cost.rows[0].cells[:2] == ("100", "5,000") and cost.rows[0].least[0]
-    assert cost.rows[-1].least == (False, False, False, False, True, False)
-    assert found["messages on the network"].rows[3].cells[0] == "3.00"
-    assert not any(map(any, (row.least for row in found["bytes on the network"].rows)))
-    assert found["busiest home"].rows[-1].cells[4] == "64.00"
+        found = {
+            table.title.partition(" (")[0]: [(page := written(table))["heads"], *page["rows"]]
+            for table in tables(store.connection, plan().plan)
+        }
+    heads, *rows = found["cost"]
+    assert heads == ["cores", "tasuki", "reservation", "asymmetric", "thin", "mcs", "tnp"]
+    assert [row[0] for row in rows] == ["1", "2", "4", "8", "16", "32", "64", "128"]
+    assert rows[0][1:3] == ["101*", "5,000"]  # the median of the seeds
+    assert [cell.endswith("*") for cell in rows[-1]] == [False] * 5 + [True, False]
+    assert found["messages on the network"][4][1] == "3.00"
+    assert not any("*" in cell for row in found["bytes on the network"] for cell in row)
+    assert found["busiest home"][-1][5] == "64.00"
     assert "cost, owner's share 90 %" in found
 
 
 # What is shown ----------------------------------------------------------------------------------
 
 
-def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) -> None:
+def test_figures_are_drawn_the_same_each_time(database: Path, tmp_path: Path) -> None:
     drawn = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         with Store(database, read_only=True) as store:
@@ -246,42 +240,37 @@ def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) 
     assert drawn[0] == drawn[1] and len(drawn[0]) == 2 * len(FIGURES) + 1  # and drawn.json
 
 
-def test_curves_have_bands_and_quantities_without_data_no_panel(tmp_path: Path) -> None:
+def test_the_map_has_every_node_and_what_a_link_adds(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        ax, _ = draw_map({f"{NAME}/many_cores_map": store.connection}).axes
+    words = [text.get_text() for text in ax.texts]
+    assert len(words) == 64 and words[:2] == ["owner", "208"] and words[-1] == f"{200 + 14 * 8}"
+    assert ax.get_xlabel().startswith("+8.0 cycles for each link")
+
+
+def test_quantities_without_data_have_no_panel(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
         study(store, network=False)
-        axes = [ax for ax in draw_cores(store.connection).axes if ax.lines]
-        assert [ax.get_title() for ax in axes] == ["cost", "hand-over"]
-        assert len(axes[0].lines) == len(axes[0].collections) == 6
+        first = plan().plan.show[0]
+        shown = panels(store.connection, plan().plan, first)
+    assert [title for title, _, _ in shown] == ["cost", "hand-over"]
+    assert all(len(panel.curves) == 6 for _, _, panel in shown)
 
 
 @pytest.mark.usefixtures("sketched")
-def test_the_report_has_a_section(database: Path, tmp_path: Path) -> None:
+def test_the_report_has_a_section_and_the_end_prints_the_tables(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with Store(database, read_only=True) as store:
         page = render(store.connection, draw_all(store.connection, tmp_path))
     assert "<title>Lockcross: Locks on one to 128 cores of a mesh" in page
     assert page.count("data:image/webp") == len(FIGURES)
-    for words in ("Many cores</h2>", "Where two locks change places", "tasuki from 4 links"):
+    for words in ("near and far</h2>", "Where two locks change places", "tasuki from 4 links"):
         assert words in page
-
-
-@pytest.mark.usefixtures("sketched")
-def test_the_end_prints_the_tables(
-    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
     present(database, tmp_path)
     said = capsys.readouterr().out
-    assert "cost (core cycles per pair)" in said and "100*" in said
+    assert "cost (core cycles per pair)" in said and "101*" in said
     assert "tasuki from 4 links" in said and str(tmp_path / "report.html") in said
-
-
-def test_without_such_a_study_nothing_is_drawn(tmp_path: Path) -> None:
-    with Store(tmp_path / "a.db") as store, pytest.raises(NoDataError):
-        draw_cores(store.connection)
-
-
-def test_a_study_that_is_unknown_is_refused() -> None:
-    with pytest.raises(LockcrossError, match="is unknown"):
-        load("nosuch")
 
 
 def test_the_named_query_has_every_run_of_the_curves(database: Path) -> None:
@@ -289,3 +278,48 @@ def test_the_named_query_has_every_run_of_the_curves(database: Path) -> None:
     lines = done.stdout.splitlines()
     assert len(lines) == 1 + 6 * 3 * (8 + 5 * 2)
     assert "many_cores/cores,sst,sst_mesh128,mcs,128,,1,2180.0,1090.0,3.0,48.0,64.0" in lines
+
+
+OWN = """
+title = "Which lock is cheaper, by the cost of a CAS"
+locks = ["tasuki", "asym_tasuki"]
+
+[[cells]]
+name = "mine"
+machine = "generic"
+isa = "x86_64"
+workload = "sync"
+parameters = { iterations = 10 }
+cas_latency = [0, 400]
+
+[[along]]
+cells = "mine"
+axis = "cas_latency"
+tolerance = 400
+
+[quantities.cost]
+title = "cost"
+unit = "core cycles per pair"
+metric = "cycles_per_pair"
+cost = true
+
+[[show]]
+name = "mine"
+lines = "mine"
+along = "cas_latency"
+quantities = ["cost"]
+title = "Mine"
+caption = "A figure of my own."
+"""
+
+
+@pytest.mark.usefixtures("sketched")
+def test_a_study_of_ones_own_is_a_file_alone(tmp_path: Path) -> None:
+    file, db = tmp_path / "mine.toml", tmp_path / "mine.db"
+    file.write_text(OWN)
+    done = lockcross("crossover", "--study", str(file), "--db", str(db))
+    assert done.returncode == 0, done.stderr
+    # Without a CAS to pay tasuki is cheaper, with a dear one it is not.
+    assert "tasuki / asymmetric" in done.stdout and "asymmetric from 400 cycles" in done.stdout
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "A figure of my own." in page and (tmp_path / "figures" / "mine.png").exists()

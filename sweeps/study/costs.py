@@ -9,9 +9,9 @@ from results.errors import LockcrossError, check_known
 from results.store.queries import condition
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.locks import FULL, LockLabel
-from sweeps.search.found import Win, winner
+from sweeps.study import nodes
+from sweeps.study.leads import TIE_PERCENT, Win, error_in, winner
 
-TIE_PERCENT = 2.0  # a smaller lead of one lock over another is a tie
 Value = int | float | str | None  # of an axis or a key
 _OF_LOCK = {"lock": "", "variant": "", "fence": FULL}
 
@@ -43,7 +43,7 @@ class Band:
 
     @classmethod
     def of(cls, costs: Sequence[float]) -> "Band":
-        """The band of some costs, one at least."""
+        """Return the band of some costs, one at least."""
         return cls(median(costs), min(costs), max(costs), len(costs))
 
 
@@ -56,21 +56,22 @@ class Group:
     costs: dict[LockLabel, Band]
     absent: tuple[LockLabel, ...]
 
-    def contests(self, tie: float) -> list[tuple[str, Win | None]]:
-        """The winner with full fences, and the one with any kind where there are others; None
-        where there is one lock alone."""
+    def contests(self) -> list[tuple[str, Win | None]]:
+        """Return the winner with full fences, and the one with any kind where there are others;
+        None where there is one lock alone."""
         every = {label: band.median for label, band in self.costs.items()}
         full = {label: cost for label, cost in every.items() if label.fence == FULL}
         contests = {FULL: full, "any": every if len(full) < len(every) else {}}
+        tie, error = TIE_PERCENT / 100, error_in(self.setting)
         return [
-            (fences, winner(costs, tie) if len(costs) > 1 else None)
+            (fences, winner(costs, tie, error) if len(costs) > 1 else None)
             for fences, costs in contests.items()
             if costs
         ]
 
 
 def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
-    """The runs of a plan, given by its name or its path. Raises LockcrossError if there are
+    """Return the runs of a plan, given by its name or its path. Raises LockcrossError if there are
     none."""
     test, bound = condition(connection, plan)
     rows = connection.execute(
@@ -85,7 +86,7 @@ def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
 
 
 def groups(runs: Iterable[PlanRun]) -> list[Group]:
-    """The settings in which a lock has a cost, in the order of their values."""
+    """Return the settings in which a lock has a cost, in the order of their values."""
     settings: dict[tuple[tuple[str, Value], ...], tuple[Cell, dict[LockLabel, list[float]]]] = {}
     for run in runs:
         setting = cell_of(run.cell, seed=1, **_OF_LOCK)
@@ -103,12 +104,13 @@ def groups(runs: Iterable[PlanRun]) -> list[Group]:
 
 
 def order(value: Value) -> tuple[int, float, str]:
-    """What values are sorted by: none, then numbers, then texts."""
+    """Return what values are sorted by: none, then numbers, then texts."""
     if value is None:
         return (0, 0, "")
     return (2, 0, value) if isinstance(value, str) else (1, value, "")
 
 
+Placed = tuple[dict[str, Value], float]  # every value of a run, and its cost
 LOCK = "lock"  # stands for the whole lock label, variant and fence kind included
 _OF_LABEL = ("variant", "fence")
 
@@ -124,12 +126,12 @@ class Panel:
 
     @property
     def title(self) -> str:
-        """What it differs in, in words."""
+        """Return what it differs in, in words."""
         return ", ".join(f"{name}={value}" for name, value in self.place.items())
 
     @property
     def points(self) -> list[Value]:
-        """Every value of the axis that a curve has."""
+        """Return every value of the axis that a curve has."""
         return sorted({x for curve in self.curves.values() for x in curve}, key=order)
 
 
@@ -145,14 +147,15 @@ class Comparison:
 
 
 def axis_name(words: str) -> str:
-    """The name of an axis or key, which may be given as its option is called (`--cas-latency`)."""
+    """Return the name of an axis or key, which may be given as its option is called
+    (`--cas-latency`)."""
     return words.removeprefix("--").replace("-", "_")
 
 
 def compare(
     runs: Iterable[PlanRun], by: str, along: str, only: Mapping[str, str] | None = None
 ) -> Comparison:
-    """Compares the costs of runs; `only` has names and the values that runs must have. Raises
+    """Compare the costs of runs; `only` has names and the values that runs must have. Raises
     LockcrossError for names that do not differ or are unknown."""
     by, along = axis_name(by), axis_name(along)
     only = {axis_name(name): value for name, value in (only or {}).items()}
@@ -173,13 +176,20 @@ def compare(
     if by == along or (along not in names and along != LOCK):
         rest = ", ".join(name for name in names if name != by) or "nothing"
         raise LockcrossError(f"--along: {along} is the same in all runs; {rest} differ")
-    held = [name for name in names if name not in (by, along, "seed")]
-    # By what is held, what is compared, and the value of the axis.
+    panels = panels_of(places, by, along, [n for n in names if n not in (by, along, "seed")])
+    first = places[0][0]
+    same = {name: x for name in known if (x := first.get(name)) not in (None, "")}
+    same = {name: x for name, x in same.items() if name not in (*names, by)}
+    return Comparison(by, along, same, panels)
+
+
+def panels_of(places: Iterable[Placed], by: str, along: str, held: Sequence[str]) -> list[Panel]:
+    """Return a panel for each combination of the values that `held` names."""
     costs: dict[tuple[Value, ...], dict[Value, dict[Value, list[float]]]] = {}
     for place, cost in places:
         curves = costs.setdefault(tuple(place.get(name) for name in held), {})
         curves.setdefault(place.get(by), {}).setdefault(place.get(along), []).append(cost)
-    panels = [
+    return [
         Panel(
             dict(zip(held, setting, strict=True)),
             {
@@ -191,37 +201,36 @@ def compare(
         for setting in sorted(costs, key=lambda setting: [order(value) for value in setting])
         for curves in [costs[setting]]
     ]
-    first = places[0][0]
-    same = {name: x for name in known if (x := first.get(name)) not in (None, "")}
-    same = {name: x for name, x in same.items() if name not in (*names, by)}
-    return Comparison(by, along, same, panels)
 
 
 def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
-    """What differs among runs with a cost, but for lock and seed: axes and keys of numbers, and
-    those of texts. Raises LockcrossError where no run has a cost."""
+    """Return what differs among the runs with a cost, but for lock and seed: axes and keys of
+    numbers, and those of texts. Raises LockcrossError where no run has a cost."""
     places = _with_cost(runs)
     names = [name for name in _differing(places) if name not in (LOCK, "seed")]
     texts = [name for name in names if any(isinstance(p.get(name), str) for p, _ in places)]
     return [name for name in names if name not in texts], texts
 
 
-_Place = tuple[dict[str, Value], float]  # every value of a run, and its cost
-
-
-def _with_cost(runs: Iterable[PlanRun]) -> list[_Place]:
-    """The runs with a cost, with the whole label as their lock. Raises LockcrossError where no run
-    has one."""
-    places: list[_Place] = []
+def _with_cost(runs: Iterable[PlanRun]) -> list[Placed]:
+    """Return the runs with a cost, with the whole label as their lock. Raises LockcrossError where
+    no run has one."""
+    places: list[Placed] = []
     for run in runs:
-        every = {name: x for name, x in values(run.cell).items() if name not in _OF_LABEL}
-        places += [({**every, LOCK: run.cell.label}, cost) for cost in run.costs]
+        places += [(coordinates(run.cell), cost) for cost in run.costs]
     if not places:
         raise LockcrossError("none of the plan's runs has a cost per acquire-release pair")
     return places
 
 
-def _differing(places: Sequence[_Place]) -> list[str]:
-    """The names whose values differ, in order."""
+def coordinates(cell: Cell) -> dict[str, Value]:
+    """Return where a run stands on every axis: the cell's values, with its whole label as the lock,
+    and where core 1 is, if the cell says so."""
+    every = {name: x for name, x in values(cell).items() if name not in _OF_LABEL}
+    return {**every, LOCK: cell.label, **nodes.values(cell)}
+
+
+def _differing(places: Sequence[Placed]) -> list[str]:
+    """Return the names whose values differ, in order."""
     names = dict.fromkeys(name for place, _ in places for name in place)
     return [name for name in names if len({place.get(name) for place, _ in places}) > 1]

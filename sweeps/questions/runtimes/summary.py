@@ -64,8 +64,8 @@ def answer(
 
 
 def with_answer(page: Path, found: Sequence[str], trusted: Sequence[str]) -> str:
-    """The text of a page, with the sentences between its first two marks, and the table between the
-    others. Raises LockcrossError for a page that does not have them."""
+    """Return the text of a page, with the sentences between its first two marks, and the table
+    between the others. Raises LockcrossError for a page that does not have them."""
     text = page.read_text(encoding="utf-8")
     if len(_BLOCK.findall(text)) != 2:
         raise LockcrossError(f"{page}: does not have the four marks that README.md has")
@@ -77,8 +77,8 @@ def with_answer(page: Path, found: Sequence[str], trusted: Sequence[str]) -> str
 
 
 def sentences(connection: sqlite3.Connection) -> list[str]:
-    """The five. Raises LockcrossError where the database lacks a question's runs, or they say
-    something else than a sentence takes for granted."""
+    """Return the five. Raises LockcrossError where the database lacks a question's runs, or they
+    say something else than a sentence takes for granted."""
     asked = {name: _answered(name, connection) for name in _ASKED}
     made: tuple[Callable[[Mapping[str, Answered]], str], ...] = (
         _which_lock,
@@ -173,7 +173,7 @@ def _was_it_right_to_remove_biased_locking(asked: Mapping[str, Answered]) -> str
 
 
 def _stopped(answered: Answered) -> str:
-    """What the processors' files charge for stopping an owner, in words."""
+    """Return what the processors' files charge for stopping an owner, in words."""
     charges = {
         round(own_latency(cell, "cancel_latency") / load_machine(cell.machine).clock_mhz.number)
         for cell in answered.asked.cells
@@ -183,7 +183,8 @@ def _stopped(answered: Answered) -> str:
 
 
 def _borders(answered: Answered) -> dict[str, float]:
-    """By place, from how many acquisitions on biased locking costs less than stack locking."""
+    """Return, by place, the number of acquisitions from which on biased locking costs less than
+    stack locking."""
     worth = answered.crossings("biased", "hotspot_stack", "first")
     known = {place: x for place, x in worth.items() if x is not None}
     _holds("biased locking is worth it from some number on everywhere", len(known) == len(worth))
@@ -204,8 +205,8 @@ def _what_surprised(asked: Mapping[str, Answered]) -> str:
 
 
 def trust(rows: Sequence[Row]) -> list[str]:
-    """A table in Markdown: how far simulated costs were off, by kind of work and by what they were
-    held to, on cores out of order."""
+    """Return a table in Markdown: how far simulated costs were off, by kind of work and by what
+    they were held to, on cores out of order."""
     compared = [row for row in rows if (row.core, row.kind) == (OUT_OF_ORDER, ANY)]
     references = list(dict.fromkeys(row.machine for row in compared))
     lines = [f"| locks of | {' | '.join(references)} |", "|---|" + "---|" * len(references)]
@@ -235,13 +236,13 @@ def _holds(what: str, true: bool) -> None:
     if not true:
         raise LockcrossError(
             f"the stored runs do not say any more that {what}: "
-            "the sentence in sweeps/questions/runtimes/in_short.py is to be written anew",
+            "the sentence in sweeps/questions/runtimes/summary.py is to be written anew",
             exit_code=1,
         )
 
 
 def _winner(answered: Answered) -> tuple[str, int]:
-    """The lock that is the cheapest, or as cheap, in the most settings, and in how many."""
+    """Return the lock that is the cheapest, or as cheap, in the most settings, and in how many."""
     ((label, won),) = Counter(
         label for equal in answered.winners().values() for label in equal
     ).most_common(1)
@@ -253,7 +254,7 @@ def _won(answered: Answered, label: str) -> int:
 
 
 def _processors(places: Iterable[str]) -> str:
-    """A place begins with its processor."""
+    """Return the processors that some places begin with."""
     return ", ".join(sorted({place.partition(",")[0] for place in places}))
 
 
@@ -263,15 +264,15 @@ def _of(some: int, answered: Answered) -> str:
 
 
 def _surely(compared: Compared, leads: Mapping[str, float] | None = None) -> str:
-    """In how many settings with these leads, or with any, the lead is sure."""
+    """Say in how many settings with these leads, or with any, the lead is sure."""
     places = (compared.less | compared.more if leads is None else leads).keys()
     sure = len(places & compared.sure)
     return f"sure in all {sure}" if sure == len(places) else f"sure in {sure} of {len(places)}"
 
 
 def _saved_on_silicon() -> list[float]:
-    """By how many percent of its cost with mfence a tasuki lock costs less with a locked operation,
-    for one thread, on each processor that the locks were run on."""
+    """Return the percentages by which of its cost with mfence a tasuki lock costs less with a
+    locked operation, for one thread, on each processor that the locks were run on."""
     host = next(engine.label for engine in ENGINES if engine.silicon)
     saved = []
     for measured in sorted(REFERENCE.glob(f"{host}_*.db")):

@@ -1,0 +1,141 @@
+"""What a study of cells found: every quantity that its plan shows, and where two locks change
+places."""
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from results.errors import NoDataError
+from results.store import queries
+from results.text.rows import Rows, plain
+from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
+from sweeps.model.cell import Cell, read_cell, selected
+from sweeps.model.locks import LockLabel
+from sweeps.report.tables import table_of
+from sweeps.search.found import crossovers
+from sweeps.study.costs import LOCK, Panel, coordinates, panels_of
+from sweeps.study.job import STUDY
+from sweeps.study.plan import Along, Plan, Quantity, Show
+
+Metrics = Mapping[str, float]
+Sample = tuple[Cell, Metrics]  # a good run
+_SHARE = "owner_share"  # people read it in percent
+
+
+def studies(connection: sqlite3.Connection) -> dict[str, Plan]:
+    """Return the plan of every study of a database that shows something, by its name."""
+    names = connection.execute(
+        "SELECT substr(name, ?) FROM facts WHERE name GLOB ? ORDER BY name",
+        (len(STUDY.name) + 2, f"{STUDY.name}/*"),
+    ).fetchall()
+    plans = {name: STUDY.of(name).read(connection) for (name,) in names}
+    return {name: plan for name, plan in plans.items() if plan.show}
+
+
+def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
+    """Return the good runs of a series. Raises NoDataError where there are none, or where they are
+    of several compilers."""
+    rows = connection.execute(
+        f"SELECT compiler, runs.id, {selected(connection)} FROM series "
+        "JOIN runs ON runs.id = run_id WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
+        (series,),
+    ).fetchall()
+    if not rows:
+        raise NoDataError(f"the series {series} has no runs")
+    if len(compilers := queries.names(row[0] for row in rows)) > 1:
+        raise NoDataError(f"the series {series} mixes programs of {' and '.join(compilers)}")
+    metrics = "SELECT name, value FROM metrics WHERE run_id = ?"
+    return [
+        (read_cell(columns), dict(connection.execute(metrics, (run,)).fetchall()))
+        for _, run, *columns in rows
+    ]
+
+
+def value(quantity: Quantity, sample: Sample) -> float | None:
+    """Return a quantity of a run; None where the run has no such metric."""
+    cell, metrics = sample
+    if not {quantity.metric, quantity.less or quantity.metric} <= metrics.keys():
+        return None
+    known = {**cell.parameters, **metrics, "": 1}
+    less = metrics[quantity.less] if quantity.less else 0
+    return (metrics[quantity.metric] - less) / float(known[quantity.per])
+
+
+def panels(
+    connection: sqlite3.Connection, plan: Plan, show: Show
+) -> list[tuple[str, Quantity, Panel]]:
+    """Return the curves of every quantity that some run has, with their titles: locks come in the
+    plan's order. Raises NoDataError."""
+    runs, found = samples(connection, show.lines), []
+    for name in show.quantities:
+        quantity = plan.quantities[name]
+        placed = [
+            ({**coordinates(run[0]), LOCK: run[0].label}, cost)
+            for run in runs
+            if (cost := value(quantity, run)) is not None
+        ]
+        for panel in panels_of(placed, LOCK, show.along, show.by):
+            labels = sorted(panel.curves, key=lambda label: plan.locks.index(_lock(label)))
+            ordered = Panel(panel.place, {label: panel.curves[label] for label in labels})
+            held = "".join(f", {_held(axis, x)}" for axis, x in panel.place.items())
+            found.append((quantity.title + held, quantity, ordered))
+    return found
+
+
+def _lock(label: object) -> str:
+    return LockLabel(str(label)).lock
+
+
+def _held(axis: str, at: object) -> str:
+    return f"{AXIS_WORDS.get(axis, axis)} {_number(axis, at)}{' %' * (axis == _SHARE)}"
+
+
+def _number(axis: str, at: Any) -> str:
+    return f"{100 * at:g}" if axis == _SHARE else f"{at:g}"
+
+
+def tables(connection: sqlite3.Connection, plan: Plan) -> list[Rows]:
+    """Return a table for each panel of the plan's figures with lines. In a row of costs the least
+    is marked, and those over which it has no lead."""
+    units = {along.axis: along.unit for along in plan.along}
+    return [
+        table_of(
+            panel,
+            units.get(show.along) or show.along,
+            f"{title} ({quantity.unit})",
+            head=lambda label: LockLabel(str(label)).words(),
+            tie=plan.tie_percent / 100 if quantity.cost else None,
+        )
+        for show in plan.show
+        if show.lines
+        for title, quantity, panel in panels(connection, plan, show)
+    ]
+
+
+def changes(connection: sqlite3.Connection, plan: Plan) -> Rows:
+    """Return the searches whose locks change places: which two locks, along which axis, what is
+    held, and where they do, in words, with the bracket and the crossover's id."""
+    records = [row for along in plan.along for row in _changes_along(connection, along)]
+    return Rows(records, plain("pair", "along", "held", "cheaper"))
+
+
+def _changes_along(connection: sqlite3.Connection, along: Along) -> list[dict[str, Any]]:
+    rows = []
+    for crossing in crossovers(connection, along.cells):
+        if crossing.bracket_low is None or crossing.bracket_high is None or crossing.band is None:
+            continue  # one of the two is cheaper throughout, or they are equal
+        ends = (crossing.bracket_high, crossing.band.upper_low, crossing.band.upper_high)
+        first, low, high = (_number(crossing.axis, end) for end in ends)
+        band = f" ({low} to {high})" if crossing.band.upper_low < crossing.band.upper_high else ""
+        unit = UNIT_WORDS.get(along.unit, along.unit)
+        rows.append(
+            {
+                "pair": f"{crossing.lock_a.words()} / {crossing.lock_b.words()}",
+                "along": along.words or along.axis,
+                "held": ", ".join(_held(axis, crossing.setting[axis]) for axis in along.by),
+                "cheaper": f"{crossing.above.words()} from {first} {unit}{band}",
+                "bracket": f"{crossing.bracket_low:,} to {crossing.bracket_high:,}",
+                "id": crossing.id,
+            }
+        )
+    return rows

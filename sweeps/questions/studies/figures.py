@@ -1,0 +1,75 @@
+"""The figures of a study of cells: curves along an axis, and a map of a network's nodes."""
+
+import sqlite3
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from results.draw.painter import HALO
+from results.errors import NoDataError
+from sweeps.model.locks import LockLabel
+from sweeps.questions.studies import answer
+from sweeps.report import lines
+from sweeps.study import nodes
+from sweeps.study.job import STUDY
+from sweeps.study.plan import Plan, Show
+
+Given = Mapping[str, sqlite3.Connection]  # by study and figure, one
+
+
+def _shown(given: Given) -> tuple[sqlite3.Connection, Plan, Show]:
+    ((path, connection),) = given.items()
+    study, _, name = path.rpartition("/")
+    plan = STUDY.of(study).read(connection)
+    return connection, plan, next(show for show in plan.show if show.name == name)
+
+
+def draw_lines(given: Given) -> Figure:
+    """Draw each quantity along an axis, with a column for each combination of what is held. Raises
+    NoDataError."""
+    connection, plan, show = _shown(given)
+    panels = [
+        lines.Lines(title, show.words or show.along, quantity.unit, panel)
+        for title, quantity, panel in answer.panels(connection, plan, show)
+    ]
+    if not panels:
+        raise NoDataError(f"no run of {show.lines} has one of these quantities")
+    held = {tuple(panel.panel.place.values()) for panel in panels}
+    return lines.draw(panels, lines.of_locks(panels), columns=len(held) if len(held) > 1 else 3)
+
+
+def draw_map(given: Given) -> Figure:
+    """Draw the mesh with a quantity at each node. Raises NoDataError."""
+    connection, plan, show = _shown(given)
+    quantity = plan.quantities[show.quantities[0]]
+    runs = answer.samples(connection, show.map)
+    first, _ = runs[0]
+    mesh = nodes.network(first.machine)
+    costs = np.full((mesh.number("rows"), mesh.number("columns")), np.nan)
+    for cell, metrics in runs:
+        at = nodes.values(cell)
+        costs[at["row"], at["column"]] = answer.value(quantity, (cell, metrics))
+    rows, columns = costs.shape
+    figure = Figure(figsize=(0.55 * columns + 1.6, 0.55 * rows + 0.8), layout="constrained")
+    ax = figure.subplots()
+    image = ax.imshow(costs, cmap="viridis")
+    for (row, column), cost in np.ndenumerate(costs):
+        words = "owner" if row == column == 0 else f"{cost:.0f}"
+        if words != "nan":
+            ax.text(column, row, words, ha="center", va="center", fontsize=7, path_effects=HALO)
+    ax.set_xticks(range(columns))
+    ax.set_yticks(range(rows))
+    ax.tick_params(length=0, labelsize=7)
+    ax.set_title(f"{LockLabel(first.label).words()}, {first.machine}")
+    each = f"{slope(costs):+.1f} {quantity.unit} for each link"
+    ax.set_xlabel(f"{each} from the owner (least squares)")
+    figure.colorbar(image, ax=ax, label=f"{quantity.unit} of a {quantity.title}", shrink=0.8)
+    return figure
+
+
+def slope(costs: np.ndarray) -> float:
+    """Return what each link from the corner adds, by least squares over the nodes of a mesh."""
+    known = ~np.isnan(costs)
+    links = np.indices(costs.shape).sum(axis=0)[known]
+    return float(np.polyfit(links, costs[known], 1)[0])
