@@ -38,7 +38,7 @@ COMMON_FLAGS = (
 _GCC_FLAGS = "-no-pie -fno-tree-loop-distribute-patterns -fno-ipa-reference".split()
 
 # The most threads of a program that is compiled as it is (lockimpl/types.h: LOCK_MAX_THREADS). What
-# it has by the thread is of that size, so programs for more are others, and this is not raised:
+# it has per thread is of that size, so programs for more are others, and this is not raised:
 # stored runs and reference cycles are of these.
 USUAL_THREADS = 64
 
@@ -57,8 +57,8 @@ class Target:
 def _target(isa: str, triple: str, flags: str) -> Target:
     binutils = f"{triple}-linux-gnu-"
     if FAMILY.startswith("clang"):
-        own = (f"--target={triple}-linux-gnu", *flags.split())
-        return Target(isa, FAMILY, FAMILY, binutils, own)
+        clang_flags = (f"--target={triple}-linux-gnu", *flags.split())
+        return Target(isa, FAMILY, FAMILY, binutils, clang_flags)
     package = f"{FAMILY}-{triple.replace('_', '-')}-linux-gnu"
     return Target(isa, binutils + FAMILY, package, binutils, (*_GCC_FLAGS, *flags.split()))
 
@@ -86,7 +86,7 @@ class Mechanisms:
     fence_chain: int = 0
 
     def flags(self) -> list[str]:
-        """For the compiler; none for what the engine does."""
+        """Return the compiler's flags; none for what the engine does."""
         kinds = {"ATOMIC": self.atomic, "FENCE": self.fence, "CHARGE": self.charge}
         added = {f"{k}_LATENCY": f"LATENCY_{v.upper()}" for k, v in kinds.items() if v != "engine"}
         lengths = {"ATOMIC": self.atomic_chain, "FENCE": self.fence_chain}
@@ -96,7 +96,7 @@ class Mechanisms:
 
 @dataclass(frozen=True)
 class Program:
-    """What to build: everything of a cell that is fixed at compile time."""
+    """A program to build: everything of a cell that is fixed at compile time."""
 
     workload: str
     lock: str
@@ -111,12 +111,12 @@ class Program:
 
     @classmethod
     def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
-        """The program that runs a cell."""
+        """Return the program that runs a cell."""
         fixed = cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant
         return cls(*fixed, cell.cores is not None, many=cell.threads > USUAL_THREADS)
 
     def command(self, compiler: str, output: str) -> list[str]:
-        """The compile command, to be run in the root of the tree: its paths are relative, so
+        """Return the compile command, to be run in the root of the tree: its paths are relative, so
         that the same sources give the same bytes wherever the tree lies."""
         target, workload = TARGETS[self.flavour], WORKLOADS.get(self.workload)
         has_text = workload is not None and workload.has_text
@@ -153,7 +153,7 @@ class Binary:
 
 
 def find_compiler(flavour: str) -> str:
-    """The path of a flavour's compiler. Raises LockcrossError when it is missing."""
+    """Return the path of a flavour's compiler. Raises LockcrossError when it is missing."""
     target = TARGETS[flavour]
     path = shutil.which(target.compiler)
     if path is None:
@@ -168,7 +168,7 @@ def find_compiler(flavour: str) -> str:
 
 @cache
 def compiler_version(path: str) -> str:
-    """The first line of a compiler's `--version`. Raises LockcrossError when it cannot be run."""
+    """Return the first line of a compiler's `--version`. Raises LockcrossError if it fails."""
     with suppress(OSError, subprocess.TimeoutExpired):
         done = tools.run([path, "--version"], _ASK_S)
         if done.returncode == 0 and done.stdout:
@@ -178,7 +178,7 @@ def compiler_version(path: str) -> str:
 
 
 def loaded_digest(elf: bytes) -> str:
-    """SHA-256 of what a static program puts into memory, and of its entry.
+    """Return the SHA-256 of what a static program puts into memory, and of its entry.
 
     Its symbols are left out: the assembler's temporary files, named by chance, are among them.
     """
@@ -208,7 +208,7 @@ class Builder:
         self._sources = total.hexdigest()
 
     def build(self, programs: Iterable[Program], jobs: int | None = None) -> dict[Program, Binary]:
-        """Builds what is not yet built, `jobs` at a time (default: one a CPU). Says on standard
+        """Build what is not yet built, `jobs` at a time (default: one per CPU). Says on standard
         error how many are to be compiled, where that takes seconds.
 
         Raises LockcrossError for a missing compiler or sources that do not compile.
@@ -230,7 +230,7 @@ class Builder:
         return Binary(path, loaded_digest(path.read_bytes()), version)
 
     def _place(self, program: Program) -> tuple[Path, str]:
-        """Where a program is, or will be, and the version of its compiler."""
+        """Return where a program is, or will be, and the version of its compiler."""
         version = compiler_version(find_compiler(program.flavour))
         flags = program.command(TARGETS[program.flavour].compiler, "")
         key = hashlib.sha256("\0".join([self._sources, version, *flags]).encode()).hexdigest()
@@ -252,8 +252,8 @@ class Builder:
             lines, full = done.stderr.strip().splitlines(), os.strerror(errno.ENOSPC)
             if done.returncode != 0 and full in done.stderr:
                 # The compiler's own temporary files may lie elsewhere; it says which.
-                said = next(line for line in lines if full in line).strip()[:300]
-                raise OSError(errno.ENOSPC, full, f"{self._folder}; the compiler says: {said}")
+                message = next(line for line in lines if full in line).strip()[:300]
+                raise OSError(errno.ENOSPC, full, f"{self._folder}; the compiler says: {message}")
             if done.returncode != 0:
                 errors = [line for line in lines if "error" in line or "undefined" in line] or lines
                 words = program.command(TARGETS[program.flavour].compiler, "/dev/null")

@@ -34,6 +34,7 @@ _ORDERS = {
     "acqrel": "__ATOMIC_ACQ_REL",
     "sc": "__ATOMIC_SEQ_CST",
 }
+_FOUND = {"race": "race", "deadlock": "deadlock", "allowed": "end"}  # what a key names
 _UPDATES = {"add": "__atomic_fetch_add", "swap": "__atomic_exchange_n"}
 
 
@@ -122,18 +123,8 @@ def read() -> list[Litmus]:
             verdicts = {}
             for model in MODELS:
                 named = {model} if explicit else {model, model.split("-", maxsplit=1)[0]}
-                verdicts[model] = next(
-                    (
-                        verdict
-                        for key, verdict in (
-                            ("race", "race"),
-                            ("deadlock", "deadlock"),
-                            ("allowed", "end"),
-                        )
-                        if named & set(entry.get(key, ()))
-                    ),
-                    "proved",
-                )
+                found = (_FOUND[key] for key in _FOUND if named & set(entry.get(key, ())))
+                verdicts[model] = next(found, "proved")
             threads = tuple(thread_of(line) for line in entry["threads"])
             genmc = {**verdicts, **entry.get("genmc", {})}
             tests.append(Litmus(name, threads, entry["outcome"], verdicts, genmc))

@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from proofs.own_checker import COMPILE, LINK, building, object_file
 from results.paths import ROOT, WORK
+from sweeps.questions.prove.proofs.own_checker import COMPILE, LINK, building, object_file
 from tests import litmus
 
 MODELS = litmus.MODELS

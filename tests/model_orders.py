@@ -5,7 +5,6 @@ says nothing of what several threads see in which order (IRIW, WRC): that is her
 """
 
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,10 +12,15 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from proofs.assembly.litmus import Instruction, compiler_flags, probe_source, touches_memory
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.programs import TARGETS, find_compiler
+from sweeps.questions.prove.assembly.instructions import (
+    Instruction,
+    compiler_flags,
+    probe_source,
+)
+from sweeps.support import tools
 
 Order = tuple[str, str]  # an access that comes before another one
 
@@ -89,7 +93,7 @@ def machine_steps(code: Iterable[Instruction], flavour: str) -> list[Step]:
     number = -1
     for instruction in code:
         ends_pair = bool(re.fullmatch(r"stl?xr|stwcx\.", instruction.mnemonic))
-        if touches_memory(instruction) and not ends_pair:
+        if instruction.touches_memory() and not ends_pair:
             number += 1
         if step := reader(instruction, number):
             steps.append(step)
@@ -100,7 +104,7 @@ def _x86_64(instruction: Instruction, number: int) -> Step | None:
     """Total store order: a load is before what is later, a store after what is earlier."""
     if instruction.mnemonic == "mfence":
         return Step(barrier=_ALL)
-    if not touches_memory(instruction):
+    if not instruction.touches_memory():
         return None
     if instruction.mnemonic.startswith("lock ") or instruction.mnemonic == "xchg":
         return Step(number, loads=True, stores=True, barrier=_ALL)
@@ -115,7 +119,7 @@ def _power(instruction: Instruction, number: int) -> Step | None:
         return Step(barrier=_NOT_STORE_LOAD)
     if instruction.mnemonic == "isync":
         return Step(import_barrier=True)
-    if not touches_memory(instruction):
+    if not instruction.touches_memory():
         return None
     stores = instruction.mnemonic.startswith("st")
     return Step(number, not stores, stores)
@@ -125,7 +129,7 @@ def _aarch64(instruction: Instruction, number: int) -> Step | None:
     if instruction.mnemonic == "dmb":
         kinds = {"ish": _ALL, "ishld": frozenset({"RR", "RW"}), "ishst": frozenset({"WW"})}
         return Step(barrier=kinds[instruction.operands])
-    if not touches_memory(instruction):
+    if not instruction.touches_memory():
         return None
     name = instruction.mnemonic
     if ordering := re.fullmatch(r"(?:cas|swp|ldadd)(a?)(l?)", name):
@@ -181,23 +185,9 @@ def compile_model(model: str, fence: str) -> dict[str, list[Step]]:
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         source = Path(folder) / "model.c"
         source.write_text(probe_source(fence))
-        done = subprocess.run(
-            [
-                find_compiler("lock"),
-                *compiler_flags("lock", fence),
-                f"-DLOCKCROSS_MODEL={model}",
-                "-fdump-tree-optimized=/dev/stdout",
-                "-S",
-                "-o",
-                "/dev/null",
-                str(source),
-            ],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        flags = [*compiler_flags("lock", fence), f"-DLOCKCROSS_MODEL={model}"]
+        dump = ["-fdump-tree-optimized=/dev/stdout", "-S", "-o", "/dev/null"]
+        done = tools.run([find_compiler("lock"), *flags, *dump, str(source)], cwd=ROOT)
     if done.returncode != 0:
         raise LockcrossError(f"lockimpl/arch/model.h: {done.stderr[:2000]}", exit_code=1)
     texts = re.split(r"^;; Function (?:probe_)?(\w+).*$", done.stdout, flags=re.MULTILINE)

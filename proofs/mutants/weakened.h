@@ -1,6 +1,6 @@
 /*
  * What is left of a primitive of arch/arch.h when one of its orders is taken away, where arch.h has
- * no such primitive. For mutants (proofs/mutants/mutants.py), which are compiled with
+ * no such primitive. For mutants (sweeps/questions/prove/mutants), which are compiled with
  * `-include` of this file. Each is made of the compiler's own atomics, so it is the same in a model
  * and on a machine. In the names, `load` follows a store without a fence, `then_load` with one.
  */

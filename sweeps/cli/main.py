@@ -47,7 +47,7 @@ def commands() -> dict[str, Listed]:
     folders = [f"sweeps.questions.{module.name}" for module in iter_modules([str(_QUESTIONS)])]
     commands = {
         name: Listed(f"{folder}.{module}", sentence, example, steps, package.GROUP)
-        for folder in [*folders, "proofs"]
+        for folder in folders
         if hasattr(package := import_module(folder), "COMMANDS")
         for name, (module, sentence, example, steps) in package.COMMANDS.items()
     }

@@ -13,8 +13,8 @@ MAX_SEED = 2**32 - 1
 
 @dataclass(frozen=True)
 class Name:
-    """What is chosen by its name. `help`: of its option. `known`: what a shell completes there, in
-    sweeps/cli/options.py."""
+    """An axis whose values are names. `help`: of its option. `known`: what a shell completes there,
+    in sweeps/cli/options.py."""
 
     help: str
     known: str = ""
@@ -22,12 +22,13 @@ class Name:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is varied. `words`: on a figure's axis. `unit`: of its values, as they are stored.
+    """An axis whose values are numbers. `words`: on a figure's axis. `unit`: of its values, as they
+    are stored.
 
-    Of an axis of a cell also the bounds, both allowed, and what its option's help says; a
-    workload's key has them in workloads.def. `set_to`: what stands before its value in a setting's
-    words. Of a latency that can be set, what it is the cost of, and the machine's figure whose
-    place it takes ("": its full fence's).
+    An axis of a cell also has the bounds, both allowed, and its option's help; a workload's key has
+    them in workloads.def. `set_to`: what stands before its value in a setting's words. A latency
+    that can be set has what it is the cost of, and the machine's figure whose place it takes ("":
+    its full fence's).
     """
 
     words: str
@@ -73,7 +74,7 @@ _SEED = Quantity("seed", "seed", 0, MAX_SEED, "Seed of start offsets and random 
 
 @dataclass(frozen=True, kw_only=True)
 class Axes:
-    """The table: a line for each axis, in the order of tables. A number that may be None may be
+    """The table: one line per axis, in the order of tables. A number that may be None may be
     left out: then it is as the machine has it."""
 
     engine: Annotated[str, Name("The engine.", "engines")] = engines.DEFAULT
@@ -107,7 +108,7 @@ class Axis:
 
     @property
     def quantity(self) -> Quantity | None:
-        """Of one that is a number: the table's entry."""
+        """The table's entry of a number; None for a name."""
         return self.values if isinstance(self.values, Quantity) else None
 
 
@@ -140,5 +141,5 @@ UNIT_WORDS = {"share": "%"}  # how a unit is written, where not by its own name
 
 
 def option(axis: str) -> str:
-    """The option of the command line that sets an axis."""
+    """Return the option of the command line that sets an axis."""
     return "--" + axis.replace("_", "-")

@@ -29,11 +29,11 @@ class Cell(Axes):
 
     @property
     def label(self) -> LockLabel:
-        """The lock label."""
+        """The lock with its variant and fence kind."""
         return LockLabel.of(self.lock, self.variant, self.fence)
 
     def setting(self) -> "Cell":
-        """The cell without its engine and lock: what the runs of a comparison have in common."""
+        """Return the cell without engine and lock: what the runs of a comparison have in common."""
         return cell_of(self, engine="", lock="", variant="", fence="")
 
 
@@ -43,8 +43,8 @@ NO_LOCK = "nop"  # of a cell whose lock is still to be named
 def usual(
     machine: str, flavour: str, workload: str, given: Mapping[str, Value], **axes: Any
 ) -> Cell:
-    """A cell in a flavour, which names the ISA: with defaults for the workload's other keys, and
-    without a lock if none is given."""
+    """Make a cell in a flavour, which names the ISA: with defaults for the workload's other keys,
+    and without a lock if none is given."""
     named = {"machine": machine, "isa": isa_of(flavour), "flavour": flavour, "lock": NO_LOCK}
     parameters = workloads.with_defaults(workload, given)
     return Cell(**named | axes, workload=workload, parameters=parameters)
@@ -54,18 +54,18 @@ COLUMNS = (*(axis.name for axis in AXES), "parameters")  # of a cell in the tabl
 
 
 def cell_of(cell: Cell, **changes: Any) -> Cell:
-    """The cell alone of what may say more (a run's record), with changes."""
+    """Return only the cell of what may have more fields (a run's record), with changes."""
     return Cell(**{name: getattr(cell, name) for name in COLUMNS} | changes)
 
 
 def read_cell(row: Sequence[Any]) -> Cell:
-    """A cell from the values of COLUMNS in the table runs."""
+    """Make a cell from the values of COLUMNS in the table runs."""
     values = dict(zip(COLUMNS, row, strict=True))
     return Cell(**values | {"parameters": json.loads(values["parameters"])})
 
 
 def values(cell: Cell) -> dict[str, int | float | str | None]:
-    """Every value of a cell by its name: the axes, then the workload's keys. A key with the name
+    """Return the values of a cell by name: the axes, then the workload's keys. A key with the name
     of an axis is `parameters.NAME`."""
     axes = {axis.name: getattr(cell, axis.name) for axis in AXES}
     keys = {
@@ -75,8 +75,8 @@ def values(cell: Cell) -> dict[str, int | float | str | None]:
 
 
 def selected(connection: sqlite3.Connection) -> str:
-    """COLUMNS, to be selected from the table runs. A table from before there was an axis has the
-    axis's default, under its name."""
+    """Return COLUMNS as SQL selects them from the table runs. A table from before there was an axis
+    has the axis's default, under its name."""
     stored = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
     sql = dict.fromkeys(COLUMNS, "runs.{}")
     for axis in (axis for axis in AXES if axis.name not in stored):
@@ -85,9 +85,9 @@ def selected(connection: sqlite3.Connection) -> str:
 
 
 def arguments(cell: Cell) -> list[str]:
-    """The arguments of the cell's program."""
-    given = workloads.in_program(cell.workload, cell.parameters)
-    pairs = {**given, "threads": cell.threads, "seed": cell.seed}
+    """Return the arguments of the cell's program."""
+    keys = workloads.in_program(cell.workload, cell.parameters)
+    pairs = {**keys, "threads": cell.threads, "seed": cell.seed}
     if cell.cores is not None:
         pairs["cores"] = cell.cores
     if load_locks()[cell.lock].reads_time(cell.variant):
@@ -96,7 +96,7 @@ def arguments(cell: Cell) -> list[str]:
 
 
 def command(cell: Cell) -> str:
-    """The command line that repeats a run."""
+    """Return the command line that repeats a run."""
     words = ["./lockcross", "run"]
     for axis in AXES:
         value = getattr(cell, axis.name)
@@ -107,7 +107,7 @@ def command(cell: Cell) -> str:
 
 
 def as_written(value: Value) -> Value:
-    """A key's value as people write it: a share of 1, or of 0, has no point."""
+    """Return a key's value as people write it: a share of 1, or of 0, has no point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -115,20 +115,19 @@ _LATER = ("membarrier_latency",)  # axes that runs were stored before
 
 
 def distinguishing(cell: Cell) -> dict[str, object]:
-    """What a cell is told from others by: all its values but for axes that came later, where these
-    are not set. So what was stored before keeps its identity."""
-    given = vars(cell)
-    return {name: n for name, n in given.items() if name not in _LATER or n is not None}
+    """Return what tells a cell from others: all its values but for axes that came later, where
+    these are not set. So what was stored before keeps its identity."""
+    return {name: n for name, n in vars(cell).items() if name not in _LATER or n is not None}
 
 
 def digest(document: object) -> str:
-    """SHA-256, in hex, of a document's canonical JSON."""
+    """Return the SHA-256, in hex, of a document's canonical JSON."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def invalid_reason(cell: Cell) -> str:
-    """Which value of a cell is not allowed ("key: value: what is allowed"), or nothing."""
+    """Say which value of a cell is not allowed ("key: value: what is allowed"); "" where none."""
     for key, value, known in (
         ("isa", cell.isa, list(ISAS)),
         ("lock", cell.lock, list(load_locks())),
@@ -148,16 +147,15 @@ def invalid_reason(cell: Cell) -> str:
     if missing := [name for name in keys if name not in cell.parameters]:
         return f"parameters.{missing[0]}: missing; workload {cell.workload} needs it"
     for axis in AXES:
-        given = getattr(cell, axis.name)
-        allowed = axis.quantity
-        if allowed and given is not None and not allowed.low <= given <= allowed.high:
+        number, allowed = getattr(cell, axis.name), axis.quantity
+        if allowed and number is not None and not allowed.low <= number <= allowed.high:
             bounds = f"from {allowed.low} to {allowed.high}"
-            return f"{axis.name}: {quoted(given)}: allowed is a whole number {bounds}"
+            return f"{axis.name}: {quoted(number)}: allowed is a whole number {bounds}"
     return ""
 
 
 def _lock_unsupported_reason(cell: Cell, isa: Isa, lock: Lock) -> str:
-    """Why a lock cannot be built or used as a cell asks ("key: value: reason"), or nothing."""
+    """Say why a lock cannot be built or used so ("key: value: reason"); "" where it can."""
     if cell.fence not in lock.fence_kinds:
         kinds = ", ".join(lock.fence_kinds)
         return f"fence: {cell.fence}: lock {lock.name} is built with {kinds} only"
@@ -175,7 +173,7 @@ def _lock_unsupported_reason(cell: Cell, isa: Isa, lock: Lock) -> str:
 
 
 def unsupported_reason(cell: Cell) -> str:
-    """Why a cell of allowed values cannot be run ("key: value: reason"), or nothing."""
+    """Say why a cell of allowed values cannot be run ("key: value: reason"); "" where it can."""
     isa, lock, isas = ISAS[cell.isa], load_locks()[cell.lock], isas_of(cell.machine)
     if cell.isa not in isas:
         return f"isa: {cell.isa}: machine {cell.machine} is {', '.join(isas)} only"

@@ -9,8 +9,8 @@ Line = Literal["-", "--", "-.", ":"]
 
 @dataclass(frozen=True)
 class Engine:
-    """One entry. `label`: the folder in sweeps/engines, and behind a slash the core model where the
-    engine has several; what follows behind a further slash is an option of the engine's.
+    """One entry. `label`: the folder in sweeps/engines, and after a slash the core model where the
+    engine has several; what follows after a further slash is an option of the engine's.
 
     `title`: its name for people. `own_costs`: an atomic or a fence costs what its core model makes
     of it, not what the machine's description says, so a real processor cannot be placed among its
@@ -45,25 +45,24 @@ DEFAULT = ENGINES[0].label
 
 
 def labels() -> list[str]:
-    """The labels of all entries."""
     return [engine.label for engine in ENGINES]
 
 
 def entry(label: str) -> Engine:
-    """The entry of an engine label, options left aside. One that is in no registry, as a database
-    may have it, stands for itself."""
+    """Return the entry of an engine label, whatever its options. One that is in no registry, as a
+    database may have it, stands for itself."""
     known = next((engine for engine in ENGINES if f"{label}/".startswith(f"{engine.label}/")), None)
     return known or Engine(label, label, True, "#666666", ":", "x")
 
 
 def title(label: str) -> str:
-    """An engine label in words: `gem5/minor/sentinel` is `gem5 Minor, sentinel`."""
+    """Return an engine label in words: `gem5/minor/sentinel` is `gem5 Minor, sentinel`."""
     known = entry(label)
     options = label.removeprefix(known.label).strip("/")
     return ", ".join([known.title, *options.split("/")]) if options else known.title
 
 
 def order(label: str) -> tuple[int, str]:
-    """Sorts engine labels as the registry has them; those it does not have come last."""
+    """Return what sorts engine labels as in the registry; those it does not have come last."""
     known = entry(label)
     return (ENGINES.index(known) if known in ENGINES else len(ENGINES), label)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 
 def flavour_name(flavour: str) -> str:
-    """An atomic flavour: `LL/SC`."""
+    """Return an atomic flavour as people write it: `LL/SC`."""
     return {"lse": "LSE", "llsc": "LL/SC"}.get(flavour, flavour)
 
 
 def isa_words(title: str, flavour: str) -> str:
-    """An ISA's title with the flavour where the ISA has several."""
+    """Return an ISA's title, with the flavour where the ISA has several."""
     words = flavour_name(flavour)
     return title if words == flavour else f"{title} {words}"
 
@@ -72,10 +72,10 @@ FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
 
 
 def isa_of(flavour: str) -> str:
-    """The ISA of a flavour that is known."""
+    """Return the ISA of a known flavour."""
     return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
 
 
 def host_isa() -> str:
-    """This host's ISA: one of ISAS, or the kernel's name of one that is none of them."""
+    """Return this host's ISA: one of ISAS, or the kernel's name of one that is none of them."""
     return platform.machine()

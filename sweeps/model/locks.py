@@ -33,13 +33,12 @@ class LockLabel(str):
 
     @classmethod
     def of(cls, lock: str, variant: str = "", fence: str = FULL) -> "LockLabel":
-        """The label of a lock as it is built."""
+        """Make the label of a lock as it is built."""
         named = f"{lock}:{variant}" if variant else lock
         return cls(named if fence == FULL else f"{named}/{fence}")
 
     @property
     def lock(self) -> str:
-        """The lock alone."""
         return self.partition("/")[0].partition(":")[0]
 
     @property
@@ -49,7 +48,6 @@ class LockLabel(str):
 
     @property
     def fence(self) -> str:
-        """The fence kind."""
         return self.partition("/")[2] or FULL
 
     @property
@@ -58,7 +56,7 @@ class LockLabel(str):
         return LockLabel.of(self.lock, self.variant)
 
     def words(self, separator: str = ", ") -> str:
-        """The label for people: `asymmetric, store forwarding`; a variant stands in brackets."""
+        """Write it for people: `asymmetric, store forwarding`; a variant stands in brackets."""
         words = _SHORT.get(self.lock, self.lock)
         if self.variant:
             words += f" ({self.variant})"
@@ -68,7 +66,7 @@ class LockLabel(str):
 
 
 def labels_words(labels: Iterable[str]) -> str:
-    """Which locks and fence kinds stand in a table."""
+    """Say which locks and fence kinds stand in a table."""
     known = [LockLabel(label) for label in labels]
     locks = dict.fromkeys(str(label.partition("/")[0]) for label in known)
     kinds = [
@@ -82,7 +80,7 @@ Kind = TypeVar("Kind", bound=str)
 
 
 class Trait(StrEnum):
-    """What marks a lock or a variant. The head of locks.def says what each means."""
+    """A mark of a lock or a variant. The head of locks.def says what each means."""
 
     JAVA = "java"
     CANCELS = "cancels"
@@ -105,7 +103,7 @@ class Lock:
     """A LOCK entry of locks.def with its VARIANT lines, the default variant first.
 
     `fence_kinds`: those it is built with. `threads`: the most that can use an object, 0 for any
-    number. `words`: 8-byte words of the object header behind lock word and flag word. `ships_in`:
+    number. `words`: 8-byte words of the object header after lock word and flag word. `ships_in`:
     the runtime that uses it, and since when; "" for a lock of a paper. `timed`: the variants that
     read the time or park for a time; the lock's own name stands for the default.
     """
@@ -133,17 +131,17 @@ class Lock:
         return tuple(line.name for line in self.variant_lines)
 
     def has(self, trait: Trait, variant: str = "") -> bool:
-        """Whether the lock in a variant ("": the default) has a trait."""
-        own = (line.traits for line in self.variant_lines[1:] if line.name == variant)
-        return trait in self.traits.union(*own)
+        """Say whether the lock in a variant ("": the default) has a trait."""
+        of_variant = (line.traits for line in self.variant_lines[1:] if line.name == variant)
+        return trait in self.traits.union(*of_variant)
 
     def reads_time(self, variant: str = "") -> bool:
-        """Whether the lock in a variant ("": the default) reads the time: its programs take the
+        """Say whether the lock in a variant ("": the default) reads the time: its programs take the
         key `clock_mhz`."""
         return (variant or self.name) in self.timed
 
     def variant_invalid_reason(self, variant: str) -> str:
-        """Why this lock has no such variant ("": the default), or nothing."""
+        """Say why this lock has no such variant; "" where it has, as the default ("")."""
         if not variant or variant in self.variants[1:]:
             return ""
         if not self.variants:
@@ -151,15 +149,15 @@ class Lock:
         return f"{variant!r}: lock {self.name} has {', '.join(self.variants)} only"
 
     def stand_ins(self, variant: str) -> dict[str, int | str]:
-        """What stands in for parts of a variant in simulated time, which has no signals: for the
-        resolved options of a run."""
+        """Return what stands in for parts of a variant in simulated time, which has no signals: for
+        the resolved options of a run."""
         if not self.has(Trait.BY_SIGNAL, variant):
             return {}
         return {"cancellation": f"{self.variants[0]} stands in for {variant}"}
 
 
 def parse_locks(text: str) -> dict[str, Lock]:
-    """Reads the text of a registry, in its order. Raises LockcrossError for what it cannot read."""
+    """Read the text of a registry, in its order. Raises LockcrossError for what it cannot read."""
     try:
         rows = list(registry.parse(text))
     except ValueError as error:
@@ -211,7 +209,7 @@ def parse_locks(text: str) -> dict[str, Lock]:
 def _completed(
     locks: dict[str, Lock], runtimes: dict[str, str], timed: dict[str, set[str]]
 ) -> dict[str, Lock]:
-    """The locks, with the runtimes that they ship in and which of their variants read the time."""
+    """Add the runtimes that the locks ship in and which of their variants read the time."""
     for name, shipped in runtimes.items():
         if name not in locks:
             raise LockcrossError(f"{_FILE}: {shipped} ships {name}, which is no lock")
@@ -229,7 +227,8 @@ def _traits(joined: ast.expr) -> frozenset[Trait]:
 
 
 def _known(prefix: str, joined: ast.expr, allowed: Iterable[Kind]) -> list[Kind]:
-    """The values of words such as FENCE_FULL | FENCE_RMW; of TRAIT_NONE none. Raises ValueError."""
+    """Return the values of words such as FENCE_FULL | FENCE_RMW; TRAIT_NONE has none. Raises
+    ValueError."""
     known = {prefix + value.upper(): value for value in allowed}
     words = [word for word in registry.words(joined) if word != "TRAIT_NONE"]
     if unknown := [word for word in words if word not in known]:
@@ -239,11 +238,11 @@ def _known(prefix: str, joined: ast.expr, allowed: Iterable[Kind]) -> list[Kind]
 
 @cache
 def load_locks() -> dict[str, Lock]:
-    """All locks by name, in the registry's order. Raises LockcrossError if it cannot be read."""
+    """Return all locks by name, in the registry's order. Raises LockcrossError."""
     return parse_locks(registry.read(LOCKS_DEF))
 
 
 def cancels(label: str) -> bool:
-    """Whether the lock of a label cancels, so that it pays the latency of a cancellation."""
-    built = LockLabel(label)
-    return load_locks()[built.lock].has(Trait.CANCELS, built.variant)
+    """Say whether the lock of a label cancels, so that it pays the latency of a cancellation."""
+    lock = LockLabel(label)
+    return load_locks()[lock.lock].has(Trait.CANCELS, lock.variant)

@@ -28,7 +28,7 @@ class Row:
 
 
 def read(path: Path) -> str:
-    """The text of a registry. Raises LockcrossError."""
+    """Read the text of a registry. Raises LockcrossError."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -37,8 +37,8 @@ def read(path: Path) -> str:
 
 
 def parse(text: str) -> Iterator[Row]:
-    """The rows of a text, in order. Words behind one another, WORD(a) WORD(b), are arguments each.
-    Raises ValueError with the line of what is no row."""
+    """Yield the rows of a text, in order. Words after one another, WORD(a) WORD(b), are arguments
+    each. Raises ValueError with the line of what is no row."""
     text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
     lines = [line.strip() for line in text.splitlines()]  # an indent means something to Python
     code = re.sub(r'"[^"]*"|&&|\|\|', lambda t: _OPERATORS.get(t[0], t[0]), "\n".join(lines))
@@ -59,7 +59,7 @@ def parse(text: str) -> Iterator[Row]:
 
 
 def words(node: ast.expr) -> list[str]:
-    """The names of `a | b`. Raises ValueError."""
+    """Return the names of `a | b`. Raises ValueError."""
     match node:
         case ast.Name(id=name):
             return [name]
@@ -69,20 +69,20 @@ def words(node: ast.expr) -> list[str]:
 
 
 def word(node: ast.expr) -> str:
-    """A name. Raises ValueError."""
+    """Return a name. Raises ValueError."""
     (written,) = words(node)
     return name(written)
 
 
 def name(written: str) -> str:
-    """A name as it is written. Raises ValueError for one that is lost where a table is read."""
+    """Return a name. Raises ValueError for one that is lost where a table is read."""
     if why := why_no_name(written):
         raise ValueError(why)
     return written
 
 
 def string(node: ast.expr) -> str:
-    """A text. Raises ValueError."""
+    """Return a text. Raises ValueError."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     raise ValueError(f"{ast.unparse(node)}: text is expected, in quotes")

@@ -172,7 +172,6 @@ def packages() -> Mapping[str, Path]:
     names = [module.name for module in iter_modules([str(folder)])]
     names.sort(key=lambda name: QUESTIONS.index(name) if name in QUESTIONS else len(QUESTIONS))
     every = {f"sweeps.questions.{name}": folder / name for name in names}
-    every["proofs"] = ROOT / "proofs"
     return {name: path for name, path in every.items() if find_spec(f"{name}.presentation")}
 
 

@@ -28,6 +28,12 @@ class Document(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
+class Entry(Document):
+    """A table of a registry of the tree. Its lists are tuples, so that entries can be keys."""
+
+    model_config = ConfigDict(strict=False)
+
+
 def head(path: Path, most: int) -> bytes:
     """The first bytes of a plain file, at most so many. Raises OSError for anything else: a device
     may have no end, a FIFO no writer."""
@@ -110,6 +116,11 @@ class Documents:
             raise LockcrossError(f"{self.words} {place}: no text in UTF-8") from None
         except ValueError as error:
             raise LockcrossError(shortened(f"{place}: {error}", _MAX_MESSAGE)) from None
+
+
+def read_registry(model: type[Model], file: Path) -> Model:
+    """Read a registry of the tree. Raises LockcrossError (2) that names file, key and value."""
+    return Documents("registry", file.parent).load(model, file.stem)
 
 
 def pairs(table: Mapping[str, Any]) -> list[str]:

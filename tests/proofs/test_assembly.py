@@ -7,32 +7,33 @@ from pathlib import Path
 
 import pytest
 
-from proofs import files
-from proofs.assembly.litmus import (
-    Instruction,
-    compile_probes,
-    pairs,
-    sequence_of,
-    weakenings,
-)
-from proofs.assembly.shown import architectural, lock_table, shown, shown_locks, table
-from proofs.assembly.verdicts import (
-    Row,
-    TranslationError,
-    codes,
-    column,
-    fence_kinds_of,
-    find_herd,
-    flavours_of,
-    litmus_text,
-    merged,
-    questions,
-    read_rows,
-    write_rows,
-)
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.programs import FAMILY
+from sweeps.questions.prove.assembly.herd import TranslationError, column, find_herd, litmus_text
+from sweeps.questions.prove.assembly.instructions import (
+    Instruction,
+    compile_probes,
+    sequence_of,
+    weakenings,
+)
+from sweeps.questions.prove.assembly.litmus import pairs
+from sweeps.questions.prove.assembly.tables import (
+    architectural,
+    lock_table,
+    pairs_shown,
+    primitive_table,
+    primitives_shown,
+)
+from sweeps.questions.prove.assembly.verdicts import (
+    AssemblyRow,
+    codes,
+    fence_kinds_of,
+    flavours_of,
+    merged,
+    questions,
+    read_rows,
+)
 from sweeps.support.tools import NoToolError
 from tests.model_orders import compile_model, machine_steps, orders
 from tests.native_build import FLAVOURS
@@ -129,7 +130,7 @@ def test_a_change_of_a_header_is_found_out(tmp_path: Path) -> None:
 def test_stored_verdicts_are_of_these_instructions(flavour: str) -> None:
     """Whoever changes a primitive asks herd7 again: `./lockcross prove --assembly --store`."""
 
-    def key(row: Row) -> tuple[str, ...]:
+    def key(row: AssemblyRow) -> tuple[str, ...]:
         return row.primitive, row.fence, row.litmus, row.kind, row.model, row.instructions
 
     kept = {key(row) for row in read_rows() if row.flavour == flavour}
@@ -147,7 +148,7 @@ def test_stored_verdicts_are_of_these_instructions(flavour: str) -> None:
 
 def test_stored_verdicts_show_every_promise() -> None:
     """But for collocation, which no architecture promises, and there it is not shown."""
-    found = list(shown(read_rows()))
+    found = list(primitives_shown(read_rows()))
     assert {one.code.flavour for one in found} == set(FLAVOURS)
     assert not [one for one in found if one.missing and architectural(one.code.fence)]
     assert all(one.missing for one in found if not architectural(one.code.fence))
@@ -160,7 +161,11 @@ def test_stored_verdicts_can_be_otherwise() -> None:
     its order, the outcome is there."""
     rows = read_rows()
     assert all(row.verdict == "allowed" for row in rows if row.kind == "contrast")
-    spare = {(one.code.primitive, one.code.flavour, x) for one in shown(rows) for x in one.spare}
+    spare = {
+        (one.code.primitive, one.code.flavour, x)
+        for one in primitives_shown(rows)
+        for x in one.spare
+    }
     assert spare == NEEDLESS
     assert {row.verdict for row in rows if row.kind == "weakened"} == {"allowed", "forbidden"}
     assert all(row.tool.startswith("herd7 ") for row in rows if row.kind != "code")
@@ -184,7 +189,7 @@ def test_what_is_not_promised_differs_between_flavours() -> None:
 def test_two_threads_of_a_lock() -> None:
     """Allowed is what lockimpl/README.md says that no architecture promises."""
     rows = read_rows()
-    found = list(shown_locks(rows))
+    found = list(pairs_shown(rows))
     assert {one.lock for one in found} == set(pairs())
     assert {one.flavour for one in found} == set(FLAVOURS)
     allowed = {
@@ -213,16 +218,13 @@ def test_two_threads_of_a_lock() -> None:
 
 def test_the_readme_has_the_tables_of_the_stored_verdicts() -> None:
     text = (ROOT / "lockimpl" / "README.md").read_text(encoding="utf-8")
-    for made in (table(read_rows()), lock_table(read_rows())):
+    for made in (primitive_table(read_rows()), lock_table(read_rows())):
         written = text[text.index(made[0]) :].split("\n\n")[0].splitlines()
         assert written == made
 
 
-def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
+def test_new_verdicts_take_the_place_of_old_ones() -> None:
     rows = read_rows()
-    write_rows(rows, tmp_path / "rows.csv")
-    assert files.read_rows(Row, tmp_path / "rows.csv") == rows
-    assert files.read_rows(Row, tmp_path / "none.csv") == []
     first = next(row for row in rows if row.flavour == "lse")
     place = first.flavour, first.compiler
     mine = [row for row in rows if (row.flavour, row.compiler) == place]
@@ -237,10 +239,10 @@ def test_of_another_compiler_only_other_instructions_are_kept() -> None:
     assert merged(rows, [same, other]) == [*rows, other]
     assert merged([*rows, other], rows) == [*rows, other]
     lock = next(row for row in read_rows() if row.kind == "lock")
-    twice = list(shown_locks([lock, replace(lock, compiler="gcc 99.1")]))
+    twice = list(pairs_shown([lock, replace(lock, compiler="gcc 99.1")]))
     assert [one.verdicts for one in twice] == [((lock.model, lock.verdict),)]
     worse = replace(lock, compiler="gcc 99.1", verdict="allowed")
-    assert [one.holds for one in shown_locks([worse, replace(lock, verdict="forbidden")])] == [
+    assert [one.holds for one in pairs_shown([worse, replace(lock, verdict="forbidden")])] == [
         False
     ]
 

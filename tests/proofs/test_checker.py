@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proofs.own_checker import building
+from sweeps.questions.prove.proofs.own_checker import building
 from tests import litmus_runs
 from tests.litmus_runs import SOURCES
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proofs.own_checker import compiled, make_library
-from proofs.programs import Flavour
+from sweeps.questions.prove.proofs.own_checker import compiled, make_library
 from tests import litmus_runs
-from tests.proofs.test_liveness import explored, program
+from tests.proofs.checked import program, report
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +32,9 @@ def none_covered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_of_a_lock(label: str, client: str, model: str, none_covered: Path, tmp_path: Path) -> None:
-    binary = compiled(program(label, client, Flavour.WEAK), tmp_path)
-    said = explored(binary, model)
-    whole = explored(litmus_runs.link(tmp_path / "client.o", tmp_path, none_covered), model)
+    binary = compiled(program(label, client, model), tmp_path)
+    said = report(binary, model)
+    whole = report(litmus_runs.link(tmp_path / "client.o", tmp_path, none_covered), model)
     assert said["verdict"] == whole["verdict"] == "proved"
     assert said["executions"] == whole["executions"]
     assert said["states"] < whole["states"]

@@ -1,14 +1,12 @@
 """What the checker takes for dead on a thread's stack is dead: junk there changes nothing, and
 where everything is kept the verdicts are the same (proofs/checker/liveness)."""
 
-import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from proofs.own_checker import (
+from sweeps.questions.prove.proofs.own_checker import (
     ANALYSED,
     LINK,
     compiled,
@@ -16,9 +14,9 @@ from proofs.own_checker import (
     make_library,
     with_table,
 )
-from proofs.programs import Flavour, Program, compiler, named
-from sweeps.model.locks import LockLabel
+from sweeps.questions.prove.proofs.programs import compiler
 from tests import litmus, litmus_runs
+from tests.proofs.checked import program, report
 
 # A lock of each kind; revocable's sections are the largest pieces of code.
 LOCKS = (
@@ -30,31 +28,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def program(label: str, client: str, flavour: Flavour) -> Program:
-    return Program(LockLabel(label), flavour, next(named([client])))
-
-
-def explored(binary: Path, model: str, *options: str) -> dict[str, Any]:
-    """What the checker says, but for the time."""
-    command = [str(binary), "--model", model, *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    said: dict[str, Any] = json.loads(done.stdout)
-    del said["seconds"]
-    return said
-
-
 @pytest.mark.parametrize("model", ["tso", "weak"])
 @pytest.mark.parametrize("label", LOCKS)
 def test_of_a_lock(tmp_path: Path, label: str, model: str) -> None:
     make_library(2)
-    one = program(label, "exclusion:2x1", Flavour.TSO if model == "tso" else Flavour.WEAK)
+    one = program(label, "exclusion:2x1", model)
     model += "-si" * (label == "asym_spin1" and model == "weak")
     binary = compiled(one, tmp_path)
-    said = explored(binary, model)
+    said = report(binary, model)
     assert said["verdict"] == "proved"
     for seed in (1, 2):
-        assert explored(binary, model, "--junk", str(seed)) == said
-    whole = explored(with_all_live(tmp_path), model)
+        assert report(binary, model, "--junk", str(seed)) == said
+    whole = report(with_all_live(tmp_path), model)
     assert (whole["verdict"], whole["executions"]) == (said["verdict"], said["executions"])
     assert whole["states"] >= said["states"]
 
@@ -91,11 +76,11 @@ def test_of_the_litmus_tests(tmp_path: Path, model: str) -> None:
 def test_revocable_is_proved(tmp_path: Path, client: str, label: str, model: str) -> None:
     """Nodes that only seemed to behave alike once made these fail."""
     make_library(2)
-    one = program(label, client, Flavour.TSO if model == "tso" else Flavour.WEAK)
+    one = program(label, client, model)
     binary = compiled(one, tmp_path)
-    said = explored(binary, model, "--states", "100000")
+    said = report(binary, model, "--states", "100000")
     assert "failure" not in said
-    assert explored(binary, model, "--states", "100000", "--junk", "1") == said
+    assert report(binary, model, "--states", "100000", "--junk", "1") == said
 
 
 # A fault in what finds the dead: file, what stands there, and what is put in its place. Junk in
@@ -153,10 +138,10 @@ def test_a_fault_is_noticed(tmp_path: Path, fault: str) -> None:
 
 def shows(liveness: Path, library: Path, folder: Path, label: str, client: str) -> bool:
     """Whether a broken checker says something else where junk is in what it takes for dead."""
-    one = program(label, client, Flavour.TSO)
+    one = program(label, client, "tso")
     compiled(one, folder)
     broken = with_table(folder / "client.s", lambda command: _call(*command), liveness)
     _call("g++", *LINK, str(broken), str(library), "-o", str(folder / "broken"))
     bounds = ["--states", "20000", "--seconds", "20"]
-    said = [explored(folder / "broken", "tso", *bounds, "--junk", seed) for seed in ("0", "1")]
+    said = [report(folder / "broken", "tso", *bounds, "--junk", seed) for seed in ("0", "1")]
     return said[0] != said[1]

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proofs.own_checker import compiled, make_library
-from proofs.programs import Flavour
+from sweeps.questions.prove.proofs.own_checker import compiled, make_library
 from tests import litmus_runs
-from tests.proofs.test_liveness import explored, program
+from tests.proofs.checked import program, report
 
 CLIENT = "exclusion:2x2"
 
@@ -16,14 +15,14 @@ CLIENT = "exclusion:2x2"
 def built(label: str, folder: Path) -> Path:
     """A client of a lock."""
     make_library(2)
-    return compiled(program(label, CLIENT, Flavour.WEAK), folder)
+    return compiled(program(label, CLIENT, "weak"), folder)
 
 
 @pytest.mark.parametrize("label", ["tasuki", "j9_flat"])
 def test_of_a_lock(tmp_path: Path, label: str) -> None:
     binary = built(label, tmp_path)
     whole, early, late = (
-        explored(binary, "weak", "--at-once", states) for states in ("1000000", "100", "4000")
+        report(binary, "weak", "--at-once", states) for states in ("1000000", "100", "4000")
     )
     assert early["states"] == late["states"] < whole["states"]
     for said in (whole, early, late):
@@ -35,5 +34,5 @@ def test_what_was_not_ahead_is_noticed(tmp_path: Path) -> None:
     right = built("tasuki", tmp_path)
     library = litmus_runs.broken(tmp_path, "weak.cc", "looked_wrong_ = true;", ";")
     wrong = litmus_runs.link(tmp_path / "client.o", tmp_path, library)
-    said = [explored(binary, "weak", "--at-once", "8000") for binary in (right, wrong)]
+    said = [report(binary, "weak", "--at-once", "8000") for binary in (right, wrong)]
     assert said[0]["states"] != said[1]["states"]

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from proofs.files import write_rows
-from proofs.mutants import campaign
-from proofs.mutants.campaign import (
-    QUICK,
-    Row,
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.model.locks import LockLabel, load_locks
+from sweeps.questions.prove.mutants import campaign
+from sweeps.questions.prove.mutants.campaign import (
+    JudgedMutant,
     Verdict,
-    by_conformance,
+    caught_share,
     explanations,
-    read_rows,
-    share,
+    read_judged,
 )
-from proofs.mutants.mutants import (
+from sweeps.questions.prove.mutants.catch import QUICK, by_conformance
+from sweeps.questions.prove.mutants.mutants import (
     FOLDERS,
     Mutant,
     Step,
@@ -32,19 +33,16 @@ from proofs.mutants.mutants import (
     users_of,
     weakened,
 )
-from proofs.mutants.operators import (
+from sweeps.questions.prove.mutants.operators import (
     ONE_IN,
     all_mutants,
     every_operator_mutant,
     operator_mutants,
 )
-from proofs.programs import headers
-from results.errors import LockcrossError
-from results.paths import ROOT
-from sweeps.model.locks import LockLabel, load_locks
+from sweeps.questions.prove.proofs.programs import headers
 
 MUTANTS = {mutant.name: mutant for mutant in all_mutants()}
-STORED = read_rows()
+STORED = read_judged()
 HEADERS = [path for folder in FOLDERS for path in (ROOT / "lockimpl" / folder).glob("*.h")]
 
 
@@ -145,35 +143,7 @@ def test_explanations_are_of_mutants_that_survive() -> None:
 def test_how_many_there_are_and_are_caught() -> None:
     """What was asked for: 150 mutants, and 95 of 100 that are wrong are caught."""
     assert len(STORED) >= 150
-    assert float(share(list(STORED.values())).removesuffix(" %")) >= 95
-
-
-def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
-    rows = {
-        name: Row(
-            name,
-            "logic",
-            "lockimpl/a.h",
-            3,
-            'a "change", with\ncommas',
-            verdict,
-            "",
-            "mcs",
-            "exclusion:2x1",
-            "sc",
-            "all executions",
-            "race",
-            1.5,
-            "abc",
-            "why",
-        )
-        for name, verdict in (("a", Verdict.CAUGHT), ("b", Verdict.OUTSIDE))
-    }
-    write_rows(Row, rows.values(), tmp_path / "rows.csv")
-    assert read_rows(tmp_path / "rows.csv") == rows
-    (tmp_path / "rows.csv").write_text("mutant\na\n")
-    with pytest.raises(LockcrossError, match="columns must be"):
-        read_rows(tmp_path / "rows.csv")
+    assert float(caught_share(list(STORED.values())).removesuffix(" %")) >= 95
 
 
 def test_a_row_is_old_when_a_client_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +179,7 @@ def test_some_of_each_kind_are_caught(name: str) -> None:
         assert _checked(MUTANTS[name]).checker
 
 
-def _checked(mutant: Mutant) -> Row:
+def _checked(mutant: Mutant) -> JudgedMutant:
     campaign.make_library(2)
     return campaign.judge(mutant)
 

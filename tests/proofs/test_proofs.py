@@ -4,77 +4,71 @@ purpose, and what is stored."""
 import json
 import shutil
 import signal
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from proofs.command import interleaving
-from proofs.command import prove as prove_command
-from proofs.files import read_rows, write_rows
-from proofs.outside import Dartagnan, Genmc
-from proofs.own_checker import Checker, compiled, make_library
-from proofs.programs import (
-    Flavour,
-    Program,
-    assumed,
-    clients,
-    known_locks,
-    named,
-    programs,
-    sources,
-    stated,
-)
-from proofs.proving import Found, Job, Outcome, plan, prove
-from proofs.stored import (
-    DOCUMENTS,
-    OWN_CHECKER,
-    Proof,
-    Verdict,
-    agreements,
-    cell,
-    crowded,
-    matrix,
-    merged,
-    models,
-    read_proofs,
-    standing,
-    with_matrix,
-)
 from results.errors import LockcrossError
 from results.paths import ROOT
 from results.text.rows import Form
 from sweeps.engines.base import ProcessResult
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import LOCK_ADD, MEMBARRIER, LockLabel, load_locks
+from sweeps.questions.prove.command import interleaving
+from sweeps.questions.prove.command import prove as prove_command
+from sweeps.questions.prove.proofs.documents import (
+    DOCUMENTS,
+    agreements,
+    contended_models,
+    matrix,
+    merged,
+    with_matrix,
+)
+from sweeps.questions.prove.proofs.outside import Dartagnan, Genmc
+from sweeps.questions.prove.proofs.own_checker import Checker, compiled, make_library
+from sweeps.questions.prove.proofs.programs import (
+    assumptions,
+    clients,
+    known_clients,
+    known_locks,
+    programs,
+    sources_digest,
+)
+from sweeps.questions.prove.proofs.proving import Finding, Job, Outcome, plan, prove
+from sweeps.support.csv_rows import read_rows, write_rows
+from sweeps.verdicts import (
+    OWN_CHECKER,
+    Flavour,
+    Proof,
+    Verdict,
+    cell,
+    models,
+    read_proofs,
+    standing,
+)
 from tests.commands import lockcross
+from tests.proofs.checked import program, report
 
 # Every lock at least; with these two the suite stays short.
 FAST = ["nesting:2-owner", "handshake:2"]
 STORED = read_proofs()
 
 
-def program(label: str, client: str, flavour: Flavour) -> Program:
-    return Program(LockLabel(label), flavour, next(named([client])))
-
-
 @pytest.mark.long
 def test_every_lock_is_proved_under_its_models_with_small_clients() -> None:
     tool = Checker(2, 10_000_000)
-    jobs, refused = plan(known_locks(None), list(named(FAST)), tool, deep=False)
-    witnesses = list(named([one.witness for one in stated().assumption]))
+    jobs, refused = plan(known_locks(None), known_clients(FAST), tool, deep=False)
+    witnesses = known_clients([one.witness for one in assumptions().assumption])
     tried, _ = plan(known_locks(None), witnesses, tool, deep=False)
-    jobs += [job for job in tried if assumed(job.program, job.model)]
+    jobs += [job for job in tried if job.program.assumption(job.model)]
     found = list(prove(jobs, tool, 2, 60, lambda: None))
     assert {one.proof.lock for one in found} == set(load_locks()) - {"nop"}
-    needed = {one.job.words for one in found if assumed(one.job.program, one.job.model)}
+    needed = {one.job for one in found if one.job.program.assumption(one.job.model)}
     assert len(needed) > 8  # each is a witness, which has to fail
-    assert {one.job.words for one in found if one.proof.verdict == Verdict.ASSUMED} == needed
+    assert {one.job for one in found if one.proof.verdict == Verdict.ASSUMED} == needed
     assert not [
-        one.job.words
-        for one in found
-        if one.proof.verdict != Verdict.PROVED and one.job.words not in needed
+        one.job for one in found if one.proof.verdict != Verdict.PROVED and one.job not in needed
     ]
     assert {one.proof.lock for one in refused} == {"nop", "thin"}
 
@@ -118,21 +112,18 @@ def test_a_fence_that_is_missing_is_caught(
 ) -> None:
     """The same program is proved with the fence, so nothing else can be what fails."""
     make_library(2)
-    flavour = Flavour.TSO if model == "tso" else Flavour.WEAK
-    one = program(label, client, flavour)
+    one = program(label, client, model)
     fence = _FENCE if header == "arch/order_full.h" else _STOPS
     change = replaced(tmp_path / "changed", header, text.format(fence), text.format(""))
     for broken in (False, True):
         folder = tmp_path / str(broken)
         folder.mkdir()
         binary = compiled(one, folder, lambda words: [words[0], *[change] * broken, *words[1:]])  # noqa: B023
-        done = subprocess.run(
-            [binary, "--model", model], capture_output=True, text=True, check=False
-        )
-        said = json.loads(done.stdout)
-        assert (done.returncode, said["verdict"]) == ((1, "failed") if broken else (0, "proved"))
+        said = report(binary, model)
+        assert said["verdict"] == ("failed" if broken else "proved")
     assert said["failure"]["kind"] == what
-    found = Checker(2, 1).found(Job(one, OWN_CHECKER, model), _ended(done))
+    ended = ProcessResult(1, json.dumps(said), "", "", 0.0)
+    found = Checker(2, 1).finding(Job(one, OWN_CHECKER, model), ended)
     shown = interleaving(found.steps)
     assert len(shown.records) == len(said["trace"]) > 5
     assert {"thread", "line", "access", "value", "buffered"} <= set(shown.records[0])
@@ -142,7 +133,7 @@ def test_a_fence_that_is_missing_is_caught(
 def test_a_lock_that_backs_off_for_ever_is_caught(tmp_path: Path, model: str) -> None:
     """Two threads that set their flags, never take them back, and back off again and again."""
     make_library(2)
-    one = program("dekker", "exclusion:2x1", Flavour.TSO if model == "tso" else Flavour.WEAK)
+    one = program("dekker", "exclusion:2x1", model)
     text = (ROOT / "lockimpl/locks/dekker.h").read_text()
     for step in (
         "    store_rlx_u32(mine, 0);\n",
@@ -154,30 +145,23 @@ def test_a_lock_that_backs_off_for_ever_is_caught(tmp_path: Path, model: str) ->
     (tmp_path / "locks" / "dekker.h").write_text(text)
     shutil.copy(ROOT / "lockimpl/lock.h", tmp_path)  # it includes the lock's header from beside it
     binary = compiled(one, tmp_path, lambda words: [words[0], f"-I{tmp_path}", *words[1:]])
-    done = subprocess.run([binary, "--model", model], capture_output=True, text=True, check=False)
-    said = json.loads(done.stdout)
+    said = report(binary, model)
     if model == "tso":
-        assert (done.returncode, said["failure"]["kind"]) == (1, "deadlock")
+        assert said["failure"]["kind"] == "deadlock"
     else:  # each turn leaves a store that the other thread may still read
-        assert (done.returncode, said["verdict"]) == (3, "bound")
-
-
-def _ended(done: "subprocess.CompletedProcess[str]") -> ProcessResult:
-    return ProcessResult(done.returncode, done.stdout, done.stderr, "", 0.0)
+        assert said["verdict"] == "bound"
 
 
 def test_no_lock_at_all_is_caught(tmp_path: Path) -> None:
     make_library(2)
-    binary = compiled(program("nop", "exclusion:2x1", Flavour.WEAK), tmp_path)
-    done = subprocess.run([binary, "--model", "weak"], capture_output=True, text=True, check=False)
-    assert (done.returncode, json.loads(done.stdout)["failure"]["kind"]) == (1, "race")
+    binary = compiled(program("nop", "exclusion:2x1", "weak"), tmp_path)
+    assert report(binary, "weak")["failure"]["kind"] == "race"
 
 
 def test_a_witness_is_tried_under_both_models() -> None:
-    for one in stated().assumption:
+    for one in assumptions().assumption:
         for lock in one.locks:
-            flavour = Flavour.WEAK if one.model == "weak" else Flavour.TSO
-            witness = program(LockLabel.of(lock, fence=one.fence), one.witness, flavour)
+            witness = program(LockLabel.of(lock, fence=one.fence), one.witness, one.model)
             assert Checker(2, 1).models(witness) == [one.model, one.instead]
 
 
@@ -195,7 +179,7 @@ def test_a_registry_says_what_is_wrong_in_it(
 ) -> None:
     file = tmp_path / "clients.toml"
     file.write_text('[mine]\nsays = "it"\nsizes = [{name = "2", threads = 2, round = 1}]\n')
-    monkeypatch.setattr("proofs.programs._FILE", file)
+    monkeypatch.setattr("sweeps.questions.prove.proofs.programs._CLIENTS", file)
     words = r"clients\.toml: mine\.sizes\.0\.round: unknown key; allowed are name, threads, rounds"
     with pytest.raises(LockcrossError, match=words) as caught:
         clients.__wrapped__()
@@ -222,7 +206,7 @@ def test_genmc_agrees_where_it_is() -> None:
         tool.version()
     except LockcrossError as error:
         pytest.skip(error.message)
-    wanted = known_locks(["dekker", "mcs", "thin"]), list(named(["exclusion:2x1"]))
+    wanted = known_locks(["dekker", "mcs", "thin"]), known_clients(["exclusion:2x1"])
     jobs, _ = plan(*wanted, tool, deep=True)
     found = list(prove(jobs, tool, 2, 60, lambda: None))
     # dekker has two fence kinds for TSO, thin six variants of which two have no orders
@@ -241,7 +225,7 @@ class _Fake(Genmc):
 
 
 def test_a_failure_elsewhere_is_a_failure() -> None:
-    jobs, _ = plan(known_locks(["mcs"]), list(named(["nesting:2"])), _Fake(), deep=False)
+    jobs, _ = plan(known_locks(["mcs"]), known_clients(["nesting:2"]), _Fake(), deep=False)
     found: list[Outcome] = list(prove(jobs, _Fake(), 1, 10, lambda: None))
     assert [(one.ok, one.proof.reason) for one in found] == [(False, "Safety violation!")] * 3
 
@@ -249,15 +233,15 @@ def test_a_failure_elsewhere_is_a_failure() -> None:
 class _Bounded(_Fake):
     """Meets a bound everywhere."""
 
-    def found(self, job: Job, result: ProcessResult) -> Found:
-        return Found(Verdict.PROVED, bound="20 buffered stores")
+    def finding(self, job: Job, result: ProcessResult) -> Finding:
+        return Finding(Verdict.PROVED, bound="20 buffered stores")
 
 
 @pytest.mark.parametrize("locks", [[], ["mcs"]], ids=["by lock", "by client"])
 def test_a_proof_that_met_a_bound_says_so(
     locks: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("proofs.command.Genmc", _Bounded)
+    monkeypatch.setattr("sweeps.questions.prove.command.Genmc", _Bounded)
     clients = ["nesting:2"] if locks else []
     prove_command(locks, ["rc11"], clients, "genmc", isas=[], jobs=1, form=Form.TABLE)
     said = capsys.readouterr()
@@ -271,9 +255,8 @@ def test_a_proof_that_met_a_bound_says_so(
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_proof_that_is_killed_from_outside_has_not_failed(number: int) -> None:
     """As the kernel does where no memory is left."""
-    program = Program(LockLabel("mcs"), Flavour.TSO, next(named(["exclusion:2x1"])))
-    killed = ProcessResult(-number, "", "", "", 1.0)
-    found = Checker(1, 1).found(Job(program, Checker.name, "tso"), killed)
+    job = Job(program("mcs", "exclusion:2x1", "tso"), Checker.name, "tso")
+    found = Checker(1, 1).finding(job, ProcessResult(-number, "", "", "", 1.0))
     assert found.verdict == Verdict.BOUND and "memory" in found.reason
 
 
@@ -310,7 +293,7 @@ def test_what_is_stored_is_of_these_sources() -> None:
     def is_old(proof: Proof) -> bool:
         flavour = Flavour.TSO if proof.model.startswith("tso") else Flavour.WEAK
         one = known.get((proof.label, flavour, proof.client))
-        return one is None or sources(one, defines.get(proof.tool, ())) != proof.sources
+        return one is None or sources_digest(one, defines.get(proof.tool, ())) != proof.sources
 
     with ThreadPoolExecutor(2) as pool:  # each preprocesses a program
         found = zip(STORED, pool.map(is_old, STORED), strict=True)
@@ -374,7 +357,7 @@ def test_the_matrix_tells_what_three_threads_are_proved_under() -> None:
         row("rc11", Verdict.PROVED, "exclusion:3x1", tool="genmc"),
         row("weak-si", Verdict.PROVED),
     ]
-    assert crowded(rows, LockLabel("mcs")) == "weak"
+    assert contended_models(rows, LockLabel("mcs")) == "weak"
 
 
 def test_tools_that_disagree_are_told_apart() -> None:
@@ -385,7 +368,9 @@ def test_tools_that_disagree_are_told_apart() -> None:
 
 def test_rows_are_stored_and_replaced(tmp_path: Path) -> None:
     path = tmp_path / "proofs.csv"
-    first, second = row("weak", Verdict.BOUND), row("tso", Verdict.PROVED)
+    assert read_rows(Proof, path) == []
+    first = row("weak", Verdict.BOUND, reason='a "reason", with\ncommas')
+    second = row("tso", Verdict.PROVED)
     write_rows(Proof, [first, second], path)
     assert read_rows(Proof, path) == [first, second]
     newer = row("weak", Verdict.PROVED)

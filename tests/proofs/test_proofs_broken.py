@@ -1,23 +1,22 @@
 """Locks that are broken on purpose, given to our own checker and, where they are, to GenMC and
 Dartagnan: they agree on which are broken, not only on which are right."""
 
-import json
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from proofs.mutants.mutants import WEAKENED_HEADER, Mutant, mutated
-from proofs.mutants.operators import all_mutants
-from proofs.outside import Dartagnan, Genmc
-from proofs.own_checker import compiled, make_library
-from proofs.programs import Flavour, Program, named
-from proofs.proving import Job, Tool
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
-from sweeps.model.locks import LockLabel
+from sweeps.questions.prove.mutants.mutants import WEAKENED_HEADER, Mutant, mutated
+from sweeps.questions.prove.mutants.operators import all_mutants
+from sweeps.questions.prove.proofs.outside import Dartagnan, Genmc
+from sweeps.questions.prove.proofs.own_checker import compiled, make_library
+from sweeps.questions.prove.proofs.programs import Program
+from sweeps.questions.prove.proofs.proving import Job, Tool
+from tests.proofs.checked import program, report
 
 MUTANTS = {one.name: one for one in all_mutants()}
 # Accesses of one size, and a failure that is no waiting for ever: GenMC looks for safety alone.
@@ -53,15 +52,10 @@ def found_or_skipped(tool: Tool) -> None:
         pytest.skip(error.message)
 
 
-def program(label: str, client: str, flavour: Flavour) -> Program:
-    return Program(LockLabel(label), flavour, next(named([client])))
-
-
 def ours(one: Program, model: str, mutant: Mutant, folder: Path) -> bool:
     """Whether our own checker proves a mutant."""
     binary = compiled(one, folder, lambda words: mutated(words, mutant, folder))
-    done = subprocess.run([binary, "--model", model], capture_output=True, text=True, check=False)
-    verdict = json.loads(done.stdout)["verdict"]
+    verdict = report(binary, model)["verdict"]
     assert verdict in ("proved", "failed")
     return bool(verdict == "proved")
 
@@ -79,7 +73,7 @@ def theirs(tool: Tool, job: Job, change: Callable[[Sequence[str]], list[str]]) -
         change(tool.command(job)), capture_output=True, text=True, check=False, timeout=600
     )
     said = ProcessResult(done.returncode, done.stdout, done.stderr, "", 0.0)
-    return tool.found(job, said).verdict.value
+    return tool.finding(job, said).verdict.value
 
 
 @pytest.mark.parametrize(("name", "label", "client", "tso_too"), BROKEN)
@@ -94,8 +88,8 @@ def test_genmc_agrees_on_a_broken_lock(
         at = list(argv).index("--") + 1
         return [*argv[:at], *changed(argv[at:], mutant, tmp_path)]
 
-    for flavour, model, broken in ((Flavour.WEAK, "weak", True), (Flavour.TSO, "tso", tso_too)):
-        one = program(label, client, flavour)
+    for model, broken in (("weak", True), ("tso", tso_too)):
+        one = program(label, client, model)
         assert ours(one, model, mutant, tmp_path) is not broken
         said = {
             other: theirs(tool, Job(one, tool.name, other), change) for other in tool.models(one)
@@ -117,7 +111,7 @@ def test_dartagnan_agrees_on_a_broken_lock(
     tool, mutant = Dartagnan(), MUTANTS[name]
     found_or_skipped(tool)
     make_library(2)
-    one = program(label, "exclusion:2x1", Flavour.WEAK)
+    one = program(label, "exclusion:2x1", "weak")
     assert not ours(one, "weak", mutant, tmp_path)
 
     def change(argv: Sequence[str]) -> list[str]:

@@ -71,10 +71,10 @@ PLACES = (
     "sweeps.questions.measure.command.measurer",
     "sweeps.questions.record.command._run",
     "sweeps.questions.record.jvm.recorded",
-    "proofs.stored.store",
-    "proofs.command.prove_locks",
-    "proofs.command.prove_assembly",
-    "proofs.command.judge_mutants",
+    "sweeps.questions.prove.proofs.documents.store",
+    "sweeps.questions.prove.command.prove_locks",
+    "sweeps.questions.prove.command.prove_assembly",
+    "sweeps.questions.prove.command.judge_mutants",
     "sweeps.run.cluster.session.Session.start",
 )
 

@@ -4,7 +4,6 @@ others."""
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, NamedTuple
 
-from proofs.stored import read_proofs, standing
 from results.errors import check_known
 from results.text.rows import Form, Format, Rows, plain, print_parts
 from sweeps.cli import options
@@ -12,6 +11,7 @@ from sweeps.engines.base import refusal
 from sweeps.model.cell import unsupported_reason, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, Lock, LockLabel, load_locks
+from sweeps.verdicts import read_proofs, standing
 
 _WORKLOAD = "threads"  # runs with any lock, alone or not
 _FLAVOURS = tuple((isa.name, flavour) for isa in ISAS.values() for flavour in isa.flavours)

@@ -1,5 +1,4 @@
-"""The files of the proofs: registries that are written by hand, as TOML, and rows that are stored,
-as CSV."""
+"""Rows of a dataclass, stored as CSV."""
 
 import csv
 from collections.abc import Iterable
@@ -7,31 +6,19 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from results.errors import LockcrossError
-from sweeps.support.toml import Document, Documents
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Model = TypeVar("Model", bound=BaseModel)
 Row = TypeVar("Row", bound="DataclassInstance")
 
 
-class Entry(Document):
-    """A table of a registry. Its lists are tuples here, so that programs can be keys."""
-
-    model_config = ConfigDict(strict=False)
-
-
-def registry(model: type[Model], file: Path) -> Model:
-    """What a registry says. Raises LockcrossError (2) that names file, key and value."""
-    return Documents("registry", file.parent).load(model, file.stem)
-
-
 def read_rows(kind: type[Row], file: Path) -> list[Row]:
-    """The rows of a file; none where there is no file. Raises LockcrossError for any other text."""
+    """Return the rows of a file, none where there is no file. Raises LockcrossError for any other
+    text."""
     if not file.exists():
         return []
     columns = [field.name for field in fields(kind)]
@@ -47,7 +34,7 @@ def read_rows(kind: type[Row], file: Path) -> list[Row]:
 
 
 def write_rows(kind: type[Row], rows: Iterable[Row], file: Path) -> None:
-    """Replaces the rows of a file at once. Seconds, the only fractions, have one digit."""
+    """Replace the rows of a file at once. Fractions (all are seconds) have one digit."""
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_suffix(".new")
     with temporary.open("w", encoding="utf-8", newline="") as text:
@@ -55,6 +42,5 @@ def write_rows(kind: type[Row], rows: Iterable[Row], file: Path) -> None:
         writer.writeheader()
         for row in rows:
             values = asdict(row).items()
-            fractions = {name: f"{value:.1f}" for name, value in values if isinstance(value, float)}
-            writer.writerow(dict(values) | fractions)
+            writer.writerow({k: f"{v:.1f}" if isinstance(v, float) else v for k, v in values})
     temporary.replace(file)

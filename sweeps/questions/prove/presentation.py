@@ -3,18 +3,19 @@
 import sqlite3
 from collections.abc import Collection
 
-from proofs import stored
 from results.draw.drawing import Drawing
+from sweeps.questions.prove.proofs import documents
 from sweeps.report.presentation import Part, Presentation, References, Section
+from sweeps.verdicts import models, read_proofs
 
 
 def part(_: sqlite3.Connection, __: References, ___: Collection[Drawing]) -> Part | None:
-    """Every lock under every model, and how far other tools agree."""
-    proofs = stored.read_proofs()
-    if not (rows := stored.matrix(proofs)):
+    """Show every lock under every model, and how far other tools agree."""
+    proofs = read_proofs()
+    if not (rows := documents.matrix(proofs)):
         return None
-    titles = [model.title for model in stored.models().own.values()]
-    data = {"models": titles, "rows": rows, "agreements": stored.agreements(proofs)}
+    titles = [model.title for model in models().own.values()]
+    data = {"models": titles, "rows": rows, "agreements": documents.agreements(proofs)}
     return Part([Section("proofs", "Proofs", folded=True)], {"proofs": data})
 
 

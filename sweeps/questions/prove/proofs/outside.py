@@ -9,16 +9,16 @@ import re
 from collections.abc import Iterable
 from functools import cache, cached_property
 
-from proofs.files import Entry, registry
-from proofs.programs import INCLUDES, Flavour, Program, has, stated
-from proofs.proving import Found, Job, Tool
-from proofs.stored import Verdict
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
 from sweeps.model.locks import MEMBARRIER, load_locks
+from sweeps.questions.prove.proofs.programs import INCLUDES, PROOFS, Program, assumptions, has
+from sweeps.questions.prove.proofs.proving import Finding, Job, Tool
 from sweeps.support import tools
+from sweeps.support.toml import Entry, read_registry
+from sweeps.verdicts import Flavour, Verdict
 
-_MAIN = ROOT / "proofs" / "pthreads" / "main.c"
+_MAIN = str(PROOFS / "pthreads" / "main.c")
 _MIXED = "mixed-size accesses"
 _NO_BARRIER = "no model of a process-wide barrier, which makes other threads execute a fence"
 # What tells that a tool has stopped, and why: assertions, LLVM's own words, Java's.
@@ -29,8 +29,8 @@ _STOPS = re.compile(
 )
 
 
-class _Described(Entry):
-    """A tool of outside.toml, which says what the fields are."""
+class _Description(Entry):
+    """A tool of outside.toml, which explains the fields."""
 
     variable: str
     source: str
@@ -49,13 +49,13 @@ class _Inlined(Entry):
 
 
 class _Tools(Entry):
-    tool: dict[str, _Described]
+    tool: dict[str, _Description]
     inlined: tuple[_Inlined, ...]
 
 
 @cache
 def _known() -> _Tools:
-    return registry(_Tools, ROOT / "proofs" / "outside.toml")
+    return read_registry(_Tools, PROOFS / "outside.toml")
 
 
 class _Outside(Tool):
@@ -85,13 +85,11 @@ class _Outside(Tool):
     def models(self, program: Program) -> Iterable[str]:
         return self._described.models[program.flavour]
 
-    def refuses(self, job: Job) -> str:
-        """Places with accesses of several sizes, which is what `weak` breaks: a tool does not
-        always notice them itself."""
+    def _mixed(self, job: Job) -> str:
+        """Refuse locks that fail under `weak` since it breaks accesses of several sizes to one
+        place: a tool does not always notice them itself."""
         lock = job.program.label.lock
-        weak = [
-            assumption.locks for assumption in stated().assumption if assumption.model == "weak"
-        ]
+        weak = (one.locks for one in assumptions().assumption if one.model == "weak")
         return _MIXED if any(lock in locks for locks in weak) else ""
 
     def _options(self, job: Job) -> list[str]:
@@ -99,27 +97,27 @@ class _Outside(Tool):
         return [*of_model.split(), *self._described.options.split()]
 
     def _compiler_options(self, program: Program) -> list[str]:
-        """For clang, as both call it."""
-        includes = (f"-I{ROOT / one.removeprefix('-I')}" for one in INCLUDES)
+        """Return the options of clang, as both call it."""
+        includes = (f"-I{ROOT / option.removeprefix('-I')}" for option in INCLUDES)
         client = ["-include", str(ROOT / program.client.source)]
         return [*includes, *program.defines(), *self.defines, *client]
 
-    def found(self, job: Job, result: ProcessResult) -> Found:
-        """From its words. Why there is no verdict, as far as it says, without its folders on this
-        machine."""
+    def finding(self, job: Job, result: ProcessResult) -> Finding:
+        """Read a tool's words. Why there is no verdict, as far as it says, stands there without its
+        folders on this machine."""
         if result.exceeded:
-            return Found(Verdict.BOUND, reason=result.exceeded)
-        said = result.stdout + result.stderr
-        executions = re.search(r"complete executions explored: (\d+)", said)
+            return Finding(Verdict.BOUND, reason=result.exceeded)
+        output = result.stdout + result.stderr
+        executions = re.search(r"complete executions explored: (\d+)", output)
+        count = int(executions[1]) if executions else 0
         for pattern, verdict, reason in self._described.answers:
-            if answer := re.search(pattern, said, re.MULTILINE):
-                count = int(executions[1]) if executions else 0
-                text = said if verdict == Verdict.FAILED else ""
-                return Found(verdict, count, reason=answer.expand(reason), text=text)
-        error = _STOPS.search(said)
+            if answer := re.search(pattern, output, re.MULTILINE):
+                text = output if verdict == Verdict.FAILED else ""
+                return Finding(verdict, count, reason=answer.expand(reason), text=text)
+        error = _STOPS.search(output)
         why = re.sub(r"(?:/[\w.+-]+)+/", "", error[1].strip())[:160] if error else ""
         reason = f"{type(self).__name__} ends with an internal error" + (f": {why}" if why else "")
-        return Found(Verdict.REFUSED, reason=reason)
+        return Finding(Verdict.REFUSED, reason=reason)
 
 
 class Genmc(_Outside):
@@ -128,10 +126,10 @@ class Genmc(_Outside):
     name = "genmc"
 
     def refuses(self, job: Job) -> str:
-        """All but accesses of one size to a place."""
+        """Refuse all but accesses of one size to a place."""
         if job.program.label.fence == MEMBARRIER:
             return _NO_BARRIER
-        return _MIXED if job.program.label.fence == "store_forward" else super().refuses(job)
+        return _MIXED if job.program.label.fence == "store_forward" else self._mixed(job)
 
     def command(self, job: Job) -> list[str]:
         label, client = job.program.label, job.program.client.name
@@ -141,7 +139,7 @@ class Genmc(_Outside):
             for function in _known().inlined
         )
         options = [*self._options(job), *["--disable-function-inliner"] * (not inlines)]
-        return [self._located[0], *options, "--", *self._compiler_options(job.program), str(_MAIN)]
+        return [self._located[0], *options, "--", *self._compiler_options(job.program), _MAIN]
 
 
 class Dartagnan(_Outside):
@@ -150,18 +148,18 @@ class Dartagnan(_Outside):
     name = "dartagnan"
 
     def refuses(self, job: Job) -> str:
-        """What its models lack."""
+        """Refuse what its models lack."""
         if job.program.label.fence == MEMBARRIER:
             return _NO_BARRIER
-        if job.model == "power" and (mixed := super().refuses(job)):
+        if job.model == "power" and (mixed := self._mixed(job)):
             return mixed
         if job.program.label.fence == "store_forward":
             return "no model of a wide load that waits for the store buffer"
         return ""
 
     def command(self, job: Job) -> list[str]:
-        """Its compiler takes its flags from the environment."""
+        """Return its command; its compiler takes its flags from the environment."""
         flags = " ".join(self._compiler_options(job.program))
-        kept = [f"{name}={value}" for name, value in os.environ.items()]
-        command = [self._located[0], *self._options(job), str(_MAIN)]
-        return ["/usr/bin/env", *kept, f"CFLAGS={flags}", *command]
+        inherited = [f"{name}={value}" for name, value in os.environ.items()]
+        command = [self._located[0], *self._options(job), _MAIN]
+        return ["/usr/bin/env", *inherited, f"CFLAGS={flags}", *command]

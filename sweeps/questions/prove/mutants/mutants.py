@@ -12,21 +12,21 @@ from typing import Literal
 
 from pydantic import RootModel
 
-from proofs.files import Entry, registry
-from proofs.programs import headers, stated
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.locks import MEMBARRIER, LockLabel, load_locks
+from sweeps.questions.prove.proofs.programs import PROOFS, assumptions, headers
+from sweeps.support.toml import Entry, read_registry
 
+DATA = PROOFS / "mutants"
 HEADERS = ROOT / "lockimpl"
 FOLDERS = ("locks", "monitor", "parts")
 WEAKENED_HEADER = "proofs/mutants/weakened.h"
-_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """`old` stands once in the header (`file`, below lockimpl/), and `new` takes its place.
+    """A change of a header (`file`, below lockimpl/): `new` in place of `old`.
 
     `targets` are the locks (with a colon and a variant, if it is not the default) in whose programs
     the mutant is looked for.
@@ -47,15 +47,15 @@ class Mutant:
         return source_of(self.file).count("\n", 0, self.start) + 1
 
     def text(self) -> str:
-        """The header with the change."""
+        """Return the header with the change. Raises LockcrossError where it no longer fits."""
         source = source_of(self.file)
-        if source[self.start : self.start + len(self.old)] != self.old:
+        if not source.startswith(self.old, self.start):
             raise LockcrossError(f"mutant {self.name}: lockimpl/{self.file} has changed meanwhile")
         return source[: self.start] + self.new + source[self.start + len(self.old) :]
 
 
 def source_of(file: str) -> str:
-    """A header of lockimpl/, by its path there."""
+    """Read a header of lockimpl/, by its path there."""
     return (HEADERS / file).read_text(encoding="utf-8")
 
 
@@ -94,14 +94,14 @@ class Header(Entry):
 
 @cache
 def known_headers() -> dict[str, Header]:
-    """What logic/*.toml say, by header."""
+    """Return the entries of logic/*.toml, by header."""
     kind = RootModel[dict[Literal["header"], tuple[Header, ...]]]
-    files = sorted((_HERE / "logic").glob("*.toml"))
-    return {header.file: header for file in files for header in registry(kind, file).root["header"]}
+    registries = (read_registry(kind, file) for file in sorted((DATA / "logic").glob("*.toml")))
+    return {header.file: header for registry in registries for header in registry.root["header"]}
 
 
 def mutated(command: Sequence[str], mutant: Mutant | None, folder: Path) -> list[str]:
-    """The command of a compiler, which runs in the root of the tree, for a mutant (None: the lock
+    """Return a compiler's command, which runs in the root of the tree, for a mutant (None: the lock
     as it is) that is put into `folder`. It may leave a variable unused, so there are no warnings.
     """
     copy = folder / "lockimpl"
@@ -131,8 +131,8 @@ _CONDITIONS = {"ifdef": "defined {0}", "ifndef": "not defined {0}", "else": "not
 
 
 def conditions_at(source: str, position: int) -> tuple[str, ...]:
-    """The preprocessor's conditions that a place is under, the outermost first; `not ...` for what
-    stands behind an #else."""
+    """Return the preprocessor's conditions that a place is under, the outermost first; `not ...`
+    for what stands after an #else."""
     stack: list[str] = []
     for word, rest in _DIRECTIVE.findall(source[:position]):
         before = stack.pop() if word in ("elif", "else", "endif") else ""
@@ -142,7 +142,8 @@ def conditions_at(source: str, position: int) -> tuple[str, ...]:
 
 
 def targets_of(file: str, source: str, position: int) -> tuple[str, ...]:
-    """Locks, with the variant behind a colon; none where no program of a model has the code."""
+    """Return the locks whose programs have a place of a header, with the variant after a colon;
+    none where no program of a model has it."""
     header = known_headers().get(file) or Header(file=file)
     conditions = conditions_at(source, position)
     outside = {"defined LOCKCROSS_SCHEDULER"}  # threads that share processors
@@ -165,21 +166,18 @@ def targets_of(file: str, source: str, position: int) -> tuple[str, ...]:
 
 @cache
 def users_of(file: str) -> tuple[str, ...]:
-    """The locks that a header is of, or that include it."""
-    own = file.removeprefix("locks/").removesuffix(".h")
-    if own in load_locks():
-        return (own,)
-    return tuple(
-        name
-        for name in load_locks()
-        if name not in stated().refused and file in headers(LockLabel.of(name))
-    )
+    """Return the lock that a header is of, or the locks that include it."""
+    name = file.removeprefix("locks/").removesuffix(".h")
+    if name in load_locks():
+        return (name,)
+    proved = [lock for lock in load_locks() if lock not in assumptions().refused]
+    return tuple(lock for lock in proved if file in headers(LockLabel.of(lock)))
 
 
 @cache
 def weakened() -> dict[str, dict[str, str]]:
-    """Of each primitive: what is taken away, and what is left."""
-    return registry(RootModel[dict[str, dict[str, str]]], _HERE / "weakened.toml").root
+    """Return for each primitive what is taken away, and what is left."""
+    return read_registry(RootModel[dict[str, dict[str, str]]], DATA / "weakened.toml").root
 
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -188,28 +186,34 @@ _NO_NAMES = ("__attribute__", "aligned", "always_inline", "defined", "_Static_as
 
 
 def without_comments(source: str) -> str:
-    """The source with blanks for comments, so that places are the same."""
+    """Return the source with blanks for comments, so that places are the same."""
     return _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source)
 
 
 @cache
 def _heads(code: str) -> list[tuple[int, str]]:
-    """Functions and macros, by where their heads begin."""
-    found = [(head.start(), head[1]) for head in _FUNCTION.finditer(code)]
-    return [(at, name) for at, name in found if name not in _NO_NAMES]
+    """Return functions and macros, each after where its head begins."""
+    heads = [(head.start(), head[1]) for head in _FUNCTION.finditer(code)]
+    return [(start, name) for start, name in heads if name not in _NO_NAMES]
 
 
 def function_at(code: str, position: int) -> str:
-    """The function or macro that a place is in; "" before the first."""
-    names = [name for at, name in _heads(code) if at < position]
+    """Return the function or macro that a place is in; "" before the first."""
+    names = [name for start, name in _heads(code) if start < position]
     return names[-1] if names else ""
 
 
-def files_of_code() -> Iterator[tuple[str, str]]:
-    """The headers that mutants are made of, by their paths below lockimpl/, and their text."""
+def mutable_headers() -> Iterator[tuple[str, str]]:
+    """Yield the headers that mutants are made of: their paths below lockimpl/, and their text."""
     for folder in FOLDERS:
         for path in sorted((HEADERS / folder).glob("*.h")):
             yield f"{folder}/{path.name}", source_of(f"{folder}/{path.name}")
+
+
+def numbered(seen: Counter[str], name: str) -> str:
+    """Return a name that was not seen before: the second of a name is `name#2`."""
+    seen[name] += 1
+    return name if seen[name] == 1 else f"{name}#{seen[name]}"
 
 
 def _weakened_calls(file: str, source: str) -> Iterator[Mutant]:
@@ -217,32 +221,25 @@ def _weakened_calls(file: str, source: str) -> Iterator[Mutant]:
     primitives = "|".join(sorted(weakened(), key=len, reverse=True))
     seen: Counter[str] = Counter()
     for call in re.finditer(rf"\b({primitives})(_u\d+)?(?=\()", code):
-        place = f"{file.removesuffix('.h')}:{function_at(code, call.start())}:{call[0]}"
-        seen[place] += 1
-        number = f"#{seen[place]}" if seen[place] > 1 else ""
+        function = function_at(code, call.start())
+        name = numbered(seen, f"{file.removesuffix('.h')}:{function}:{call[0]}")
         targets = targets_of(file, source, call.start())
         for lost, left in weakened()[call[1]].items():
-            width = "" if left.startswith("weakened") else call[2] or ""
+            new = left if left.startswith("weakened") else left + (call[2] or "")
+            change = f"{call[0]} without its {lost}"
             yield Mutant(
-                f"{place}{number}:no-{lost}",
-                "order",
-                file,
-                f"{call[0]} without its {lost}",
-                call.start(),
-                call[0],
-                left + width,
-                targets,
+                f"{name}:no-{lost}", "order", file, change, call.start(), call[0], new, targets
             )
 
 
 @cache
 def order_mutants() -> tuple[Mutant, ...]:
-    """All of them, by file and place."""
-    return tuple(one for file, source in files_of_code() for one in _weakened_calls(file, source))
+    """Return all of them, by file and place."""
+    return tuple(mutant for header in mutable_headers() for mutant in _weakened_calls(*header))
 
 
 def changed_step(file: str, step: Step) -> Mutant:
-    """A mutant of logic/*.toml. Raises LockcrossError for one that no longer applies."""
+    """Make a mutant of logic/*.toml. Raises LockcrossError for one that no longer applies."""
     source, old, new = source_of(file), step.old.strip("\n"), step.new.strip("\n")
     name = f"{file.removesuffix('.h')}:{step.name}"
     if (count := source.count(old)) != 1:
@@ -257,6 +254,6 @@ def changed_step(file: str, step: Step) -> Mutant:
 
 @cache
 def logic_mutants() -> tuple[Mutant, ...]:
-    """All of them. Raises LockcrossError for one that no longer applies."""
+    """Return all of them. Raises LockcrossError for one that no longer applies."""
     known = known_headers()
     return tuple(changed_step(file, step) for file in known for step in known[file].mutant)

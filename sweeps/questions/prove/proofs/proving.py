@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from proofs.programs import Client, Program, assumed, programs, sources
-from proofs.stored import Proof, Verdict
 from results.errors import LockcrossError
 from sweeps.engines.base import ProcessResult
 from sweeps.model.locks import Lock
+from sweeps.questions.prove.proofs.programs import Client, Program, programs, sources_digest
 from sweeps.run.processes import Processes, Task
 from sweeps.support.paths import RUN_FOLDERS
+from sweeps.verdicts import Proof, Verdict
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,16 @@ class Job:
     tool: str
     model: str
 
-    @property
-    def words(self) -> str:
-        """For people."""
+    def __str__(self) -> str:
         return f"{self.program.label}, {self.program.client.label}, {self.model} ({self.tool})"
 
 
 @dataclass(frozen=True)
-class Found:
+class Finding:
     """What a tool found.
 
     `reason`: why a proof failed, or which bound was reached, or what the tool cannot take; `bound`:
-    what was bounded besides Tool.bounds; `steps`: the counterexample, of each step what the thread
+    what was bounded besides Tool.bounds; `steps`: the counterexample, for each step what the thread
     did, where, and what was in its buffer; `text`: the same in a tool's own words.
     """
 
@@ -45,11 +43,16 @@ class Found:
     steps: Sequence[Mapping[str, object]] = ()
     text: str = ""
 
+    @property
+    def looked_at(self) -> int:
+        """States, or executions of a tool that counts no states."""
+        return self.states or self.executions
+
 
 class Tool(ABC):
     """A model checker. `bounds`: what it bounds besides threads and rounds, in words; `defines`:
-    what it tells every program; `smallest`: without --deep it tries each client in its smallest
-    size alone, else in all that are not for --deep."""
+    macros of its own for every program; `smallest`: without --deep it tries each client in its
+    smallest size alone, else in all that are not for --deep."""
 
     name: str
     bounds = ""
@@ -58,28 +61,28 @@ class Tool(ABC):
 
     @abstractmethod
     def version(self) -> str:
-        """Its version. Raises LockcrossError where it is missing, saying what to do."""
+        """Return its version. Raises LockcrossError where it is missing, saying what to do."""
 
     @abstractmethod
     def models(self, program: Program) -> Iterable[str]:
-        """The models that it has for a program."""
+        """Name the models that it has for a program."""
 
     def prepare(self, programs: Sequence[Program], done: Callable[[], None]) -> None:
-        """Builds what the jobs of these programs need; calls `done` after each."""
+        """Build what the jobs of these programs need; call `done` after each."""
         for _ in programs:
             done()
 
     def refuses(self, _: Job) -> str:
-        """Why it cannot take a job, or nothing."""
+        """Say why it cannot take a job; "" where it can."""
         return ""
 
     @abstractmethod
     def command(self, job: Job) -> list[str]:
-        """What checks a job."""
+        """Return the command that checks a job."""
 
     @abstractmethod
-    def found(self, job: Job, result: ProcessResult) -> Found:
-        """What came of it."""
+    def finding(self, job: Job, result: ProcessResult) -> Finding:
+        """Read what came of it."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Outcome:
     """A proof, and what its tool found."""
 
     proof: Proof
-    found: Found
+    finding: Finding
     job: Job
 
     @property
@@ -103,20 +106,20 @@ def plan(
     deep: bool,
     wanted: Collection[str] = (),
 ) -> tuple[list[Job], list[Outcome]]:
-    """The jobs of a tool under the models that are wanted (none: all), and what is refused. Raises
-    LockcrossError where there is neither."""
+    """Return the jobs of a tool under the models that are wanted (none: all), and what is refused.
+    Raises LockcrossError where there is neither."""
     jobs, refused, known = [], [], set[str]()
     if tool.smallest and not deep:
         clients = [next(sizes) for _, sizes in groupby(clients, key=lambda client: client.name)]
         deep = True
-    for program, reason in programs(locks, clients, deep):
+    for program, refusal in programs(locks, clients, deep):
         for model in tool.models(program):
             known.add(model)
             if wanted and model not in wanted:
                 continue
             job = Job(program, tool.name, model)
-            if why := reason or tool.refuses(job):
-                refused.append(_outcome(job, tool, Found(Verdict.REFUSED, reason=why), 0.0))
+            if reason := refusal or tool.refuses(job):
+                refused.append(_outcome(job, tool, Finding(Verdict.REFUSED, reason=reason), 0.0))
             else:
                 jobs.append(job)
     if not known:
@@ -132,45 +135,44 @@ def plan(
 def prove(
     jobs: Sequence[Job], tool: Tool, at_once: int, limit_s: float, built: Callable[[], None]
 ) -> Iterator[Outcome]:
-    """Builds and runs jobs, each within `limit_s` seconds of CPU time, and yields what came of
-    each, in the order in which they end."""
+    """Build and run jobs, each within `limit_s` seconds of CPU time, and yield what came of each,
+    in the order in which they end."""
     tool.prepare(list(dict.fromkeys(job.program for job in jobs)), built)
     with Processes[Job](at_once, RUN_FOLDERS) as processes:
         tasks = (Task(job, tool.command(job), limit_s) for job in jobs)
         for job, result, _folder in processes.run(tasks):
-            judged = _judged(job, tool.found(job, result))
-            yield _outcome(job, tool, judged, result.duration_s)
+            finding = _judged(job, tool.finding(job, result))
+            yield _outcome(job, tool, finding, result.duration_s)
 
 
-def _judged(job: Job, result: Found) -> Found:
-    """With the assumption that a failure shows to be needed; without one that is not needed, the
-    proof has failed."""
-    assumption = assumed(job.program, job.model)
-    if assumption and result.verdict == Verdict.FAILED and result.steps:
+def _judged(job: Job, finding: Finding) -> Finding:
+    """Return a failure that an assumption explains as assumed, and a proof that makes one needless
+    as failed."""
+    assumption = job.program.assumption(job.model)
+    if assumption and finding.verdict == Verdict.FAILED and finding.steps:
         reason = f"assumed under {assumption.instead}: {assumption.says}"
-        return replace(result, verdict=Verdict.ASSUMED, reason=reason)
-    if assumption and result.verdict == Verdict.PROVED:
-        why = f"proofs/assumptions.toml says that it fails under {job.model}, and it is proved"
-        return replace(result, verdict=Verdict.FAILED, reason=why)
-    return result
+        return replace(finding, verdict=Verdict.ASSUMED, reason=reason)
+    if assumption and finding.verdict == Verdict.PROVED:
+        reason = f"proofs/assumptions.toml says that it fails under {job.model}, and it is proved"
+        return replace(finding, verdict=Verdict.FAILED, reason=reason)
+    return finding
 
 
-def _outcome(job: Job, tool: Tool, result: Found, seconds: float) -> Outcome:
+def _outcome(job: Job, tool: Tool, finding: Finding, seconds: float) -> Outcome:
     label, client = job.program.label, job.program.client
-    bound = "; ".join(filter(None, (client.bound, tool.bounds, result.bound)))
     proof = Proof(
-        label.lock,
-        label.variant,
-        label.fence,
-        client.label,
-        tool.name,
-        tool.version(),
-        job.model,
-        bound,
-        result.verdict,
-        result.executions,
-        seconds,
-        sources(job.program, tool.defines),
-        result.reason,
+        lock=label.lock,
+        variant=label.variant,
+        fence=label.fence,
+        client=client.label,
+        tool=tool.name,
+        version=tool.version(),
+        model=job.model,
+        bound="; ".join(filter(None, (client.bound, tool.bounds, finding.bound))),
+        verdict=finding.verdict,
+        executions=finding.executions,
+        seconds=seconds,
+        sources=sources_digest(job.program, tool.defines),
+        reason=finding.reason,
     )
-    return Outcome(proof, result, job)
+    return Outcome(proof, finding, job)

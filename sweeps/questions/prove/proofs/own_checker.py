@@ -1,4 +1,4 @@
-"""Our own checker, proofs/checker: builds it, and programs for it, and reads what they say."""
+"""Our own checker, proofs/checker: builds it, and programs for it, and reads what they print."""
 
 import fcntl
 import hashlib
@@ -15,23 +15,29 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from proofs.programs import INCLUDES, Flavour, Program, assumed, compiler, sources
-from proofs.proving import Found, Job, Tool
-from proofs.stored import OWN_CHECKER, Verdict, models
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 from sweeps.engines.base import ProcessResult
 from sweeps.programs import compiler_version
+from sweeps.questions.prove.proofs.programs import (
+    INCLUDES,
+    PROOFS,
+    Program,
+    compiler,
+    sources_digest,
+)
+from sweeps.questions.prove.proofs.proving import Finding, Job, Tool
 from sweeps.support import tools
+from sweeps.verdicts import OWN_CHECKER, Flavour, Verdict, models
 
-_SOURCES = ROOT / "proofs" / "checker"
+_SOURCES = PROOFS / "checker"
 _BUILT = WORK / "build" / "proofs"
 _LIBRARY = _BUILT / "checker" / "libprove.a"
 _LIVENESS = _BUILT / "checker" / "liveness"
 # The compilers whose assembly text the liveness analysis is held to by junk: clients of others go
 # without, and have more states.
 ANALYSED = range(11, 16)
-# ipa-reference assumes that only functions that name a variable change it (programs/builder.py);
+# ipa-reference assumes that only functions that name a variable change it (sweeps/programs.py);
 # the others are what the checker asks for (proofs/checker/README.md).
 COMPILE = (
     "-std=gnu17 -O1 -g -Wall -Wextra -Werror -Wno-tsan -fsanitize=thread -fno-ipa-reference "
@@ -39,8 +45,8 @@ COMPILE = (
 ).split()
 SC = "sc"  # sequential consistency, of which models.toml says nothing: it stands for no ISA
 LINK = "-no-pie -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove".split()
-_KEPT_S = 3 * 24 * 3600.0  # programs of other sources, built days ago
-_VERDICTS = {0: Verdict.PROVED, 1: Verdict.FAILED, 3: Verdict.BOUND}
+_OUTDATED_S = 3 * 24 * 3600.0  # programs of other sources, built days ago, go
+_VERDICTS = {0: Verdict.PROVED, 1: Verdict.FAILED, 3: Verdict.BOUND}  # by exit code
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,14 @@ class Checker(Tool):
         return _version()
 
     def models(self, program: Program) -> list[str]:
-        """The first of its flavour. Where that needs an assumption, it is tried with one client
-        alone, which has to fail: else the assumption would not be needed."""
+        """Return the first model of the program's flavour. Where that needs an assumption, it is
+        tried with one client alone, which has to fail: else the assumption would not be needed."""
         if program.client.size.sc:
             return [SC] * (program.flavour == Flavour.WEAK)
-        own = models().own
-        first = next(name for name in own if own[name].flavour == program.flavour)
-        if (needed := assumed(program, first)) is None:
+        first = next(
+            name for name, model in models().own.items() if model.flavour == program.flavour
+        )
+        if (needed := program.assumption(first)) is None:
             return [first]
         return [first] * (program.client.label == needed.witness) + [needed.instead]
 
@@ -73,27 +80,31 @@ class Checker(Tool):
                 done()
 
     def command(self, job: Job) -> list[str]:
-        bounds = ["--states", str(self.states)]
-        return [str(path_of(job.program)), "--model", job.model, *bounds]
+        return [str(path_of(job.program)), "--model", job.model, "--states", str(self.states)]
 
-    def found(self, job: Job, result: ProcessResult) -> Found:
+    def finding(self, job: Job, result: ProcessResult) -> Finding:
         if result.exceeded:
-            return Found(Verdict.BOUND, reason=result.exceeded)
+            return Finding(Verdict.BOUND, reason=result.exceeded)
         if -result.code in (signal.SIGKILL, signal.SIGTERM):
-            return Found(Verdict.BOUND, reason="killed from outside: perhaps no memory was left")
+            return Finding(Verdict.BOUND, reason="killed from outside: perhaps no memory was left")
         if (verdict := _VERDICTS.get(result.code)) is None:
-            why = result.stderr.strip()[:300] or f"exit code {result.code}"
-            return Found(Verdict.FAILED, reason=why)
-        said = json.loads(result.stdout)
-        bounds, reason = said["bounds"], ""
-        if "failure" in said:
-            reason = f"{said['failure']['kind']}: {said['failure']['what']}"
+            reason = result.stderr.strip()[:300] or f"exit code {result.code}"
+            return Finding(Verdict.FAILED, reason=reason)
+        report = json.loads(result.stdout)
+        bounds, reason = report["bounds"], ""
+        if "failure" in report:
+            reason = failure_of(report)
         elif bounds["reached"]:
             reason = f"bound reached: {bounds['reached']}"
-        left_out = [f"{bounds['buffer']} buffered stores"] * bool(bounds["buffer_was_full"])
-        left_out += ["the client's own bound"] * bool(bounds["beyond_client_bound"])
-        counts = said["executions"], said["states"]
-        return Found(verdict, *counts, reason, "; ".join(left_out), said.get("trace", ()))
+        met = [f"{bounds['buffer']} buffered stores"] * bool(bounds["buffer_was_full"])
+        met += ["the client's own bound"] * bool(bounds["beyond_client_bound"])
+        counts = report["executions"], report["states"]
+        return Finding(verdict, *counts, reason, "; ".join(met), report.get("trace", ()))
+
+
+def failure_of(report: dict[str, dict[str, str]]) -> str:
+    """Return what failed, from a report of the checker."""
+    return f"{report['failure']['kind']}: {report['failure']['what']}"
 
 
 @cache
@@ -107,7 +118,7 @@ def _version() -> str:
 
 @contextmanager
 def building() -> Iterator[None]:
-    """While the checker's library is built: one process at a time, others wait."""
+    """Hold the lock under which one process at a time builds the checker's library."""
     _LIBRARY.parent.mkdir(parents=True, exist_ok=True)
     with (_LIBRARY.parent / "building.lock").open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -116,7 +127,7 @@ def building() -> Iterator[None]:
 
 @cache
 def make_library(jobs: int) -> None:
-    """Builds what every program is linked with."""
+    """Build the library that every program is linked with. Raises LockcrossError (1)."""
     # Without its own symbols for debuggers: it is linked into a thousand programs.
     command = ["make", "-C", str(_SOURCES), f"BUILD={_LIBRARY.parent}", "CXXFLAGS=-O2", f"-j{jobs}"]
     with building():
@@ -126,22 +137,22 @@ def make_library(jobs: int) -> None:
 
 
 def path_of(program: Program) -> Path:
-    """Where a program is built: its name says all that it is made of."""
-    made_of = [*COMPILE, *LINK, compiler(), compiler_version(compiler()), _version()]
-    key = hashlib.sha256("\0".join([*made_of, sources(program)]).encode()).hexdigest()[:16]
+    """Return where a program is built: its name is a digest of all that it is made of."""
+    parts = [*COMPILE, *LINK, compiler(), compiler_version(compiler()), _version()]
+    key = hashlib.sha256("\0".join([*parts, sources_digest(program)]).encode()).hexdigest()[:16]
     folder = f"{program.label}-{program.client.label}-{program.flavour}"
     return _BUILT / "clients" / re.sub(r"[:/]", "-", folder) / key
 
 
 def build(program: Program) -> Path:
-    """Builds a program, unless it is there. Raises LockcrossError if it does not compile."""
+    """Build a program, unless it is there. Raises LockcrossError if it does not compile."""
     path = path_of(program)
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     for old in path.parent.iterdir():  # another run may use what is newer
         with suppress(OSError):
-            if old.is_file() and time.time() - old.stat().st_mtime > _KEPT_S:
+            if old.is_file() and time.time() - old.stat().st_mtime > _OUTDATED_S:
                 old.unlink()
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         compiled(program, Path(folder)).replace(path)
@@ -151,7 +162,7 @@ def build(program: Program) -> Path:
 def compiled(
     program: Program, folder: Path, change: Callable[[list[str]], list[str]] = list
 ) -> Path:
-    """Compiles a program into a folder; `change` may change the compiler's command."""
+    """Compile a program into a folder; `change` may change the compiler's command."""
     binary = folder / "program"
     command = [compiler(), *COMPILE, *INCLUDES, *program.defines(), program.client.source]
     made = object_file(change(command), folder, _run)
@@ -167,7 +178,7 @@ def is_analysed() -> bool:
 
 
 def object_file(command: Sequence[str], folder: Path, run: Callable[[Sequence[str]], None]) -> Path:
-    """Compiles a client into a folder."""
+    """Compile a client into a folder."""
     text = folder / "client.s"
     run([*command, "-S", "-o", str(text)])
     return with_table(text, run)
@@ -176,8 +187,8 @@ def object_file(command: Sequence[str], folder: Path, run: Callable[[Sequence[st
 def with_table(
     text: Path, run: Callable[[Sequence[str]], None], liveness: Path = _LIVENESS
 ) -> Path:
-    """The object file of a client's assembly text, beside it, with the table of what is live behind
-    each of its calls."""
+    """Make the object file of a client's assembly text, beside it, with the table of what is live
+    after each of its calls."""
     tabled, made = text.with_suffix(".live.s"), text.with_suffix(".o")
     if is_analysed():
         run([str(liveness), str(text), str(tabled)])

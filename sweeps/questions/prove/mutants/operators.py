@@ -1,5 +1,5 @@
 """Mutants that operators make of the code of the locks: what people get wrong, one place at a time.
-There are too many for a run, so one in so many is drawn, by a hash of its name."""
+There are too many for a run, so a share is drawn, by a hash of the name."""
 
 import hashlib
 import re
@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from proofs.mutants.mutants import (
+from sweeps.questions.prove.mutants.mutants import (
     Mutant,
-    files_of_code,
     function_at,
     logic_mutants,
+    mutable_headers,
+    numbered,
     order_mutants,
     targets_of,
     without_comments,
@@ -20,16 +21,10 @@ from proofs.mutants.mutants import (
 ONE_IN = 10
 
 _TURNED = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">"}
-_Change = Callable[[re.Match[str]], str]
-
-
-def _turned(found: re.Match[str]) -> str:
-    return f" {_TURNED[found[1]]} "
-
 
 # By name: what is looked for, and what it becomes; the line it stands in is no directive.
-_OPERATORS: dict[str, tuple[str, _Change]] = {
-    "comparison-turned": (r" (==|!=|<=|>=|<|>) ", _turned),
+_OPERATORS: dict[str, tuple[str, Callable[[re.Match[str]], str]]] = {
+    "comparison-turned": (r" (==|!=|<=|>=|<|>) ", lambda found: f" {_TURNED[found[1]]} "),
     "field-forgotten": (
         r"(?<=\n)( +)(?:[\w\->.()*&]*(?:->|\.|\])[\w\->.\[\]() ]* [|&+-]?= [^;{}]*|"
         r"(?:store|STORE)_\w+\([^;{}]*\));",
@@ -46,7 +41,7 @@ _OPERATORS: dict[str, tuple[str, _Change]] = {
 
 
 def _condition(code: str, start: int) -> str:
-    """`if (...)` with all of its condition."""
+    """Return `if (...)` with all of its condition."""
     depth = 0
     for at in range(start, len(code)):
         depth += (code[at] == "(") - (code[at] == ")")
@@ -58,42 +53,44 @@ def _condition(code: str, start: int) -> str:
 def _changes(file: str, source: str) -> Iterator[Mutant]:
     code = without_comments(source)
     seen: Counter[str] = Counter()
-    for name, (pattern, change) in _OPERATORS.items():
+    for operator, (pattern, change) in _OPERATORS.items():
         for found in re.finditer(pattern, code):
-            function = function_at(code, found.start())
-            line = code[code.rfind("\n", 0, found.start()) + 1 :].lstrip()
+            start = found.start()
+            function = function_at(code, start)
+            line = code[code.rfind("\n", 0, start) + 1 :].lstrip()
             if not function or line.startswith(("#", "enum")):
                 continue
-            place = f"{file.removesuffix('.h')}:{function}:{name}"
-            seen[place] += 1
-            number = f"#{seen[place]}" if seen[place] > 1 else ""
-            whole = _condition(code, found.start()) if name == "branch-left-out" else found[0]
-            old = source[found.start() : found.start() + len(whole)]
-            targets = targets_of(file, source, found.start())
+            changed = _condition(code, start) if operator == "branch-left-out" else found[0]
             yield Mutant(
-                place + number, "operator", file, name.replace("-", " "), found.start(), old,
-                change(found), targets,
-            )  # fmt: skip
+                numbered(seen, f"{file.removesuffix('.h')}:{function}:{operator}"),
+                "operator",
+                file,
+                operator.replace("-", " "),
+                start,
+                source[start : start + len(changed)],
+                change(found),
+                targets_of(file, source, start),
+            )
 
 
 @cache
 def every_operator_mutant() -> tuple[Mutant, ...]:
-    """All that the operators make of code that a program of a model has."""
-    made = (mutant for file, source in files_of_code() for mutant in _changes(file, source))
+    """Return all that the operators make of code that a program of a model has."""
+    made = (mutant for header in mutable_headers() for mutant in _changes(*header))
     return tuple(mutant for mutant in made if mutant.targets)
 
 
 def is_drawn(name: str) -> bool:
-    """Whether a mutant of this name is among those that are judged."""
+    """Say whether a mutant of this name is among those that are judged."""
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % ONE_IN == 0
 
 
 @cache
 def operator_mutants() -> tuple[Mutant, ...]:
-    """Those that are drawn, by file, operator and place."""
+    """Return those that are drawn, by file, operator and place."""
     return tuple(mutant for mutant in every_operator_mutant() if is_drawn(mutant.name))
 
 
 def all_mutants() -> tuple[Mutant, ...]:
-    """Order mutants, then logic mutants, then those of the operators."""
+    """Return order mutants, then logic mutants, then those of the operators."""
     return order_mutants() + logic_mutants() + operator_mutants()
