@@ -26,9 +26,9 @@ _interrupted = False
 def start(
     command: Sequence[str | Path], cpus: str = AS_IT_IS, most: str = AS_IT_IS, **settings: Any
 ) -> "subprocess.Popen[Any]":
-    """Starts a program, which the environment's PATH finds. `cpus`: a list that it stays on;
-    `most`: bytes of a file that it writes; `settings`: of Popen. Raises OSError where there is no
-    such program, KeyboardInterrupt in a thread that goes on after `end_all`."""
+    """Start a program, which the environment's PATH finds. `cpus`: a list that it stays on; `most`:
+    bytes of a file that it writes; `settings`: of Popen. Raises OSError where there is no such
+    program, KeyboardInterrupt in a thread that goes on after `end_all`."""
     if _interrupted and threading.current_thread() is not threading.main_thread():
         raise KeyboardInterrupt
     program = _found(str(command[0]), settings)
@@ -50,7 +50,7 @@ def _found(name: str, settings: dict[str, Any]) -> str:
 
 
 def end(process: "subprocess.Popen[Any]") -> None:
-    """Ends a program that was started, and all that it has started."""
+    """End a program that was started, and all that it has started."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -58,7 +58,7 @@ def end(process: "subprocess.Popen[Any]") -> None:
 
 
 def end_all() -> None:
-    """Ends what threads of this process wait for: it was interrupted."""
+    """End what threads of this process wait for: it was interrupted."""
     global _interrupted  # noqa: PLW0603 of the process
     _interrupted = True
     for process in list(_started):

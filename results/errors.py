@@ -25,7 +25,7 @@ class NoDataError(LockcrossError):
 
 @contextmanager
 def writing(place: object, advice: str = "name another file", exit_code: int = 1) -> Iterator[None]:
-    """Raises LockcrossError, with the advice, where a file cannot be written."""
+    """Raise LockcrossError, with the advice, where a file cannot be written."""
     try:
         yield
     except OSError as error:
@@ -34,7 +34,7 @@ def writing(place: object, advice: str = "name another file", exit_code: int = 1
 
 
 def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raises LockcrossError for the first of some names that is none of those known. `what`: what
+    """Raise LockcrossError for the first of some names that is none of those known. `what`: what
     they name, or the option that gives them."""
     every = list(known)
     if unknown := [name for name in given if name not in every]:
@@ -42,7 +42,8 @@ def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def known_words(name: str, known: Sequence[str]) -> str:
-    """Which names are known, in words; at the end those that may be meant by one that is not."""
+    """Say which names are known, in words; at the end those that may be meant by one that is
+    not."""
     from difflib import get_close_matches
 
     begin = [one for one in known if one[:_ALIKE] == name[:_ALIKE] and len(name) >= _ALIKE]

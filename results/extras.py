@@ -22,7 +22,7 @@ _TICK_S = 20.0  # an installation says at least so often that it goes on
 
 
 def pinned(path: Path) -> Iterator[Requirement]:
-    """The packages of a file of requirements, without the hashes of their files."""
+    """Return the packages of a file of requirements, without the hashes of their files."""
     text = re.sub(r"#.*|--hash=\S+|\\\n", "", path.read_text(encoding="utf-8"))
     yield from map(Requirement, filter(None, map(str.strip, text.splitlines())))
 
@@ -37,7 +37,7 @@ class Extra:
     megabytes: int
 
     def installed(self) -> bool:
-        """Every package of the requirements is there, in the version they pin."""
+        """Tell whether every package of the requirements is there, in the version they pin."""
         for wanted in pinned(self.requirements):
             if wanted.marker and not wanted.marker.evaluate():
                 continue
@@ -49,7 +49,7 @@ class Extra:
         return True
 
     def install(self) -> None:
-        """Installs what is missing into this Python's environment. Raises LockcrossError."""
+        """Install what is missing into this Python's environment. Raises LockcrossError."""
         if self.installed():
             return
         lock = WORK / "build" / "extras.lock"
@@ -83,18 +83,18 @@ class Extra:
             stderr=subprocess.PIPE,
             text=True,
         )
-        said = None
+        complaint = None
         try:
-            while said is None:
+            while complaint is None:
                 try:
-                    said = process.communicate(timeout=_TICK_S)[1]
+                    complaint = process.communicate(timeout=_TICK_S)[1]
                 except subprocess.TimeoutExpired:
                     _say(f"still installing {self.name} after {time.monotonic() - begun:.0f} s")
         finally:
             children.end(process)  # where this was interrupted
         importlib.invalidate_caches()
         if process.returncode or not self.installed():
-            print(said, end="", file=sys.stderr)
+            print(complaint, end="", file=sys.stderr)
             raise LockcrossError(
                 f"{self.name} could not be installed; check the network and pip's index",
                 exit_code=1,

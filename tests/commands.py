@@ -67,7 +67,7 @@ def end_all() -> None:
 
 
 def lockcross(
-    line: str, *words: str, folder: Path | None = None, **changes: str
+    line: str = "", *words: str, folder: Path | None = None, **changes: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder and return its exit code, standard output and standard error. No
     command ever shows a traceback.

@@ -12,15 +12,15 @@ _COLOURS = 128  # fewer take the colour from thin letters
 
 
 def embedded(png: Path) -> str:
-    """A figure's PNG as an address that holds it: lossless WebP, a sixth of what the PNG or the SVG
-    takes. The same bytes for the same PNG."""
+    """Return a figure's PNG as an address that holds it: lossless WebP, a sixth of what the PNG or
+    the SVG takes. The same bytes for the same PNG."""
     data = io.BytesIO()
     _few_colours(png).convert("RGB").save(data, "WEBP", lossless=True, quality=80, method=4)
     return f"data:image/webp;base64,{base64.b64encode(data.getvalue()).decode()}"
 
 
 def copy(png: Path, to: Path) -> None:
-    """Writes a figure's PNG as a smaller one. Raises LockcrossError where it cannot be written."""
+    """Write a figure's PNG as a smaller one. Raises LockcrossError where it cannot be written."""
     with writing(to, "check its permissions"):
         _few_colours(png).save(to, "PNG", optimize=True)
 

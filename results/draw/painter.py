@@ -25,14 +25,14 @@ EDGED: dict[str, Any] = {"edgecolor": "#333333", "linewidth": 0.4}
 
 
 def sign(label: str, **look: Any) -> Line2D:
-    """A line or a mark of a figure's key."""
+    """Return a line or a mark of a figure's key."""
     return Line2D([], [], label=label, **look)
 
 
 def note(
     ax: Axes, text: str, at: tuple[float, float], beside: tuple[float, float], **look: Any
 ) -> None:
-    """A text beside a point, so many points (width, height) away."""
+    """Return a text beside a point, so many points (width, height) away."""
     ax.annotate(text, at, xytext=beside, textcoords="offset points", **look)
 
 
@@ -43,9 +43,9 @@ def panels(
     more: tuple[float, float] = (0.0, 0.0),
     sharey: bool = False,
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of `count` panels, `columns` at most beside one another, and its axes; those behind
-    the panels are empty. `size`: of a panel, and `more`: beside all of them, in inches (width,
-    height)."""
+    """Return a figure of `count` panels, `columns` at most beside one another, and its axes; those
+    behind the panels are empty. `size`: of a panel, and `more`: beside all of them, in inches
+    (width, height)."""
     columns = min(columns, count)
     rows = -(-count // columns)
     inches = (size[0] * columns + more[0], size[1] * rows + more[1])
@@ -57,7 +57,7 @@ def panels(
 
 
 def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Path:
-    """Draws a figure and writes it into `folder` as PNG and SVG; returns the PNG's path.
+    """Draw a figure and write it into `folder` as PNG and SVG; return the PNG's path.
 
     Both have the places of axes and texts that were worked out for the PNG. Raises LockcrossError
     where they cannot be written, and what `draw` raises.
@@ -85,7 +85,7 @@ _KINDS = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}
 
 
 def check_file(path: Path) -> None:
-    """Raises LockcrossError for a file that no figure can be written into."""
+    """Raise LockcrossError for a file that no figure can be written into."""
     if path.suffix not in _KINDS:
         raise LockcrossError(
             f"--figure {path}: a name that ends in {', '.join(_KINDS)} is expected"
@@ -95,7 +95,7 @@ def check_file(path: Path) -> None:
 
 
 def save(file: Path, draw: Callable[[], Figure]) -> None:
-    """Draws a figure into one file, of the kind that its ending names. Raises LockcrossError where
+    """Draw a figure into one file, of the kind that its ending names. Raises LockcrossError where
     it cannot be written."""
     with mpl.rc_context({"backend": "Agg", **RC}):
         figure = draw()

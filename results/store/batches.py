@@ -46,7 +46,7 @@ class Batch:
         return len(self.left)
 
     def rows(self) -> Iterable[Row]:
-        """Row by row."""
+        """Yield row by row."""
         if self.numbers is None:
             return self.left
         behind = self.numbers.T.astype(object)
@@ -54,15 +54,15 @@ class Batch:
         return ((*row, *more) for row, more in zip(self.left, behind.tolist(), strict=True))
 
     def columns(self) -> Iterator[Sequence[Any]]:
-        """Column by column."""
+        """Yield column by column."""
         yield from zip(*self.left, strict=True)
         if self.numbers is not None:
             yield from self.numbers
 
 
 def batches(connection: sqlite3.Connection, name: str) -> tuple[Kinds, Iterator[Batch]]:
-    """The columns of a table, and its rows in batches; or of `wide`: a row a run, with
-    its parameters and metrics as columns.
+    """Return the columns of a table, and its rows in batches; or of `wide`: a row a run, with its
+    parameters and metrics as columns.
 
     Raises QueryError for an unknown table.
     """
@@ -78,7 +78,7 @@ def batches(connection: sqlite3.Connection, name: str) -> tuple[Kinds, Iterator[
 
 
 def _columns(connection: sqlite3.Connection, name: str) -> dict[str, tuple[type, str]]:
-    """The columns of a table or view: of what type each is, and how SQL reads it."""
+    """Return the columns of a table or view: of what type each is, and how SQL reads it."""
     columns = {}
     for _, column, declared, *_ in connection.execute(f"PRAGMA table_info({name})"):
         kind = declared or _OF_VIEWS.get(column, "TEXT")
@@ -166,7 +166,7 @@ class _Parameters:
 
 
 def _kept(known: dict[Key, Made], key: Key, made: Callable[[Key], Made]) -> Made:
-    """A value that is made once for many rows; only so many are kept."""
+    """Return a value that is made once for many rows; only so many are kept."""
     if key not in known:
         if len(known) == _SIZE:
             known.clear()
@@ -186,7 +186,7 @@ class _Metrics:
         self._places = {number: [places[name] for name in names] for number, names in sets.items()}
 
     def of(self, sets: Sequence[int], numbers: Sequence[str]) -> np.ndarray:
-        """A column for each metric, NaN where a run has none."""
+        """Return a column for each metric, NaN where a run has none."""
         read = json.loads(f"[{','.join(numbers)}]")  # each is an array
         found = np.full((len(read), len(self.names)), np.nan)
         for number, places in self._places.items():

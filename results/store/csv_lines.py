@@ -20,5 +20,5 @@ class _Lines:
 
 
 def csv_writer(file: _File) -> Any:
-    """A writer of the module csv."""
+    """Return a writer of the module csv."""
     return csv.writer(_Lines(file), lineterminator=_END)

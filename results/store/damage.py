@@ -46,7 +46,8 @@ class _Machine(BaseModel):
 
 
 def damage(connection: sqlite3.Connection) -> str:
-    """The first thing found wrong, in words; empty if everything is as Lockcross writes it."""
+    """Return the first thing found wrong, in words; empty if everything is as Lockcross writes
+    it."""
     try:
         return next(_everything(connection), "")
     except sqlite3.Error as error:
@@ -55,7 +56,7 @@ def damage(connection: sqlite3.Connection) -> str:
 
 def _everything(connection: sqlite3.Connection) -> Iterator[str]:
     def wrong(table: str, column: str, condition: str) -> Iterator[Any]:
-        """A value of a column for which something is true."""
+        """Return a value of a column for which something is true."""
         sql = f"SELECT {column} FROM main.{table} WHERE {condition} LIMIT 1"
         yield from (value for (value,) in connection.execute(sql))
 
@@ -96,6 +97,6 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def first_mistake(error: ValidationError) -> str:
-    """Where the first mistake is, and what."""
+    """Return where the first mistake is, and what."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

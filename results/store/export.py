@@ -21,7 +21,7 @@ _ARROW = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.bina
 
 
 def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, int]:
-    """Writes what `batches` gives as CSV, JSON or Parquet, by the file's ending, and returns the
+    """Write what `batches` gives as CSV, JSON or Parquet, by the file's ending, and return the
     numbers of rows and columns. The file is there whole or not at all. Raises LockcrossError."""
     writers = {".csv": _write_csv, ".json": _write_json, ".parquet": _write_parquet}
     if path.suffix not in writers:
@@ -42,7 +42,8 @@ def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, 
 
 @contextmanager
 def _no_cycles() -> Iterator[None]:
-    """Rows refer to nothing that refers to them; looking for it takes a quarter of the time."""
+    """Look for no cycles: rows refer to nothing that refers to them; looking for it takes a quarter
+    of the time."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -53,8 +54,8 @@ def _no_cycles() -> Iterator[None]:
 
 
 def _write_csv(columns: Kinds, read: Iterable[Batch], path: Path) -> Iterator[int]:
-    """Writes batches and yields how many rows they have; so do the others. A number has a point
-    in all rows of a column or in none: readers go by the first rows."""
+    """Write batches and yield how many rows they have; so do the others. A number has a point in
+    all rows of a column or in none: readers go by the first rows."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv_writer(file)
         writer.writerow(columns)
@@ -73,7 +74,7 @@ def _in_hex(rows: Iterable[Row], places: Sequence[int]) -> Iterator[list[Any]]:
 
 
 def _write_json(columns: Kinds, read: Iterable[Batch], path: Path) -> Iterator[int]:
-    """An array with an object a line."""
+    """Write an array with an object per line."""
     before, dumped = "[\n", json.JSONEncoder(default=bytes.hex).encode
     with path.open("w", encoding="utf-8") as file:
         for batch in read:

@@ -18,7 +18,8 @@ T = TypeVar("T")
 
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Built when a type is first used: most commands use few of them."""
+    """Return the adapter of a type, built when the type is first used: most commands use few of
+    them."""
     return TypeAdapter(kind)
 
 
@@ -34,26 +35,26 @@ class Fact(Generic[T]):
     )
 
     def of(self, name: str) -> Self:
-        """The fact of the same type with a name behind this one's: isa/NAME."""
+        """Return the fact of the same type with a name behind this one's: isa/NAME."""
         return replace(self, name=f"{self.name}/{name}")
 
     def write(self, store: Store, value: T) -> None:
-        """Keeps it, in place of an earlier one."""
+        """Store it, in place of an earlier one."""
         store.set_fact(self.name, _adapter(self.kind).dump_python(value, mode="json"))
 
     def optional(self, connection: sqlite3.Connection) -> T | None:
-        """What is kept, or None."""
+        """Return what is stored, or None."""
         row = connection.execute("SELECT value FROM facts WHERE name = ?", (self.name,)).fetchone()
         return None if row is None else self._value(self.name, row[0])
 
     def read(self, connection: sqlite3.Connection) -> T:
-        """What is kept. Raises NoDataError where nothing is."""
+        """Return what is stored. Raises NoDataError where nothing is."""
         if (kept := self.optional(connection)) is None:
             raise NoDataError(self.missing)
         return kept
 
     def every(self, connection: sqlite3.Connection) -> list[T]:
-        """What is kept under names behind this one's, by name."""
+        """Return what is stored under names behind this one's, by name."""
         rows = connection.execute(
             "SELECT name, value FROM facts WHERE name GLOB ? ORDER BY name", (f"{self.name}/*",)
         )

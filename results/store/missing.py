@@ -9,7 +9,7 @@ FIRST_VARIANT = "first"
 
 
 def why_no_name(word: str) -> str:
-    """Why a word cannot be a name, or nothing."""
+    """Say why a word cannot be a name, or nothing."""
     if word.lower() not in WORDS:
         return ""
     return f"{word!r} cannot be a name: pandas, R and others read it as a missing value"

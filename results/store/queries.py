@@ -19,7 +19,7 @@ from results.store.records import RunRecord
 
 
 def compiler_name(line: str) -> str:
-    """Family and version (`gcc 12.2.0`), from the first line of a compiler's `--version`.
+    """Return family and version (`gcc 12.2.0`), from the first line of a compiler's `--version`.
 
     The same for the compilers of all instruction sets. What is not understood stays as it is.
     """
@@ -30,12 +30,12 @@ def compiler_name(line: str) -> str:
 
 
 def names(lines: Iterable[str]) -> list[str]:
-    """The distinct ones, sorted; runs without a program have none."""
+    """Return the distinct ones, sorted; runs without a program have none."""
     return sorted({compiler_name(line) for line in lines if line})
 
 
 def compilers_of_study(connection: sqlite3.Connection) -> list[str]:
-    """Those of the winner map's programs."""
+    """Return those of the winner map's programs."""
     rows = connection.execute(
         "SELECT DISTINCT compiler FROM runs JOIN series ON series.run_id = runs.id "
         "WHERE series.name GLOB 'map/*'"
@@ -49,12 +49,12 @@ _SHOWN = 20  # names in a message
 
 
 def plan_name(words: str) -> str:
-    """The name of a plan that is given by its name or its path."""
+    """Return the name of a plan that is given by its name or its path."""
     return Path(words).stem if words.endswith(".toml") or "/" in words else words
 
 
 def condition(connection: sqlite3.Connection, words: str) -> tuple[str, dict[str, str]]:
-    """SQL that is true for the runs of a plan, and what it leaves to be bound. Raises
+    """Return SQL that is true for the runs of a plan, and what it leaves to be bound. Raises
     LockcrossError when there are none."""
     name = plan_name(words)
     bound = {"plan": name, "plan_series": f"{PREFIX}{name}"}
@@ -103,7 +103,7 @@ class Answer:
 
 
 def named_queries(folder: Path = QUERIES) -> dict[str, str]:
-    """The queries of a folder with what their first comment line says of them."""
+    """Return the queries of a folder with what their first comment line says of them."""
     return {
         path.stem: path.read_text(encoding="utf-8").splitlines()[0].removeprefix("-- ")
         for path in sorted(folder.glob("*.sql"))
@@ -111,8 +111,8 @@ def named_queries(folder: Path = QUERIES) -> dict[str, str]:
 
 
 def query_text(connection: sqlite3.Connection, path: Path) -> str:
-    """The SQL of a named query. SETTING there is every column that says what a run is of, but for
-    its engine; `a.SETTING IS b.SETTING`: two runs have the same in all of them."""
+    """Return the SQL of a named query. SETTING there is every column that says what a run is of,
+    but for its engine; `a.SETTING IS b.SETTING`: two runs have the same in all of them."""
     setting = [
         name
         for _, name, *_ in connection.execute("PRAGMA table_info(runs)")
@@ -127,7 +127,7 @@ def query_text(connection: sqlite3.Connection, path: Path) -> str:
 
 
 def ask(connection: sqlite3.Connection, query: str, path: Path, limit_s: float = 0) -> Answer:
-    """Answers SQL or the named query of that name. Bytes that are no UTF-8 come as `\\xff`.
+    """Answer SQL or the named query of that name. Bytes that are no UTF-8 come as `\\xff`.
 
     Raises QueryError for a faulty one, or after `limit_s` seconds (0: it may take any time), and
     KeyboardInterrupt when a signal ends it.
@@ -163,7 +163,7 @@ def ask(connection: sqlite3.Connection, query: str, path: Path, limit_s: float =
 
 @contextmanager
 def guarded(connection: sqlite3.Connection, limit_s: float) -> Iterator[None]:
-    """For SQL of any kind: it ends after `limit_s` seconds, if that is not 0, signals are seen
+    """Guard SQL of any kind: it ends after `limit_s` seconds, if that is not 0, signals are seen
     while it runs, and no other file is opened or made. Raises QueryError (1) after that time."""
     end = time.monotonic() + (limit_s or math.inf)
     see_signals(connection, lambda: time.monotonic() > end)
@@ -198,7 +198,7 @@ class RunDetails:
 
 
 def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
-    """Everything about a run. Raises QueryError when there is no run of that id."""
+    """Return everything about a run. Raises QueryError when there is no run of that id."""
     cursor = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,))
     row = cursor.fetchone()
     if row is None:

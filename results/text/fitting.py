@@ -40,7 +40,7 @@ class _Width:
 
 
 def fitting(table: Table, console: "Console") -> list[Table]:
-    """The table as one or several that are no wider than the console."""
+    """Return the table as one or several that are no wider than the console."""
     widths = [_width(column, console) for column in table.columns]
     room = console.width
     if _taken(table, [width.most for width in widths]) <= room:
@@ -73,15 +73,16 @@ def _words(cell: "RenderableType") -> str:
 
 
 def _taken(table: Table, widths: Sequence[int]) -> int:
-    """The columns of a terminal that columns of these widths take, with what is between them."""
+    """Return the columns of a terminal that columns of these widths take, with what is between
+    them."""
     _, right, _, left = table.padding
     lines = len(widths) + 1 if table.box is not None else 0
     return sum(widths) + len(widths) * (left + right) + lines
 
 
 def _parts(table: Table, widths: Sequence[_Width], room: int) -> list[list[int]] | None:
-    """Which columns stand beside each other: all if they fit, else some, in every part behind those
-    that tell the rows apart. None where not even one fits beside these."""
+    """Say which columns stand beside each other: all if they fit, else some, in every part behind
+    those that tell the rows apart. None where not even one fits beside these."""
     least = [width.least for width in widths]
     if _taken(table, least) <= room:
         return [[*range(len(widths))]]
@@ -96,7 +97,7 @@ def _parts(table: Table, widths: Sequence[_Width], room: int) -> list[list[int]]
 
 
 def _telling_apart(columns: Sequence[Column]) -> list[int]:
-    """The first columns, as many as it takes for no two rows to be alike in them."""
+    """Return the first columns, as many as it takes for no two rows to be alike in them."""
     rows = [tuple(map(_words, row)) for row in zip(*(one.cells for one in columns), strict=True)]
     for count in range(1, len(columns)):
         if len({row[:count] for row in rows}) == len(rows):
@@ -105,8 +106,8 @@ def _telling_apart(columns: Sequence[Column]) -> list[int]:
 
 
 def _shares(table: Table, widths: Sequence[_Width], room: int) -> list[int]:
-    """A width for each column: the least, and of what is left an equal share as far as it is of
-    use."""
+    """Return a width for each column: the least, and of what is left an equal share as far as it is
+    of use."""
     given = [width.least for width in widths]
     left = max(0, room - _taken(table, given))
     needs = sorted(range(len(widths)), key=lambda at: widths[at].most - widths[at].least)
@@ -118,7 +119,7 @@ def _shares(table: Table, widths: Sequence[_Width], room: int) -> list[int]:
 
 
 def _marked(parts: Sequence[list[int]]) -> Iterator[tuple[list[int], bool, bool]]:
-    """Each part, whether it is the first, and whether it is the last."""
+    """Yield each part, whether it is the first, and whether it is the last."""
     for number, part in enumerate(parts, 1):
         yield part, number == 1, number == len(parts)
 
@@ -126,15 +127,16 @@ def _marked(parts: Sequence[list[int]]) -> Iterator[tuple[list[int], bool, bool]
 def _part(
     table: Table, columns: Sequence[int], widths: Iterable[int], first: bool, last: bool
 ) -> Table:
-    """Some columns of a table, with its title if they are the first, its caption if the last."""
+    """Return some columns of a table, with its title if they are the first, its caption if the
+    last."""
     settings: dict[str, Any] = {name: getattr(table, name) for name in _TABLE}
     part = Table(
         title=table.title if first else None, caption=table.caption if last else None, **settings
     )
     for at, width in zip(columns, widths, strict=True):
         column = table.columns[at]
-        own = {name: getattr(column, name) for name in _COLUMN} | {"overflow": "fold"}
-        part.add_column(column.header, width=width, **own)
+        look = {name: getattr(column, name) for name in _COLUMN} | {"overflow": "fold"}
+        part.add_column(column.header, width=width, **look)
     cells = [[*table.columns[at].cells] for at in columns]
     for number, row in enumerate(table.rows):
         part.add_row(
@@ -144,7 +146,8 @@ def _part(
 
 
 def _records(table: Table) -> Table:
-    """A table of which not two columns fit beside one another: each value on lines of its own."""
+    """Return a table of which not two columns fit beside one another: each value on lines of its
+    own."""
     settings: dict[str, Any] = {"title_style": table.title_style, "caption": table.caption}
     settings |= {"title_justify": table.title_justify, "title": table.title}
     records = Table(show_header=False, box=None, **settings)

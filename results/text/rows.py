@@ -59,7 +59,7 @@ class Rows:
     heads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __rich__(self) -> Table:
-        """For people."""
+        """Return the table for people."""
         table = Table(
             title=self.title or None, **{"box": None, "title_justify": "left", **self.look}
         )
@@ -80,7 +80,7 @@ class Rows:
 
 
 def plain(*names: str) -> dict[str, str]:
-    """Columns for `Rows.shown` that show values as they are."""
+    """Return columns for `Rows.shown` that show values as they are."""
     return {name: f"{{{name}}}" for name in names}
 
 
@@ -89,7 +89,7 @@ def _cell_of(name: str, record: Mapping[str, Any]) -> str:
 
 
 def print_parts(form: Form, *parts: "Rows | RenderableType", fold: bool = True) -> None:
-    """Prints rows, and text between them. In csv and json all rows are printed as one, where there
+    """Print rows, and text between them. In csv and json all rows are printed as one, where there
     are several with `table`, their title; text is left out."""
     from results.text.terminal import console
 
@@ -98,14 +98,14 @@ def print_parts(form: Form, *parts: "Rows | RenderableType", fold: bool = True) 
         for part in parts:
             out.print(part)
         return
-    every = [part for part in parts if isinstance(part, Rows)]
-    titled = len(every) > 1 and any(rows.title for rows in every)
+    tables = [part for part in parts if isinstance(part, Rows)]
+    titled = len(tables) > 1 and any(rows.title for rows in tables)
     records = [
         ({"table": rows.title} if titled else {}) | dict(record)
-        for rows in every
+        for rows in tables
         for record in rows.records
     ]
-    shown = (head for rows in every for head in rows.shown or ())
+    shown = (head for rows in tables for head in rows.shown or ())
     names = list(dict.fromkeys(chain.from_iterable(records)) or dict.fromkeys(shown))
     # As programs name what they read.
     heads = [re.sub(r"\W+", "_", name) for name in names]
@@ -113,7 +113,7 @@ def print_parts(form: Form, *parts: "Rows | RenderableType", fold: bool = True) 
 
 
 def print_rows(answer: "Answer", form: Form) -> None:
-    """Prints rows in the form that was asked for."""
+    """Print rows in the form that was asked for."""
     if form != Form.TABLE:
         _write(answer.columns, answer.rows, form)
         return
@@ -126,7 +126,7 @@ def print_rows(answer: "Answer", form: Form) -> None:
 
 
 def _write(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Form) -> None:
-    """Rows as CSV, or JSON, which has no infinity. Every variant has a name there."""
+    """Write rows as CSV, or JSON, which has no infinity. Every variant has a name there."""
     plain = [list(map(_plain, row)) for row in rows]
     for place in (place for place, name in enumerate(columns) if name == "variant"):
         for row in plain:
@@ -146,8 +146,8 @@ def _write(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Form)
 
 
 def _of_one_kind(rows: list[list[object]]) -> Iterator[Sequence[object]]:
-    """Rows whose columns of numbers have a point in each or in none: readers of CSV go by the first
-    rows."""
+    """Return rows whose columns of numbers have a point in each or in none: readers of CSV go by
+    the first rows."""
     points = [
         any(isinstance(value, float) for value in column) for column in zip(*rows, strict=True)
     ]
@@ -159,7 +159,7 @@ def _of_one_kind(rows: list[list[object]]) -> Iterator[Sequence[object]]:
 
 
 def distinct(columns: Sequence[str]) -> list[str]:
-    """Names of columns. Of those with one name, the later ones are `name:1`, `name:2`."""
+    """Return names of columns. Of those with one name, the later ones are `name:1`, `name:2`."""
     names: list[str] = []
     for column in columns:
         further = (f"{column}:{number}" for number in count(1))
@@ -168,17 +168,17 @@ def distinct(columns: Sequence[str]) -> list[str]:
 
 
 def _plain(value: object) -> object:
-    """A SQLite value for a table of any format: bytes as SQL writes them."""
+    """Return a SQLite value for a table of any format: bytes as SQL writes them."""
     return f"x'{value.hex()}'" if isinstance(value, bytes) else value
 
 
 def whole(value: float) -> float:
-    """A number as CSV and JSON have it: one that is whole without a point."""
+    """Return a number as CSV and JSON have it: one that is whole without a point."""
     return int(value) if math.isfinite(value) and value == int(value) else value
 
 
 def cell(value: object) -> str:
-    """A value in a table."""
+    """Return a value in a table."""
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):
@@ -189,16 +189,16 @@ def cell(value: object) -> str:
 
 
 def number(value: float) -> str:
-    """A number in a table: two digits behind the point where it has any."""
+    """Return a number in a table: two digits behind the point where it has any."""
     return f"{value:.0f}" if not math.isfinite(value) or value == int(value) else f"{value:.2f}"
 
 
 def print_compact(
     answer: "Answer", out: "Console", always: Sequence[str], limit: int | None = None
 ) -> None:
-    """Prints rows by what they differ in: first, in one line, what they have in common, then a
-    table that is no wider than the console, of `limit` rows at most. The columns `always` are
-    there, unless nothing is in them."""
+    """Print rows by what they differ in: first, in one line, what they have in common, then a table
+    that is no wider than the console, of `limit` rows at most. The columns `always` are there,
+    unless nothing is in them."""
     columns = {
         name: column
         for name, column in zip(answer.columns, zip(*answer.rows, strict=True), strict=True)
@@ -227,8 +227,8 @@ def print_compact(
 def _fitting(
     columns: Mapping[str, Sequence[object]], always: Sequence[str], width: int
 ) -> tuple[list[str], list[str]]:
-    """The columns that fit into a width, and those that do not. The last ones go first, but for
-    those that are `always` there."""
+    """Return the columns that fit into a width, and those that do not. The last ones go first, but
+    for those that are `always` there."""
     wide = {
         name: _GAP + max(len(name), *(len(cell(value)) for value in values))
         for name, values in columns.items()

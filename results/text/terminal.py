@@ -16,7 +16,7 @@ _WIDE = 400  # columns of what goes into a file or another program
 
 
 def visible(text: str) -> str:
-    """Escapes what a terminal would obey instead of showing: all but line ends and tabs."""
+    """Escape what a terminal would obey instead of showing: all but line ends and tabs."""
     if text.isprintable():
         return text
     return "".join(
@@ -34,7 +34,8 @@ class _PlainConsole(Console):
         return super().render_str(visible(text), **options)
 
     def print(self, *objects: Any, **settings: Any) -> None:
-        """As every console does; a table that is too wide goes on below, instead of being cut."""
+        """Print as every console does; a table that is too wide goes on below, instead of being
+        cut."""
         if len(objects) == 1 and isinstance(table := rich_cast(objects[0]), Table):
             for number, part in enumerate(fitting(table, self)):
                 if number:
@@ -45,14 +46,14 @@ class _PlainConsole(Console):
 
 
 def console(fold: bool = True) -> Console:
-    """A console that reads no markup in what it prints. Without `fold`, a table on its way into a
-    file or another program is not folded to some screen's width."""
+    """Return a console that reads no markup in what it prints. Without `fold`, a table on its way
+    into a file or another program is not folded to some screen's width."""
     width = None if fold or sys.stdout.isatty() else _WIDE
     return _PlainConsole(width=width, markup=False, emoji=False, highlight=False)
 
 
 def say(text: str) -> None:
-    """Prints sentences: at a terminal in lines that end between words, elsewhere as they are."""
+    """Print sentences: at a terminal in lines that end between words, elsewhere as they are."""
     if sys.stdout.isatty():
         console().print(text)
     else:

@@ -278,7 +278,7 @@ def pool_of(cluster: str) -> "Iterator[Pool | None]":
         yield None
         return
     from sweeps.run.cluster.description import load_cluster
-    from sweeps.run.cluster.parsl_pool import ParslPool
+    from sweeps.run.cluster.pool import ParslPool
     from sweeps.run.cluster.session import Session
 
     with Session(load_cluster(cluster)) as session:

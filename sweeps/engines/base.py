@@ -181,16 +181,6 @@ class Engine(Protocol):
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from how it ended and the files in its folder. Never raises."""
 
-    def mechanisms(self, isa: str) -> list[str]:
-        """Engine labels, one for each mechanism by which it sets latencies on an ISA; none where it
-        sets latencies directly."""
-        return []
-
-    def regions(self, isa: str) -> list[str]:
-        """Engine labels, one for each method by which it finds the region of interest on an ISA;
-        none where there is only one."""
-        return []
-
     def doctor(self) -> list[Check]:
         """What is installed and what is missing."""
 

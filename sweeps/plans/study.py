@@ -63,43 +63,27 @@ def check_reach(latencies: Sequence[int], axes: Iterable[Sequence[int]]) -> None
             )
 
 
-def check_multiples(step: float, values: Iterable[float], where: str = "") -> None:
-    """Raise ValueError for values, with the decimals that they are written with, that are no
-    multiples of a step."""
-    for value in values:
-        if Fraction(str(value)) % Fraction(str(step)):
-            raise ValueError(f"{where}{value:g} is no multiple of step {step:g}")
-
-
 def _rising(values: list[float]) -> list[float]:
     if sorted(set(values)) != values:
         raise ValueError("values must rise, each given once")
     return values
 
 
-def keys_of(workload: str, *own: str) -> AfterValidator:
-    """Refuse parameters with keys that a workload has not, or that are the plan's `own` to give,
-    and with values that they cannot have."""
-
-    def checked(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
-        check_parameters(workload, parameters, own)
-        return parameters
-
-    return AfterValidator(checked)
-
-
-def check_parameters(
-    workload: str, parameters: Mapping[str, Value], own: Collection[str] = ()
-) -> None:
-    """Raise ValueError for a key that a workload has not, or that is the plan's `own` to give, and
-    for a value that a key cannot have."""
+def check_parameters(workload: str, parameters: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Return the parameters. Raises ValueError for a key that a workload has not, and for a value
+    that a key cannot have."""
     keys = WORKLOADS[workload].keys
     for name, value in parameters.items():
-        if name not in keys or name in own:
-            allowed = ", ".join(key for key in keys if key not in own)
-            raise ValueError(f"{name}: unknown; workload {workload} has {allowed}")
+        if name not in keys:
+            raise ValueError(f"{name}: unknown; workload {workload} has {', '.join(keys)}")
         if why := keys[name].invalid_reason(value):
             raise ValueError(f"{name}: {value}: {why}")
+    return parameters
+
+
+def keys_of(workload: str) -> AfterValidator:
+    """Refuse parameters that a workload cannot have."""
+    return AfterValidator(lambda parameters: check_parameters(workload, parameters))
 
 
 Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
@@ -107,7 +91,6 @@ Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[int | float, Field(ge=0, le=MAX_LATENCY)]
 Above = Annotated[int | float, Field(gt=0)]
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Seeds = Annotated[int, Field(ge=1, le=100)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Text = Annotated[str, Field(min_length=1)]
@@ -196,7 +179,9 @@ class Axis(Document):
 
     @model_validator(mode="after")
     def _multiples(self) -> Self:
-        check_multiples(self.step, (*self.values, self.tolerance))
+        for value in (*self.values, self.tolerance):
+            if Fraction(str(value)) % Fraction(str(self.step)):
+                raise ValueError(f"{value:g} is no multiple of step {self.step:g}")
         return self
 
 

@@ -22,7 +22,8 @@ Entry = tuple[str, bytes | Path | None]  # a name, and a file's content, a link'
 
 
 def pack(folder: Path) -> list[Entry]:
-    """The entries of a folder, to be sent elsewhere: the first of them, as far as there is room."""
+    """Return the entries of a folder, to be sent elsewhere: the first of them, as far as there is
+    room."""
     packed, room = [], _MAX_PACKED
     for entry in entries(folder):
         room -= len(entry[1]) if isinstance(entry[1], bytes) else 0
@@ -33,7 +34,7 @@ def pack(folder: Path) -> list[Entry]:
 
 
 def unpack(entries: Iterable[Entry], place: Path) -> None:
-    """Writes a folder, whole or not at all, over what another run or another driver left there.
+    """Write a folder, whole or not at all, over what another run or another driver left there.
     Raises OSError when it cannot."""
     with at(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -57,8 +58,8 @@ def unpack(entries: Iterable[Entry], place: Path) -> None:
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """What is kept of a run's folder, each folder before its contents: links stay links; of the
-    rest only plain files that can be read and folders."""
+    """Return what is kept of a run's folder, each folder before its contents: links stay links; of
+    the rest only plain files that can be read and folders."""
     below = (
         Path(here, name)
         for here, folders, files in os.walk(folder)
@@ -79,7 +80,7 @@ def entries(folder: Path) -> Iterator[Entry]:
 
 
 def _shortened(path: Path) -> bytes:
-    """A file's bytes, the middle left out when it is long."""
+    """Return a file's bytes, the middle left out when it is long."""
     size = path.stat().st_size
     if size <= _MAX_FILE:
         return head(path, _MAX_FILE)
@@ -92,7 +93,7 @@ def _shortened(path: Path) -> bytes:
 
 
 def check_room(folder: Path) -> None:
-    """Raises OSError when the disk of a folder is full: a failure there is not the run's fault."""
+    """Raise OSError when the disk of a folder is full: a failure there is not the run's fault."""
     probe = folder / ".probe"
     with at(folder):
         try:
@@ -103,7 +104,7 @@ def check_room(folder: Path) -> None:
 
 @contextmanager
 def at(place: Path) -> Iterator[None]:
-    """Adds the place to a full-disk error; the system names none when a file is written."""
+    """Add the place to a full-disk error; the system names none when a file is written."""
     try:
         yield
     except OSError as error:

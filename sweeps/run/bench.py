@@ -1,23 +1,16 @@
-"""What a cell costs on this machine, by part, and what of it no machine has a say in: measured side
-by side in one run, beside what the last release had."""
+"""Measure what a cell costs here, by part, and what of that is the same on every machine, side by
+side in one run, beside what the last release had."""
 
-import ctypes
-import errno
 import json
 import os
 import resource
-import signal
 import tempfile
 import time
-import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,78 +27,6 @@ from sweeps.programs import Builder
 from sweeps.run.processes import Processes, Task
 from sweeps.run.runner import Runner
 from sweeps.run.servers import Servers
-
-# <linux/ptrace.h>, <linux/wait.h>
-_TRACEME, _NEXT_CALL, _SET_OPTIONS, _CALL_INFO = 0, 24, 0x4200, 0x420E
-_CALLS, _FORK, _VFORK, _CLONE, _EXEC, _END_WITH_TRACER = 1, 2, 4, 8, 16, 1 << 20
-_ALL_THREADS = 0x40000000
-_AT_A_CALL = signal.SIGTRAP | 0x80
-_ENTRY = 1  # of a call; it stops a second time when it returns
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-class NotTracedError(LockcrossError):
-    """Processes may not be traced here, as in some containers."""
-
-
-def system_calls(work: Callable[[], object]) -> tuple[int, int]:
-    """How many system calls `work` makes, in a process forked for it, and how many all the
-    processes that it starts. It and what it is called with must be such that can be pickled.
-
-    Raises NotTracedError, and LockcrossError (1) when the work fails.
-    """
-    # Whoever traces waits for any process, so it must have none but these.
-    with ProcessPoolExecutor(1, get_context("fork")) as tracer:
-        return tracer.submit(_trace, work).result()
-
-
-def _ptrace(request: int, thread: int, address: int, data: int) -> bool:
-    words = map(ctypes.c_void_p, (address, data))
-    return int(_libc.ptrace(ctypes.c_long(request), ctypes.c_long(thread), *words)) >= 0
-
-
-def _trace(work: Callable[[], object]) -> tuple[int, int]:
-    first = os.fork()
-    if first == 0:
-        code = 1
-        try:
-            if _ptrace(_TRACEME, 0, 0, 0):
-                os.kill(os.getpid(), signal.SIGSTOP)
-                work()
-                code = 0
-        except Exception:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(first, 0)
-    options = _CALLS | _FORK | _VFORK | _CLONE | _EXEC | _END_WITH_TRACER
-    if not os.WIFSTOPPED(status) or not _ptrace(_SET_OPTIONS, first, 0, options):
-        raise NotTracedError("processes may not be traced here", 1)
-    calls: Counter[int] = Counter()
-    seen = {first}
-    _ptrace(_NEXT_CALL, first, 0, 0)
-    while True:
-        try:
-            thread, status = os.waitpid(-1, _ALL_THREADS)
-        except ChildProcessError:
-            break
-        if not os.WIFSTOPPED(status):
-            if thread == first and status != 0:
-                raise LockcrossError("what was to be traced has failed", 1)
-            continue
-        why = os.WSTOPSIG(status)
-        if why == _AT_A_CALL:
-            info = ctypes.c_uint8()
-            if _ptrace(_CALL_INFO, thread, ctypes.sizeof(info), ctypes.addressof(info)):
-                calls[thread] += info.value == _ENTRY  # the call is not done yet
-            elif ctypes.get_errno() != errno.ESRCH:  # else it was killed
-                raise NotTracedError("the kernel does not say where a process was stopped", 1)
-        # A thread begins with a stop that is nobody's, and stops at each that it starts.
-        ours = why == _AT_A_CALL or status >> 16 or thread not in seen
-        seen.add(thread)
-        _ptrace(_NEXT_CALL, thread, 0, 0 if ours else why)  # one that was killed cannot go on
-    return calls[first], calls.total() - calls[first]
-
 
 _OWN: Any = import_module(f"sweeps.engines.{engines.DEFAULT}.bench")
 LAST = REFERENCE / "speed.json"
@@ -158,7 +79,7 @@ def _used(work: Callable[[], object], who: int = resource.RUSAGE_CHILDREN) -> Sa
 
 
 def measure(argv: Sequence[str], folder: Path, counts: bool = True) -> Sample:
-    """A command that runs a cell, in a folder. Raises LockcrossError (1) when it fails."""
+    """Run the command of a cell in a folder. Raises LockcrossError (1) when it fails."""
     sample = _used(partial(_run_alone, argv, folder))
     return Sample(*sample[:3], *_OWN.counted(folder)) if counts else sample
 
@@ -173,7 +94,7 @@ def _run_alone(argv: Sequence[str], folder: Path) -> None:
 
 
 def command(cell: Cell, **options: int) -> list[str]:
-    """The command of a cell, with further options of the engine."""
+    """Return the command of a cell, with further options of the engine."""
     argv: list[str] = _OWN.command(cell, _binary(cell), **options)
     return argv
 
@@ -184,7 +105,7 @@ def _binary(cell: Cell) -> Path:
 
 
 def served(cells: int, folder: Path) -> Sample:
-    """What each of so many small cells takes by a server, whose own start is left out."""
+    """Measure what each of so many small cells takes by a server, without the server's start."""
     engine = load_engine(engines.DEFAULT)
     assert isinstance(engine, Serving)
     task = Task(0, command(SMALL), 60.0, request=engine.request(SMALL, _binary(SMALL), Limits()))
@@ -201,32 +122,10 @@ def served(cells: int, folder: Path) -> Sample:
     return Sample((many.cpu_ms - few.cpu_ms) / cells, int(faults), int(slept))
 
 
-def calls(cells: int, folder: Path) -> list[int]:
-    """System calls of a small cell: of its process; of a server and its child; and the driver's for
-    a cell that is served, until its row is in the database. The last two are of the average of so
-    many cells. Raises NotTracedError."""
-    _, alone = system_calls(partial(_run_alone, command(SMALL), folder))
-    (few_own, few), (own, many) = (
-        system_calls(partial(_sweep, _FIRST + count, folder / f"{count}.db"))
-        for count in (0, cells)
-    )
-    return [alone, (many - few) // cells, (own - few_own) // cells]
-
-
-def _sweep(cells: int, path: Path) -> None:
-    with Store(path) as store:
-        Runner(store, 1).require([replace(SMALL, seed=seed) for seed in range(cells)], "bench")
-
-
 def rows(folder: Path) -> Iterator[Row]:
-    """All lines, measured now. Raises LockcrossError (1) when a cell cannot be run."""
+    """Measure all lines now. Raises LockcrossError (1) when a cell cannot be run."""
     one_turn = replace(SMALL, lock="thin", workload="sync", threads=1, parameters={"iterations": 1})
     yield from _parts(folder, _OWN.without_engine(one_turn, _binary(one_turn)))
-    names = [f"system calls, {whose}" for whose in ("alone", "served", "driver")]
-    try:
-        yield from _counts(dict(zip(names, calls(_SWEPT, folder), strict=True)))
-    except NotTracedError as error:
-        yield from (Row(name, None, error.message) for name in names)
     yield from _sweeps(folder)
     for isa in ISAS.values():
         for model, machine in _OWN.MODELS.items():
@@ -243,12 +142,12 @@ def rows(folder: Path) -> Iterator[Row]:
 
 
 def _counts(counts: Mapping[str, int]) -> Iterator[Row]:
-    """What is compared as it is."""
+    """Yield lines whose values are compared as they are."""
     return (Row(name, count, "", count) for name, count in counts.items())
 
 
 def _least(named: dict[str, list[str]], folder: Path) -> dict[str, Sample]:
-    """The cheapest run of each command; `bare` is the one without the engine."""
+    """Return the cheapest run of each command; `bare` is the one without the engine."""
     samples: dict[str, list[Sample]] = {name: [] for name in named}
     for _ in range(_REPEATS):
         for name, argv in named.items():
@@ -257,7 +156,7 @@ def _least(named: dict[str, list[str]], folder: Path) -> dict[str, Sample]:
 
 
 def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
-    """A cell by part, and its counts."""
+    """Measure a cell by part, and its counts."""
     commands = {"bare": bare, "small": command(SMALL), "contended": command(CONTENDED)}
     commands["own threads"] = command(CONTENDED, own_threads=1)
     start, small, contended, own_threads = _least(commands, folder).values()
@@ -285,7 +184,7 @@ def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
 
 
 def _sweeps(folder: Path) -> Iterator[Row]:
-    """Cells a second, from cells to rows in a database, and what the driver itself takes."""
+    """Measure cells a second, from cells to rows in a database, and what the driver takes."""
     cells = [
         replace(SMALL, lock=lock, seed=seed)
         for lock in ("thin", "tasuki", "reservation")
@@ -309,7 +208,7 @@ def _sweeps(folder: Path) -> Iterator[Row]:
 
 
 def seconds(cells: Sequence[Cell], limits: Limits) -> list[float]:
-    """How long each of some cells takes, run for that alone. Raises LockcrossError (1)."""
+    """Return how many seconds each of some cells takes. Raises LockcrossError (1)."""
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "bench.db") as store:
         runs = Runner(store, 1, limits=limits).run(cells, "bench")
         if failed := next((run for run in runs if run.status != "ok"), None):
@@ -319,19 +218,19 @@ def seconds(cells: Sequence[Cell], limits: Limits) -> list[float]:
 
 
 def _other_engines(cell: Cell) -> Iterator[Row]:
-    """How much longer other simulators take for a cell, where they are installed."""
+    """Measure how much longer other simulators take for a cell, where they are installed."""
     limits = Limits(serve=False)
-    (own,) = seconds([cell], limits)
+    (embedded_s,) = seconds([cell], limits)
     for entry in engines.ENGINES:
         other = _accepted(replace(cell, engine=entry.label))
         if other and entry.label != engines.DEFAULT:
-            (its,) = seconds([other], limits)
-            yield Row(f"one core, {entry.title}", its / own, "times as long")
+            (other_s,) = seconds([other], limits)
+            yield Row(f"one core, {entry.title}", other_s / embedded_s, "times as long")
 
 
 def _accepted(cell: Cell) -> Cell | None:
-    """The cell on the first machine that its engine simulates; none without the engine, or where
-    that is the host itself."""
+    """Return the cell on the first machine that its engine simulates; None without the engine, or
+    where that is the host itself."""
     engine = load_engine(cell.engine)
     with suppress(LockcrossError):
         engine.version(cell.isa)
@@ -344,7 +243,7 @@ def _accepted(cell: Cell) -> Cell | None:
 
 
 def beside(measured: Sequence[Row], last: Mapping[str, float]) -> Rows:
-    """The lines beside the last release's."""
+    """Return the lines beside the last release's."""
     records = []
     for row in measured:
         before = last.get(row.name)
@@ -366,12 +265,12 @@ def _number(name: str, record: Mapping[str, Any]) -> str:
 
 
 def last_release() -> dict[str, float]:
-    """What the last release had, by name; nothing where none was kept."""
+    """Return what the last release had, by name; nothing where none is stored."""
     kept = json.loads(LAST.read_text(encoding="utf-8")) if LAST.exists() else {}
     return dict(kept)
 
 
-def keep(measured: Sequence[Row]) -> None:
-    """Stores what can be compared, for the next release."""
+def store(measured: Sequence[Row]) -> None:
+    """Store what can be compared, for the next release."""
     kept = {row.name: round(row.compared, 3) for row in measured if row.compared is not None}
     LAST.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

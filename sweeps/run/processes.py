@@ -52,12 +52,12 @@ class Signals:
         self.held = self._interrupted = False
 
     def begin(self) -> None:
-        """From now on."""
+        """Handle the signals from now on."""
         for number in self._numbers:
             self._handlers[number] = signal.signal(number, self._interrupt)
 
     def end(self) -> None:
-        """What was done with signals before is done again."""
+        """Do with signals again what was done before."""
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         self._handlers.clear()
@@ -69,7 +69,7 @@ class Signals:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Inside, signals wait."""
+        """Let signals wait inside."""
         self.held = True
         try:
             yield
@@ -91,7 +91,7 @@ class _Running(Generic[Key]):
     exceeded: str = ""  # which limit it hit
 
     def look(self, now: float) -> None:
-        """Kills it when it has hit a limit."""
+        """Kill it when it has hit a limit."""
         if self.exceeded or now < self.next_look:
             return
         limit = self.task.time_limit_s
@@ -116,7 +116,8 @@ class _Running(Generic[Key]):
 
 
 def _own_folder(root: Path) -> tuple[Path, TextIO]:
-    """Where the runs of this process get their folders, and the lock that says that it is alive.
+    """Return where the runs of this process get their folders, and the lock that says that it is
+    alive.
 
     They lie below `root`, which must be on this host: locks of a shared file system cannot be
     trusted. Folders left by killed processes are removed: nobody holds their lock."""
@@ -182,7 +183,7 @@ class Processes(Generic[Key]):
         self._lock.close()
 
     def run(self, tasks: Iterable[Task[Key]]) -> Iterator[tuple[Key, ProcessResult, Path]]:
-        """Yields each task's key, how it ended and its folder, in the order in which they end.
+        """Yield each task's key, how it ended and its folder, in the order in which they end.
 
         The folder is gone or empty when the next result is asked for. Raises OSError when a process
         cannot be started.
@@ -241,7 +242,7 @@ class Processes(Generic[Key]):
         return Process(alone.pid, alone.wait, is_child=False)
 
     def _wait(self) -> list[_Running[Key]]:
-        """Those that have ended, after killing those past their limits."""
+        """Wait for those that end, and kill those past their limits."""
         while True:
             now = time.monotonic()
             for running in self._running.values():
@@ -252,7 +253,7 @@ class Processes(Generic[Key]):
                 return [self._running[key.fd] for key, _ in events]
 
     def _end(self, running: _Running[Key]) -> ProcessResult | None:
-        """How it has ended; None where nobody can tell, since its server is gone."""
+        """Say how it has ended; None where nobody can tell, since its server is gone."""
         pidfd = running.process.pidfd
         try:
             code = running.process.wait()
@@ -265,15 +266,15 @@ class Processes(Generic[Key]):
         self._free.append(running.slot)
         if code is None:
             return None
-        said = {"stdout": "", "stderr": ""}
-        for name in said:
+        streams = {"stdout": "", "stderr": ""}
+        for name in streams:
             with suppress(OSError):  # the run has put something else in its place
-                said[name] = head(running.folder / name, _KEPT).decode(errors="replace")
-        return ProcessResult(code, exceeded=running.exceeded, duration_s=duration, **said)
+                streams[name] = head(running.folder / name, _KEPT).decode(errors="replace")
+        return ProcessResult(code, exceeded=running.exceeded, duration_s=duration, **streams)
 
 
 def _emptied(folder: Path) -> bool:
-    """Whether nothing but files lay in a folder, which are removed."""
+    """Tell whether nothing but files lay in a folder, which are removed."""
     try:
         for path in folder.iterdir():
             path.unlink()

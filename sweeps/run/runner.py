@@ -25,7 +25,7 @@ from sweeps.model.cell import (
 )
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
-from sweeps.run.costs import GUESS_S, Ahead, Costs, drawn
+from sweeps.run.costs import GUESS_S, Costs, RemainingTime, drawn
 from sweeps.run.system import keep_system
 from sweeps.run.work import CellRecord, Done, LocalPool, Pool, Work, alone, not_run
 from sweeps.support.tools import source_revision
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _NO_BINARY = Binary(Path(), "", "")
-_LOOK_S, _LOOKS = 1.0, 0.05  # between two looks ahead, and the share of the time that they may take
+# Seconds between two estimates of the time left, and the share of the time that they may take.
+_ESTIMATE_S, _ESTIMATES = 1.0, 0.05
 
 
 class Runner:
@@ -70,7 +71,7 @@ class Runner:
         self._costs: Costs | None = None
 
     def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
-        """Runs what is missing and returns the stored run of every cell, in the order of `cells`.
+        """Run what is missing and return the stored run of every cell, in the order of `cells`.
 
         A run that fails is stored with its cause, and the others go on. Raises LockcrossError when
         nothing can be run at all: a missing engine or compiler, a cell with values unknown to it.
@@ -95,7 +96,7 @@ class Runner:
         return [stored[work.identity] for work in works]
 
     def require(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
-        """As `run`, for a job that needs every one of them.
+        """Do as `run`, for a job that needs every one of them.
 
         Raises LockcrossError (exit code 1) for the first that is not ok.
         """
@@ -111,7 +112,7 @@ class Runner:
         return runs
 
     def prepare(self, cells: Sequence[Cell]) -> list[Work]:
-        """Builds the cells' programs and works out their identities. Raises as `run` does."""
+        """Build the cells' programs and works out their identities. Raises as `run` does."""
         refusals = []
         for cell in cells:
             if why := invalid_reason(cell):
@@ -144,11 +145,11 @@ class Runner:
         return works
 
     def missing(self, cells: Sequence[Cell]) -> list[Work]:
-        """What a run of these cells would run, or refuse. Raises as `run` does."""
+        """Return what a run of these cells would run, or refuse. Raises as `run` does."""
         return self._missing(self.prepare(cells))
 
     def describe(self, cells: Sequence[Cell], jobs: int) -> str:
-        """Says in a few lines what a run of these cells has to do, and the time that it takes with
+        """Say in a few lines what a run of these cells has to do, and the time that it takes with
         `jobs` processes (0: one a CPU). Raises as `run` does."""
         jobs = jobs or len(os.sched_getaffinity(0))
         works = self.prepare(cells)
@@ -179,12 +180,12 @@ class Runner:
         return "\n".join(lines)
 
     def _known_costs(self) -> Costs:
-        """What cells take, by the runs that are stored or have ended here."""
+        """Return what cells take, by the runs that are stored or have ended here."""
         self._costs = self._costs or Costs.of(self._store)
         return self._costs
 
     def _missing(self, works: Sequence[Work]) -> list[Work]:
-        """Those to be run, each identity once."""
+        """Return the works to be run, each identity once."""
         distinct = _distinct(works)
         stored = self._store.find(distinct)
         again = {run.identity for run in stored.values() if run.status == "failed"}
@@ -201,28 +202,28 @@ class Runner:
             replace(work, expected_s=costs.seconds(work.cell) if costs.knows(work.cell) else None)
             for work in map(by_identity.__getitem__, order)
         ]
-        ahead = Ahead({identity: cells[identity] for identity in order}, pool.slots, costs)
-        began = time.monotonic()
-        look = began
+        remaining = RemainingTime(cells, pool.slots, costs)
+        began = next_estimate = time.monotonic()
         with closing(pool.run(ordered)) as chunks:
             for chunk in chunks:
                 for done in chunk:
-                    ahead.ended(done.identity, done.duration_s, time.monotonic() - began)
+                    remaining.ended(done.identity, done.duration_s)
                 if chunk:
                     records = [_record(by_identity[done.identity], done, system) for done in chunk]
                     self._store.add_runs(records, plan)
                 if self.progress and bar is not None:
                     self.progress.update(bar, state=pool.state())
-                    if (now := time.monotonic()) >= look:
-                        self.progress.update(bar, left_s=ahead.left_s(now - began), of=len(ahead))
+                    if (now := time.monotonic()) >= next_estimate:
+                        left_s = remaining.left_s(now - began)
+                        self.progress.update(bar, left_s=left_s, of=len(remaining))
                         took = time.monotonic() - now
-                        look = now + max(_LOOK_S, took / _LOOKS)
+                        next_estimate = now + max(_ESTIMATE_S, took / _ESTIMATES)
                     if chunk:
                         self.progress.advance(bar, len(chunk))
 
 
 def _record(work: Work, done: Done, system: str = "") -> CellRecord:
-    """A run as it is stored; a refused one has no system."""
+    """Return a run as it is stored; a refused one has no system."""
     return CellRecord(
         **vars(work.cell),
         **vars(done),
@@ -238,14 +239,14 @@ def _record(work: Work, done: Done, system: str = "") -> CellRecord:
 
 
 def record_of(machine: str) -> MachineRecord:
-    """A machine as it is described now."""
+    """Return a machine as it is described now."""
     known = load_machine(machine)
     return MachineRecord(machine, known.title, known.model_dump(mode="json", exclude_none=True))
 
 
 def _distinct(works: Sequence[Work]) -> Mapping[str, Work]:
-    """Each identity once. Two variants of a lock may be one program; the run is the first's, as the
-    default variant comes before the others."""
+    """Return each identity once. Two variants of a lock may be one program; the run is the first's,
+    as the default variant comes before the others."""
     distinct: dict[str, Work] = {}
     for work in works:
         distinct.setdefault(work.identity, work)

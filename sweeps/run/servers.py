@@ -23,7 +23,7 @@ _MOST_LOST = 2  # servers of one program; after that its cells run alone
 
 
 def start(command: Sequence[str], cpus: Iterable[int], **settings: Any) -> subprocess.Popen[bytes]:
-    """Starts a command that dies with this process and stays on the CPUs. It leads a group of its
+    """Start a command that dies with this process and stays on the CPUs. It leads a group of its
     own. Raises OSError where there is no such program."""
     where = ",".join(map(str, sorted(cpus)))
     return children.start(command, where, str(MAX_OUTPUT), env={}, **settings)
@@ -44,7 +44,7 @@ class Process:
         self.pidfd = os.pidfd_open(pid)
 
     def kill(self) -> None:
-        """Ends it."""
+        """End it."""
         with suppress(ProcessLookupError):
             if self.is_child:
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
@@ -71,12 +71,12 @@ class Server:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it has no child that was not waited for."""
+        """Tell whether it has no child that was not waited for."""
         return not self._running
 
     def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Process | None:
-        """Starts a cell in a folder, where its output goes to files `stdout` and `stderr`. None
-        when it says that it cannot. Raises ServerLostError."""
+        """Start a cell in a folder, where its output goes to files `stdout` and `stderr`. None when
+        it says that it cannot. Raises ServerLostError."""
         words = [str(folder), ",".join(map(str, cpus)), str(len(request.options))]
         words += [*request.options, *request.arguments]
         with self._or_lost():
@@ -92,7 +92,7 @@ class Server:
         return child
 
     def end_of(self, pid: int) -> int:
-        """The exit code of a child, once it has ended. Raises ServerLostError."""
+        """Return the exit code of a child, once it has ended. Raises ServerLostError."""
         self._running.discard(pid)
         with self._or_lost():
             while pid not in self._ended:
@@ -101,8 +101,8 @@ class Server:
 
     @contextmanager
     def _or_lost(self) -> Iterator[None]:
-        """A server that has failed once is never heard again: what it says later could be taken for
-        an answer."""
+        """Hear a server that has failed once never again: what it says later could be taken for an
+        answer."""
         try:
             yield
         except OSError as error:
@@ -118,7 +118,7 @@ class Server:
         return words
 
     def end(self) -> None:
-        """Ends it and its children."""
+        """End it and its children."""
         self._socket.close()
         self._process.kill()
         self._process.wait()
@@ -135,8 +135,8 @@ class Servers:
         self.end = weakref.finalize(self, _end_all, self._servers)
 
     def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Process | None:
-        """Starts a cell, or not: the first of a program run alone, since a server costs more than
-        it saves with few; and so do all of a program whose server cannot do it."""
+        """Start a cell, or not: the first of a program run alone, since a server costs more than it
+        saves with few; and so do all of a program whose server cannot do it."""
         key = request.command
         room = sum(len(os.fsencode(word)) for word in request.arguments)
         if room > _LONGEST_ARGUMENTS or room + sum(map(len, request.options)) > _LONGEST_REQUEST:

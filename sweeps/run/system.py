@@ -36,14 +36,14 @@ SYSTEM = Fact[System]("system", System)  # by the name that column `system` of t
 
 @cache
 def this_system() -> System:
-    """The one that this process runs on."""
+    """Return the system that this process runs on."""
     name, packages = platform.system(), {}
     with suppress(OSError):
         name = platform.freedesktop_os_release()["PRETTY_NAME"]
     words = "${db:Status-Abbrev}\t${Package}:${Architecture}\t${Version}\n"
     with suppress(OSError, subprocess.TimeoutExpired):
-        said = tools.run(["dpkg-query", "-W", "-f", words, *_PACKAGES], _ASK_S).stdout
-        for line in said.splitlines():
+        listed = tools.run(["dpkg-query", "-W", "-f", words, *_PACKAGES], _ASK_S).stdout
+        for line in listed.splitlines():
             state, package, version = line.split("\t")
             if state.startswith("ii"):
                 packages[package] = version
@@ -51,7 +51,7 @@ def this_system() -> System:
 
 
 def keep_system(store: Store) -> str:
-    """Keeps it in the database, and returns its name there."""
+    """Store it in the database, and return its name there."""
     system = this_system()
     text = json.dumps([system.name, sorted(system.packages.items())])
     name = hashlib.sha256(text.encode()).hexdigest()[:12]

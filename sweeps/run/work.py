@@ -71,13 +71,13 @@ class Done:
 
 
 def not_run(work: Work, cause: str) -> Done:
-    """That there is no run of a cell to speak of, and why."""
+    """Return that there is no run of a cell to speak of, and why."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return Done(work.identity, shortened(cause, _SHOWN_CAUSE), started=now)
 
 
 def keep(entries: Iterable[artifacts.Entry], done: Done) -> Done:
-    """Keeps the folder of a run, and says where. Raises OSError when it cannot be written."""
+    """Store the folder of a run, and say where. Raises OSError when it cannot be written."""
     place = KEPT_FOLDERS / done.identity[:16]
     artifacts.unpack(entries, place)
     return replace(done, output=f"folder: {place.relative_to(WORK)}\n{done.output}")
@@ -90,7 +90,7 @@ class Pool(Protocol):
     slots: int
 
     def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
-        """Runs cells and yields what came of them, each once, in chunks that belong in one
+        """Run cells and yield what came of them, each once, in chunks that belong in one
         transaction, in the order in which they end. A chunk may be empty: nothing has ended, but
         `state` may have changed.
 
@@ -99,7 +99,8 @@ class Pool(Protocol):
         """
 
     def state(self) -> str:
-        """What it runs on at the moment, in a few words; nothing where that never changes."""
+        """Return what it runs on at the moment, in a few words; nothing where that never
+        changes."""
         return ""
 
 
@@ -113,8 +114,8 @@ class LocalPool(Pool):
         self._servers = Servers()
 
     def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
-        """As Pool. Must be called from the main thread: the processes are killed when the thread
-        that started them ends."""
+        """Run cells, as Pool says. Must be called from the main thread: the processes are killed
+        when the thread that started them ends."""
         with Processes[Work](self.slots, RUN_FOLDERS, servers=self._servers) as processes:
             for work, done, folder in execute(works, processes, this_host()):
                 if self._collect and not done.cause:
@@ -125,7 +126,7 @@ class LocalPool(Pool):
 def execute(
     works: Iterable[Work], processes: Processes[Work], place: Place
 ) -> Iterator[tuple[Work, Done, Path]]:
-    """Runs cells and reads what they said. Yields each with its folder, which is removed when the
+    """Run cells and read what they said. Yields each with its folder, which is removed when the
     next one is asked for.
 
     Raises OSError when the disk of the folders is full, which is no fault of a cell.
@@ -137,9 +138,9 @@ def execute(
             artifacts.check_room(
                 processes.root
             )  # a cell that failed because the disk is full is not stored
-            said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
+            streams = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
             cause = shortened(outcome.cause, _SHOWN_CAUSE)
-            output = shortened(said, _SHOWN_OUTPUT)
+            output = shortened(streams, _SHOWN_OUTPUT)
         began = datetime.now(UTC) - timedelta(seconds=end.duration_s)
         done = Done(
             identity=work.identity,
@@ -169,13 +170,14 @@ def _task(work: Work) -> Task[Work]:
 
 
 def alone(cell: Cell) -> bool:
-    """Whether a cell needs the host's CPUs for itself: its engine is the host."""
+    """Tell whether a cell needs the host's CPUs for itself: its engine is the host."""
     return load_engine(cell.engine).capabilities().host_machines is not None
 
 
 @cache
 def this_host() -> Place:
-    """Where this process runs. A node of a batch system has the name that the system gave it."""
+    """Return where this process runs. A node of a batch system has the name that the system gave
+    it."""
     host = os.environ.get("SLURMD_NODENAME") or platform.node()
     text = ""
     with suppress(OSError):
@@ -186,8 +188,8 @@ def this_host() -> Place:
 
 
 def with_paths(cell: Cell, outcome: RunOutcome) -> RunOutcome:
-    """The outcome of a cell, of workload footprint with the metrics of its paths; failed where they
-    contradict each other."""
+    """Return the outcome of a cell, of workload footprint with the metrics of its paths; failed
+    where they contradict each other."""
     if outcome.cause or cell.workload != "footprint":
         return outcome
     try:
@@ -198,8 +200,8 @@ def with_paths(cell: Cell, outcome: RunOutcome) -> RunOutcome:
 
 
 def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
-    """`path_<object>_<path>_<count>`, and `path_<object>_<path>_fences_<kind>` for kinds that
-    occur: what each uncontended path through a lock consists of (workload footprint).
+    """Return `path_<object>_<path>_<count>`, and `path_<object>_<path>_fences_<kind>` for kinds
+    that occur: what each uncontended path through a lock consists of (workload footprint).
 
     Raises BadRunError when a path is not the same each time.
     """

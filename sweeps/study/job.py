@@ -165,6 +165,24 @@ class Job:
 def study_of_cells(name: str) -> LoadedPlan | None:
     """Read a study by its name or its path; None for one that has no cells of its own, as those of
     the main job's kind. Raises LockcrossError (exit code 2)."""
-    if "cells" not in STUDIES.read(tomllib.loads, name):
+    if not {"cells", "sweep"} & STUDIES.read(tomllib.loads, name).keys():
         return None
-    return load_plan(name, STUDIES, lambda loaded: searches(loaded.plan))
+    return load_plan(name, STUDIES, lambda loaded: check(loaded.plan))
+
+
+def check(plan: Plan) -> None:
+    """Raise ValueError for names of axes that the cells do not have, and for cells that do not make
+    lines."""
+    searches(plan)
+    asked = [(where, cells, cells.apart) for where, cells in plan.blocks.items()]
+    asked += [
+        (f"show.{number}", cells, [*([one.along] if one.along else []), *one.by])
+        for number, one in enumerate(plan.show)
+        for cells in plan.named(one.lines or one.map)
+    ]
+    for where, cells, axes in asked:
+        known = coordinates(next(cells.cells()))
+        if unknown := [axis for axis in axes if axis not in known]:
+            raise ValueError(
+                f"{where}: axis {unknown[0]!r} is unknown; known are {', '.join(known)}"
+            )

@@ -97,9 +97,9 @@ class Cells(_Axes):
     trait of locks.def, for those that have it in every variant; "not NAME" takes one away again.
     Without it all of the plan's locks run, each with the kinds of fence of the plan that it and the
     ISA allow. `name`: the series that the runs are stored as, one for each combination of values of
-    the axes `apart`, which stand behind it. `totals`: keys of which each thread
-    has its part, rounded up. `node`: where core 1 is in a machine's network, core 0 is at node 0;
-    "all": at every other node.
+    the axes `apart`, which stand behind it. `totals`: keys of which each thread has its part,
+    rounded up. `node`: where core 1 is in a machine's network, core 0 is at node 0; "all": at every
+    other node.
     """
 
     name: str = ""
@@ -121,7 +121,7 @@ class Cells(_Axes):
             ("fence", FENCE_KINDS),
             ("workload", list(WORKLOADS)),
         ):
-            for value in getattr(self, key) or []:
+            for value in self.words(key):
                 if (value.removeprefix(_NOT) if key == "lock" else value) not in known:
                     raise ValueError(
                         f"{key}: {quoted(value)} is unknown; allowed are {', '.join(known)}"
@@ -215,8 +215,8 @@ class Cells(_Axes):
 
 
 class Along(Document):
-    """A search for where the locks of some cells change places along an axis. There is one for each
-    combination of values that `by` names; each has the values of the cells, and between them only
+    """A search for where the locks of some cells change places along an axis: one search for each
+    combination of values that `by` names. It has the values of the cells, and between them only
     multiples of `step` are tried. `words`: what the axis is."""
 
     cells: study.Text
@@ -229,8 +229,8 @@ class Along(Document):
 
 
 class Quantity(Document):
-    """What is shown of a run: a metric of its, less another one where `less` names it, for each of
-    `per`, a metric or a key of the workload. `cost`: less of it is better."""
+    """A number of a run: a metric, less another one where `less` names it, for each of `per`, which
+    is a metric or a key of the workload. `cost`: less of it is better."""
 
     title: study.Text
     unit: study.Text
@@ -245,7 +245,7 @@ class Show(Document):
     quantity for each combination of what `by` names; or a `map` of one quantity over a network's
     nodes. `name`: of its file; `words`: what the axis is."""
 
-    name: study.Text
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
     lines: str = ""
     map: str = ""
     along: str = ""

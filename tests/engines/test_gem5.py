@@ -382,11 +382,3 @@ def test_phases_last_until_the_next_one(tmp_path: Path) -> None:
     metrics = gem5_output.read(cell(), Limits(), ENDED, tmp_path, {}).metrics
     assert metrics["phase_1_cycles"][0] == 250.0
     assert metrics["phase_2_cycles"][0] == 300.0
-
-
-def test_a_core_that_is_refused_has_no_mechanisms_and_no_regions() -> None:
-    assert load_engine("gem5/o3").mechanisms("ppc64le") == []
-    assert load_engine("gem5/o3").regions("ppc64le") == []
-    assert load_engine("gem5/timing").regions("ppc64le") == ["gem5/timing/pc_count"]
-    assert load_engine("gem5/minor").mechanisms("aarch64") == ["gem5/minor", "gem5/minor/sentinel"]
-    assert load_engine("gem5/o3").regions("x86_64") == ["gem5/o3/m5", "gem5/o3/pc_count"]

@@ -1,5 +1,6 @@
 """The gem5 engine on a real gem5; skipped where there is none."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,10 @@ from sweeps.engines.gem5 import engine as gem5_latency
 from sweeps.engines.gem5.find import find_gem5, probe
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
-from sweeps.questions.validate.validate import load_validation, region_cells
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate
 
-VALIDATION = load_validation("gem5")
-assert VALIDATION.mechanisms is not None
-MACHINES = VALIDATION.mechanisms.machines
+MACHINES = {model: f"gem5_{model}" for model in ("timing", "minor", "o3")}
 
 
 def missing() -> str:
@@ -58,7 +56,7 @@ def uncontended(engine: str, isa: str, lock: str) -> Cell:
 def contended(model: str, isa: str, lock: str) -> Cell:
     return Cell(
         engine=f"gem5/{model}",
-        machine=MACHINES[f"gem5/{model}"],
+        machine=MACHINES[model],
         isa=isa,
         flavour=ISAS[isa].flavours[0],
         lock=lock,
@@ -93,7 +91,7 @@ def test_a_set_latency_is_added(tmp_path: Path, isa: str, model: str) -> None:
     ops = ("empty", "store", "cas", "fence", "stop")
     flavour = ISAS[isa].flavours[0]
     settings = [
-        Setting(MACHINES[f"gem5/{model}"], isa, flavour, n, n, f"gem5/{model}", 10 * n, ops)
+        Setting(MACHINES[model], isa, flavour, n, n, f"gem5/{model}", 10 * n, ops)
         for n in (40, 140)
     ]
     with Store(tmp_path / "runs.db") as store:
@@ -105,7 +103,15 @@ def test_a_set_latency_is_added(tmp_path: Path, isa: str, model: str) -> None:
 @pytest.mark.parametrize("model", ["timing", "o3"])
 def test_the_ways_to_the_region_agree(tmp_path: Path, model: str) -> None:
     for isa in ("x86_64", "aarch64"):
-        cells = region_cells(VALIDATION, VALIDATION.set)[f"roi/{isa}/gem5/{model}"]
+        cells = [
+            replace(
+                uncontended(f"gem5/{model}/{method}", isa, "tasuki"),
+                machine=MACHINES[model],
+                parameters={"iterations": length},
+            )
+            for method in ("m5", "pc_count")
+            for length in (1000, 2000)
+        ]
         m5_short, m5, short, long = run(tmp_path, cells)
         per_pair = (long["total_cycles"] - short["total_cycles"]) / (long["pairs"] - short["pairs"])
         assert m5["cycles_per_pair"] == pytest.approx(per_pair, rel=0.02)

@@ -57,12 +57,6 @@ class Fake:
              "horizon": (1.0, "degrees")},
         )
 
-    def mechanisms(self, isa):
-        return []
-
-    def regions(self, isa):
-        return []
-
     def doctor(self):
         return [Check("the turtle", True, "stands")]
 

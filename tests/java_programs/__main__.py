@@ -1,9 +1,8 @@
-"""Records the programs of java-programs/ and writes what came of it to docs/java.md:
+"""Record the programs of java-programs/ and write what came of it to docs/java.md:
 `./lockcross python -m tests.java_programs [NAME...]`. Needs a JDK, Maven and network; their
 libraries are loaded from Maven Central into the build folder. Takes about half an hour.
 
-`./lockcross python -m tests.java_programs --held` writes only the section of what was held to a
-JVM, which the stored reference says."""
+The section of what was held to a JVM stays as it is: against_jvm.py, beside this, makes it."""
 
 import json
 import os
@@ -14,21 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from results.paths import REFERENCE, ROOT
-from results.store.store import reading
-from sweeps.questions.validate.jvm.answer import HELD
-from sweeps.questions.validate.jvm.definition import JvmDefinition, Program
-from sweeps.questions.validate.jvm.programs import FOLDER, Built, build
-from sweeps.questions.validate.jvm.table import page
-from sweeps.questions.validate.validate import load_validation
+from results.paths import ROOT
 from sweeps.search.locality import pattern
 from sweeps.search.lock_log import EventLog, Kind, read_events
+from tests.java_programs.programs import FOLDER, PROGRAMS, Program, build, chosen, java
 
 DOCUMENT = ROOT / "docs" / "java.md"
 MACHINES = ("zen5", "neoverse_v2", "redwood_cove")
-HELD_ONLY = "--held"
 HEAD = "## Held to a JVM"
-REFERENCE_FILE = "jvm_zen5.db"
+RECORDED = [program for program in PROGRAMS if not program.microbenchmark]
 
 
 @dataclass(frozen=True)
@@ -40,32 +33,17 @@ class Found:
     answers: Mapping[str, Mapping[str, Any]]
 
 
-def programs() -> dict[str, Program]:
-    """The eleven, by name: all that the validation against a JVM has but microbenchmarks."""
-    return {one.name: one for one in definition().program if not one.microbenchmark}
-
-
-def definition() -> JvmDefinition:
-    """What the validation against a JVM runs."""
-    loaded = load_validation("jvm")
-    assert isinstance(loaded, JvmDefinition)
-    return loaded
-
-
 def main(names: Sequence[str]) -> None:
     """Records the programs, all if none is named, and writes the document of those recorded."""
-    if HELD_ONLY in names:
-        before, _, _ = DOCUMENT.read_text("utf-8").partition(HEAD)
-        DOCUMENT.write_text(before + "\n".join(held_to_a_jvm()), "utf-8")
-        return
-    if why := build(libraries=True).without:
-        raise SystemExit(why)
-    for name in names or programs():
-        numbers = recorded(name)
-        (FOLDER / f"{name}.json").write_text(json.dumps((numbers, {})), "utf-8")
-    for name in names or programs():
-        numbers, _ = kept(name)
-        (FOLDER / f"{name}.json").write_text(json.dumps((numbers, answers(name))), "utf-8")
+    build(libraries=True)
+    programs = chosen(names, RECORDED)
+    for program in programs:
+        numbers = recorded(program)
+        (FOLDER / f"{program.name}.json").write_text(json.dumps((numbers, {})), "utf-8")
+    for program in programs:
+        numbers, _ = kept(program.name)
+        found = json.dumps((numbers, answers(program.name)))
+        (FOLDER / f"{program.name}.json").write_text(found, "utf-8")
         DOCUMENT.write_text(document(), "utf-8")
     print(DOCUMENT)
 
@@ -75,12 +53,12 @@ def kept(name: str) -> Any:
     return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
 
 
-def recorded(name: str) -> Mapping[str, float]:
+def recorded(program: Program) -> Mapping[str, float]:
     """Records a program: the numbers of its log, which is kept."""
-    print(f"== {name}", file=sys.stderr)
-    log = FOLDER / f"{name}.locks"
-    java = Built(FOLDER, "").command("java", [], programs()[name])
-    run(ROOT / "lockcross", "record", "--compare", "--force", "--output", log, "--", *java)
+    print(f"== {program.name}", file=sys.stderr)
+    log = FOLDER / f"{program.name}.locks"
+    command = java(program)
+    run(ROOT / "lockcross", "record", "--compare", "--force", "--output", log, "--", *command)
     return numbers_of(read_events(log))
 
 
@@ -123,8 +101,12 @@ def numbers_of(log: EventLog) -> dict[str, float]:
 
 def document() -> str:
     """The page, of the programs that were recorded."""
-    names = [name for name in programs() if (FOLDER / f"{name}.json").exists()]
-    every = [Found(programs()[name], *kept(name)) for name in names]
+    every = [
+        Found(program, *kept(program.name))
+        for program in RECORDED
+        if (FOLDER / f"{program.name}.json").exists()
+    ]
+    _, head, held_to_a_jvm = DOCUMENT.read_text("utf-8").partition(HEAD)
     return "\n".join([
         "# What Java programs do with their locks",
         "",
@@ -163,53 +145,8 @@ def document() -> str:
         "objects are locked a few times each are charged too much, by every lock alike.",
         *(line for machine_ in MACHINES for line in shares(every, machine_)),
         "",
-        *held_to_a_jvm(),
+        head + held_to_a_jvm,
     ])  # fmt: skip
-
-
-def held_to_a_jvm() -> list[str]:
-    """The lines of the section that the stored reference makes."""
-    with reading(REFERENCE / REFERENCE_FILE) as connection:
-        stored = HELD.every(connection)
-    places = [one.name for one in definition().program]
-    held = sorted(stored, key=lambda one: places.index(one.program))
-    clear = [one for one in held if one.measured.clear]
-    unclear = [one for one in held if not one.measured.clear]
-    outside = [one.title for one in unclear if not one.measured.holds(one.predicted.value)]
-    return [
-        HEAD,
-        "What `advise` says of a program's log, beside what the JVM of this host does: programs "
-        "run under both of its locking modes, in turn, and the difference in user CPU time is set "
-        "beside the difference that was predicted, from a log of the same program, on a machine "
-        "that was measured on this host. Nothing in the tool was fitted to these figures.",
-        "",
-        "```",
-        "./lockcross measure mine                             # describes this host",
-        "./lockcross validate --against jvm --machine mine    # half an hour; JDK 17, or 21 to 25",
-        "./lockcross query jvm                                # what was stored, without running",
-        f"./lockcross query jvm --db results/reference/{REFERENCE_FILE}",
-        "```",
-        "",
-        "Differences are of a pair of acquire and release, nested ones too: the second mode's time "
-        "less the first's. In brackets: of a measured one the interval in which its median lies "
-        "(95 %), of a predicted one what the engine's known error leaves, each lock off by itself. "
-        "*No lock left out*: the same with `-XX:-EliminateLocks`; a JVM's compiler joins and "
-        "removes locks, which the log has all the same. The bars, sign right and magnitude within "
-        "50 %, are held against the JVM as it is, wherever the measured difference exceeds its "
-        "spread. CPU time is that of the whole process: start, compiler and collector are in it.",
-        "",
-        "What it shows and what it does not: where a difference exceeds its spread, the prediction "
-        f"is off by {100 * max(one.off for one in clear):.0f} % at most. Of the {len(unclear)} "
-        f"others it lies in the measured interval in {len(unclear) - len(outside)} (not: "
-        f"{', '.join(outside) or 'none'}); those intervals are wide, since two runs of a program "
-        "differ by more than its modes do, so this only says that no large difference was missed. "
-        "The machine did other work meanwhile. One cause of error is known: HotSpot revokes a "
-        "class's biases 40 times and then biases it no more; the runs behind an answer have some "
-        "hundred objects that change threads, of which these 40 are too large a part, so biased "
-        "locking is predicted too dear where many objects change threads.",
-        *page(definition(), held),
-        "",
-    ]  # fmt: skip
 
 
 def machine() -> str:

@@ -16,8 +16,9 @@ from sweeps.questions.studies.figures import draw_map
 from sweeps.questions.studies.presentation import written
 from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
+from sweeps.run.runner import Runner
 from sweeps.search.found import crossovers
-from sweeps.study.job import Job, searches, study_of_cells
+from sweeps.study.job import Job, check, searches, study_of_cells
 from sweeps.study.plan import LoadedPlan, expand, parse_plan
 from tests.commands import lockcross
 from tests.fakes.runner import FakeRunner
@@ -85,7 +86,7 @@ def plan(**changes: str) -> LoadedPlan:
         assert old in text
         text = text.replace(old, new)
     read = parse_plan(text)
-    searches(read)
+    check(read)
     return LoadedPlan(NAME, read, expand(read))
 
 
@@ -135,6 +136,8 @@ def test_a_study_with_cells_is_the_kernels() -> None:
         ('lines = "many_cores/cores"', 'lines = "many_cores/core"', "show: 'many_cores/core'"),
         ('quantities = ["cancellation"]', 'quantities = ["cancel"]', "show: 'cancel' is unknown"),
         ('along = "links"\n', "", "either `lines` with `along`, or `map`"),
+        ('along = "links"\n', 'along = "link"\n', "show.1: axis 'link' is unknown; known are"),
+        ('name = "many_cores_map"', 'name = "../map"', "show.2.name"),
     ],
 )
 def test_a_mistake_in_the_plan_is_said(old: str, new: str, said: str) -> None:
@@ -313,13 +316,20 @@ caption = "A figure of my own."
 """
 
 
-@pytest.mark.usefixtures("sketched")
 def test_a_study_of_ones_own_is_a_file_alone(tmp_path: Path) -> None:
-    file, db = tmp_path / "mine.toml", tmp_path / "mine.db"
+    file = tmp_path / "mine.toml"
     file.write_text(OWN)
-    done = lockcross("crossover", "--study", str(file), "--db", str(db))
-    assert done.returncode == 0, done.stderr
+    loaded = study_of_cells(str(file))
+    assert loaded is not None
+    with Store(tmp_path / "mine.db") as store:
+        Job(loaded, store, Runner(store)).run()
+        (table,) = tables(store.connection, loaded.plan)
+        (change,) = changes(store.connection, loaded.plan).records
+        page = render(store.connection, {})
     # Without a CAS to pay tasuki is cheaper, with a dear one it is not.
-    assert "tasuki / asymmetric" in done.stdout and "asymmetric from 400 cycles" in done.stdout
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "A figure of my own." in page and (tmp_path / "figures" / "mine.png").exists()
+    assert [[cell.endswith("*") for cell in row] for row in written(table)["rows"]] == [
+        [False, True, False],
+        [False, False, True],
+    ]
+    assert change["cheaper"] == "asymmetric from 400 cycles"
+    assert "Which lock is cheaper, by the cost of a CAS</h2>" in page

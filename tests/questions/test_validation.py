@@ -14,9 +14,7 @@ from sweeps.plans import VALIDATIONS
 from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.table import newly_missed, validation_parts
 from sweeps.questions.validate.validate import (
-    Definition,
     Set,
-    latency_settings,
     load_validation,
 )
 from tests.fakes.validation import Gem5Data
@@ -187,33 +185,6 @@ def test_the_table_names_verdicts_and_findings(data: Gem5Data) -> None:
         assert expected in text.getvalue()
 
 
-def test_a_bar_on_slopes_has_the_candidate_swept_beside_each_mechanism() -> None:
-    definition = load_validation("gem5")
-    assert definition.mechanisms is not None
-    both = latency_settings(definition, definition.set)
-    own = [one for one in both if one.engine == definition.candidate]
-    assert {(one.machine, one.isa, one.flavour) for one in own} == {
-        (one.machine, one.isa, one.flavour) for one in both if one not in own
-    }
-    assert {op for one in own for op in one.ops} == {"empty", "store", "cas", "fence"}
-    without = definition.mechanisms.model_copy(update={"slope": None})
-    alone = definition.model_copy(update={"mechanisms": without})
-    assert latency_settings(alone, alone.set) == [one for one in both if one not in own]
-
-
-def test_the_table_has_the_bar_of_the_slopes(data: Gem5Data) -> None:
-    data.validation()
-    data.sweep("gem5/o3", "sentinel", slope=1.0)
-    data.sweep("gem5/o3/chain", "chain", slope=0.9)
-    data.sweep("qemu", "unknown", slope=1.0)
-    for bar, word in ((0.2, "met"), (0.1, "MISSED")):
-        data.store.set_fact("validation_slopes", {"candidate": "qemu", "bar": bar})
-        text = io.StringIO()
-        Console(file=text, width=200).print(*validation_parts(data.store.connection), sep="\n")
-        (row,) = (line for line in text.getvalue().splitlines() if "chain" in line)
-        assert "CAS" in row and f"11.1 % (bar {100 * bar:g} %)" in row and word in row
-
-
 def test_the_named_query_gives_the_same_errors(data: Gem5Data, tmp_path: Path) -> None:
     data.validation()
     answer = ask(data.store.connection, "validation", tmp_path)
@@ -330,8 +301,8 @@ def test_only_a_bar_that_is_newly_missed_counts(
     _two_isas(data)
     bars = {"mean": 0.06, "each_isa": True, "missed": "a reason", "known": known}
     data.store.set_fact("validation_bars", {"both": bars})
-    assert newly_missed(data.store.connection, {"both"}, latencies=True) == missed
-    assert newly_missed(data.store.connection, {"another"}, latencies=True) == []
+    assert newly_missed(data.store.connection, {"both"}) == missed
+    assert newly_missed(data.store.connection, {"another"}) == []
     one = _summaries(data)["both", "x86_64"]
     assert (one.met, one.verdict) == (False, "MISSED" if missed else "missed, as known")
 
@@ -340,15 +311,10 @@ def test_only_a_bar_that_is_newly_missed_counts(
 def test_the_references_miss_what_their_definitions_know(name: str) -> None:
     """No more, so that `validate` fails on nothing else, and no less."""
     definitions = map(load_validation, VALIDATIONS.names())
-    known = {
-        one.name: one.known
-        for definition in definitions
-        if isinstance(definition, Definition)
-        for one in definition.set
-    }
+    known = {one.name: one.known for definition in definitions for one in definition.set}
     with Store(REFERENCE / f"{name}.db", read_only=True) as store:
         found = [one for one in summarize(store.connection) if one.met is not None]
-        missed = newly_missed(store.connection, {one.set for one in found}, latencies=True)
+        missed = newly_missed(store.connection, {one.set for one in found})
     assert not missed
     for one in found:
         assert set(one.known) == set(known[one.set].get(one.isa, ())), one.set

@@ -1,4 +1,4 @@
-"""Figures and report of validation, latency sweeps and partial studies."""
+"""Figures and report of validations and partial studies."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,15 +11,12 @@ from matplotlib.colors import to_hex
 from typer.testing import CliRunner
 
 from results.errors import NoDataError
-from results.paths import REFERENCE
 from results.store.records import CalibrationRecord
 from results.store.store import Store, options_id
 from sweeps.model import engines
 from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.results import figures
-from sweeps.questions.validate.figure import draw_latency
 from sweeps.report.figures import draw_all
-from sweeps.report.presentation import VALIDATION
 from sweeps.report.report import write_report
 from sweeps.search.found import measured
 from tests.fakes.records import record
@@ -30,31 +27,18 @@ from tests.report.test_figures import OF_STUDY
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Validation, latency sweeps and regions, no study."""
+    """A validation, no study."""
     path = tmp_path_factory.mktemp("gem5") / "validation.db"
     with Store(path) as store:
-        data = Gem5Data(store)
-        data.validation(("x86_64", "aarch64"))
-        data.sweep("gem5/timing", "quiesce")
-        data.sweep("gem5/o3", "sentinel", slope=0.9)
-        data.sweep("gem5/o3/padding", "padding", slope=1.0)
-        data.regions("x86_64", {"m5": 20.0, "pc_count": 20.1}, (3020.0, 5040.0))
+        Gem5Data(store).validation(("x86_64", "aarch64"))
     return path
-
-
-def test_no_two_lines_of_a_panel_have_one_name() -> None:
-    with Store(REFERENCE / VALIDATION, read_only=True) as store:
-        figure = draw_latency(store.connection)
-    for ax in figure.axes:
-        said = [str(line.get_label()).partition(":")[0] for line in ax.lines]
-        assert said and len(set(said)) == len(said), ax.get_title()
 
 
 def test_validation_is_drawn_without_a_study(database: Path, tmp_path: Path) -> None:
     written = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         with Store(database, read_only=True) as store:
-            assert list(draw_all(store.connection, folder)) == ["latency_calibration", "validation"]
+            assert list(draw_all(store.connection, folder)) == ["validation"]
         written.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert written[0] == written[1] and written[0].pop("drawn.json")
     for name, data in written[0].items():
@@ -70,16 +54,10 @@ def test_the_report_without_a_study_has_the_gem5_sections(database: Path, tmp_pa
         page = write_report(store.connection, tmp_path / "report.html", drawn).read_text("utf-8")
     for expected in (
         'id="validation"',
-        'id="latency"',
         "1.0 % (bar 3 %)",
         "met</td>",
         "no bar</td>",
         "1 of 1</td>",
-        "gem5 O3, padding",
-        '<td class="n">0.900</td>',
-        ">NO</td>",
-        "20.20</td>",
-        "<code>figures/latency_calibration.png</code>",
         'alt="Cycles per acquire-release pair on',
     ):
         assert expected in " ".join(page.split()), expected
@@ -94,7 +72,6 @@ def test_a_study_alone_has_no_gem5_sections(tmp_path: Path) -> None:
         page = write_report(store.connection, tmp_path / "report.html", drawn).read_text("utf-8")
     assert 'id="answer"' in page
     assert 'id="validation"' not in page
-    assert 'id="latency"' not in page
 
 
 @pytest.mark.usefixtures("sketched")
@@ -135,8 +112,7 @@ def test_a_gem5_study_of_one_thread_is_drawn(tmp_path: Path) -> None:
         store.connection.execute("UPDATE calibrations SET engine = 'gem5/minor'")
         store.connection.execute("DELETE FROM series WHERE name GLOB 'run_length/*'")
         drawn = draw_all(store.connection, tmp_path)
-    lacking = {"run_length", "run_length_narrow"}
-    assert set(drawn) == OF_STUDY - lacking | {"latency_calibration"}
+    assert set(drawn) == OF_STUDY - {"run_length", "run_length_narrow"}
 
 
 def test_a_studys_axes_are_those_of_its_own_engine(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from results.paths import REFERENCE
 from results.store.store import Store
-from sweeps.questions.validate.presentation import of_latency
 from sweeps.report.figures import draw_all
 from sweeps.report.presentation import references
 from sweeps.report.report import write_report
@@ -59,7 +58,7 @@ def test_a_study_takes_the_validation_of_the_reference(folder: Path, tmp_path: P
     ):
         drawn = draw_all(store.connection, tmp_path, others)
         page = write_report(store.connection, tmp_path / "report.html", drawn, others)
-    assert {"winner_map", "validation", "latency_calibration"} <= set(drawn)
+    assert {"winner_map", "validation"} <= set(drawn)
     assert "results/reference/validation.db" in page.read_text("utf-8")
 
 
@@ -69,7 +68,7 @@ def test_a_database_with_its_own_validation_keeps_it(folder: Path, tmp_path: Pat
         references(store.connection, folder) as others,
     ):
         assert [one.connection for one in others.validations] == [store.connection]
-        assert of_latency(others).note == ""
+        assert [one.note for one in others.validations] == [""]
         assert not others.studies
 
 

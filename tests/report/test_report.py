@@ -233,7 +233,7 @@ def test_seeds_with_which_a_lock_does_not_win_throughout_are_counted(tmp_path: P
     path = study(tmp_path / "study.db")
     with sqlite3.connect(path) as connection:
         connection.execute(
-            "INSERT INTO crossover_seeds SELECT id, seed, nullif(seed, 1), NULL, NULL, NULL "
+            "INSERT INTO crossover_seeds SELECT id, seed, nullif(seed, 1), NULL, NULL "
             "FROM crossovers, (SELECT 1 AS seed UNION SELECT 2) WHERE crossovers.value IS NULL"
         )
     with Store(path, read_only=True) as store:

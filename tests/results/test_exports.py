@@ -8,7 +8,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -362,34 +361,6 @@ def many(path: Path, runs: int) -> Path:
             f"JOIN run_metrics ON run_id = 1 + value % {least}"
         )
     return path
-
-
-MEASURED = """
-import sys
-from pathlib import Path
-from results.store.export import export
-from results.store.store import Store
-with Store(Path(sys.argv[1]), read_only=True) as store:
-    print(*export(store.connection, "wide", Path(sys.argv[2])))
-print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
-def test_memory_does_not_grow_with_the_runs(tmp_path: Path, ending: str) -> None:
-    peaks = []
-    for runs in (20_000, 60_000):
-        path = many(tmp_path / f"{runs}.db", runs)
-        words = [sys.executable, "-P", "-c", MEASURED, str(path), str(tmp_path / f"a.{ending}")]
-        done = subprocess.run(
-            words, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
-        )
-        rows, _, kilobytes = done.stdout.split()
-        assert int(rows) == runs
-        peaks.append(int(kilobytes) / 1024)
-    assert peaks[1] < 500
-    assert peaks[1] < peaks[0] + 60
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])

@@ -55,7 +55,6 @@ def test_every_named_query_is_described_and_answers(
         for number, compiler in enumerate(("gcc 12.2.0", "gcc 14.2.0")):
             store.add_run(record(compiler, cycles=100 + number, compiler=compiler, seed=99), "p")
         store.set_series("many_cores/cores", [store.add_run(record("many", threads=64), "p")])
-        store.set_fact("jvm/a/b", {"title": "a program", "measured": {"value": 1.0}})
         answer = ask(store.connection, name, copied)
     assert answer.columns
     assert answer.rows

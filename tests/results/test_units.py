@@ -29,7 +29,7 @@ def test_every_number_of_a_database_has_a_unit(database: Path) -> None:
         known = units(connection)
         for table in ("wide", *TABLES, *VIEWS):
             columns, _ = batches(connection, table)
-            numbers = [name for name, kind in columns.items() if kind in ("Int64", "float64")]
+            numbers = [name for name, kind in columns.items() if kind in (int, float)]
             assert [name for name in numbers if name not in known] == [], table
         assert all(known.values())
 

@@ -1,16 +1,11 @@
 """What of a cell's cost no machine has a say in stays within bounds."""
 
-import os
-import threading
-from functools import partial
 from pathlib import Path
 
-import pytest
-
-from results.errors import LockcrossError
+from results.store.store import Store
+from sweeps.questions.bench import large
 from sweeps.questions.crossover import bench as jobs
 from sweeps.run import bench
-from sweeps.run.bench import system_calls
 
 # A compiler or QEMU of another version moves these a little; what is done once more for each
 # hand-over, or for each page of a program's memory, moves them by far more.
@@ -38,37 +33,6 @@ def test_a_served_cell_makes_fewer_pages_than_one_alone(tmp_path: Path) -> None:
     assert served < alone
 
 
-def test_a_cell_makes_no_more_system_calls_than_in_the_last_release(tmp_path: Path) -> None:
-    (alone, served, driver), last = bench.calls(20, tmp_path), bench.last_release()
-    for whose, count in {"alone": alone, "served": served, "driver": driver}.items():
-        assert 0 < count < _MORE * last[f"system calls, {whose}"], whose
-    assert served < alone
-
-
-def call_often(own: int, others: int) -> None:
-    """A call is one of this process, or of a process and of a thread that it starts."""
-    for _ in range(own):
-        os.getppid()
-    if others and os.fork() == 0:
-        thread = threading.Thread(target=call_often, args=(others, 0))
-        thread.start()
-        thread.join()
-        os._exit(0)
-    if others:
-        os.wait()
-
-
-def test_system_calls_are_counted_one_by_one() -> None:
-    own, others = system_calls(partial(call_often, 0, 1))
-    assert system_calls(partial(call_often, 1000, 1))[0] == own + 1000
-    assert 0 <= system_calls(partial(call_often, 0, 1001))[1] - others - 1000 < 100  # of the thread
-
-
-def test_work_that_fails_is_not_counted() -> None:
-    with pytest.raises(LockcrossError, match="has failed"):
-        system_calls(partial(os.close, -1))
-
-
 def test_the_main_jobs_first_look_asks_for_no_more_runs(tmp_path: Path) -> None:
     """But for a few: where locks cross, and so what is searched, depends on the compiler."""
     kept = bench.last_release()["crossover --quick, runs"]
@@ -81,3 +45,12 @@ def test_the_table_compares_with_what_was_kept(tmp_path: Path) -> None:
     columns = [list(column.cells) for column in shown.__rich__().columns]
     assert columns[0] == ["a", "b"] and columns[-2:] == [["3", ""], ["0.5", ""]]
     assert [row["ratio"] for row in shown.records] == [0.5, None]
+
+
+def test_a_large_database_is_measured(tmp_path: Path) -> None:
+    large.fill(tmp_path / "large.db", 10_000)
+    with Store(tmp_path / "large.db", read_only=True) as store:
+        assert store.connection.execute("SELECT count(*) FROM runs").fetchone() >= (10_000,)
+        assert not store.connection.execute("PRAGMA foreign_key_check").fetchall()
+    what = {row["what"] for row in large.measured(100).records}
+    assert {"size", "query winners", "export .csv, memory"} <= what

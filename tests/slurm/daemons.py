@@ -14,8 +14,6 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from tests.slurm.keeper import Keeper
-
 # Debian has the daemons where an ordinary user's PATH does not lead.
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 _NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo")
@@ -73,8 +71,8 @@ def missing() -> str:
 
 
 class Slurm:
-    """Starts on construction, ends on `stop`, or when this process dies. `nodes` nodes named n1, n2
-    and so on have `cpus` CPUs each as far as Slurm is concerned; the machine's own are shared."""
+    """Starts on construction, ends on `stop`. `nodes` nodes named n1, n2 and so on have `cpus` CPUs
+    each as far as Slurm is concerned; the machine's own are shared."""
 
     def __init__(self, nodes: int = 4, cpus: int = 4) -> None:
         # Short: the path of a socket has 107 bytes at most.
@@ -82,8 +80,7 @@ class Slurm:
         self.nodes = tuple(f"n{number}" for number in range(1, nodes + 1))
         self.conf = self.folder / "slurm.conf"
         self.env = {**os.environ, "PATH": _PATH, "SLURM_CONF": str(self.conf)}
-        self._daemons: dict[str, int] = {}
-        self.keeper = Keeper(self.folder)
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         try:
             self._configure(cpus)
             self._munge()
@@ -129,8 +126,12 @@ class Slurm:
     def _start(self, name: str, *argv: str, key: str = "") -> None:
         program = shutil.which(name, path=_PATH)
         assert program is not None
-        log = self.folder / f"{key or name}.out"
-        self._daemons[key or name] = self.keeper.start([program, *argv], log, self.env)
+        # They end with this process.
+        words = ["setpriv", "--pdeathsig", "KILL", program, *argv]
+        with (self.folder / f"{key or name}.out").open("ab") as out:
+            self._daemons[key or name] = subprocess.Popen(
+                words, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            )
 
     def start_controller(self) -> None:
         """Also again, with the jobs that it knew."""
@@ -142,15 +143,16 @@ class Slurm:
 
     def kill(self, name: str) -> None:
         """Kills a daemon hard: a node's name or slurmctld. A node's jobs run on."""
-        pid = self._daemons.pop(name)
-        os.kill(pid, signal.SIGKILL)
-        assert self.keeper.code(pid, 10) is not None
+        daemon = self._daemons.pop(name)
+        daemon.kill()
+        daemon.wait()
 
     def lose_node(self, name: str) -> None:
         """Kills a node's daemon and all that runs on the node, as a power cut does."""
         self.kill(name)
         for pid in self.on_node(name):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def call(self, *argv: str) -> str:
         """What a command of Slurm says."""
@@ -168,22 +170,30 @@ class Slurm:
     def jobs(self) -> dict[str, str]:
         """The jobs that have not ended: number -> state."""
         lines = self.call("squeue", "-h", "-o", "%i %T").splitlines()
-        return dict(line.split() for line in lines)  # type: ignore[misc]
+        return dict(map(str.split, lines))
 
     def processes(self) -> dict[int, str]:
-        """What jobs have started and still runs: process id -> command line."""
-        return {
-            pid: said
-            for pid, said in self.keeper.processes().items()
-            if pid not in self._daemons.values() and not said.startswith("slurmctld: ")
-        }
+        """What drivers and jobs of this Slurm have started and still runs: process id -> command
+        line. Cells have no variables, and name a file of their study."""
+        known, found = {daemon.pid for daemon in self._daemons.values()}, {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                words = (
+                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                )
+                of_slurm = words.startswith(("slurmctld: ", "slurmstepd: ", "/usr/sbin/slurm"))
+                if not words or of_slurm or int(entry.name) in known:
+                    continue
+                if environment_of(int(entry.name)).get("SLURM_CONF") == str(self.conf):
+                    found[int(entry.name)] = words
+        return found
 
     def on_node(self, name: str) -> list[int]:
         """The processes of a node's jobs, those that Slurm watches over them with first."""
         running = self.processes()
         of_node = [pid for pid in running if environment_of(pid).get("SLURMD_NODENAME") == name]
-        watching = {parent for pid in of_node if (parent := parent_of(pid)) in running}
-        return [*(watching - {*of_node}), *of_node]
+        watching = {parent for pid in of_node if (parent := parent_of(pid)) not in running}
+        return [*(watching - {0, 1, os.getpid()}), *of_node]
 
     def wait_for_nodes(self) -> None:
         """Until all of them are idle."""
@@ -204,8 +214,17 @@ class Slurm:
         return found
 
     def stop(self) -> None:
-        """Ends all daemons and all that jobs have started, and removes the folder."""
-        self.keeper.end()
+        """End all daemons and all that jobs have started, and remove the folder."""
+        for daemon in self._daemons.values():
+            daemon.kill()
+            daemon.wait()
+        self._daemons.clear()
+        while running := self.processes():
+            for pid in running:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.1)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def environment_of(pid: int) -> dict[str, str]:
@@ -214,7 +233,8 @@ def environment_of(pid: int) -> dict[str, str]:
         said = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
     except OSError:
         return {}
-    return dict(line.split("=", 1) for line in said.split("\0") if "=" in line)  # type: ignore[misc]
+    pairs = (line.partition("=") for line in said.split("\0"))
+    return {name: value for name, _, value in pairs}
 
 
 def parent_of(pid: int) -> int:

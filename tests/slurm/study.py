@@ -2,24 +2,24 @@
 again, and it is counted how often each cell was run."""
 
 import os
-import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sweeps.engines.qemu.engine import find_qemu
 from tests.commands import environment, program
 from tests.slurm.daemons import Slurm, environment_of, parent_of
-from tests.slurm.keeper import Keeper
 
 PACE_S = 0.5  # a cell sleeps so long before it begins, so that the machine is not busy
 CHUNK = 4  # cells at most in two seconds of work at that pace
 PRIMED = 8  # cells that are run here first, so that the driver knows how long one takes
 AHEAD = 2  # chunks in flight for each worker
-GONE_S = 30  # after the driver's end nothing of it may be left
+GONE_S = 60  # after the driver's end nothing of it may be left
 
 _PLAN = """
 title = "For tests of faults"
@@ -86,8 +86,7 @@ class Study:
             "scratch": f"{folder}/scratch/$SLURMD_NODENAME",
         }
         self.configure()
-        self.keeper = Keeper()
-        self.driver = 0
+        self.driver: subprocess.Popen[bytes] | None = None
         self._runs = 0
         self._plan.write_text(_PLAN.format(cells=PRIMED))
         self._start("--jobs", str(PRIMED))
@@ -114,13 +113,20 @@ class Study:
 
     def _start(self, *options: str) -> None:
         self._runs += 1
-        words = ["sweep", str(self._plan), "--db", str(self.db), *options]
+        words = ["sweep", str(self._plan), "--no-server", "--db", str(self.db), *options]
         variables = {name: self.slurm.env[name] for name in ("SLURM_CONF", "PATH")}
         variables["LOCKCROSS_QEMU"] = str(self.folder / "qemu")
         variables |= self._variables
-        log = self.folder / f"driver.{self._runs}"
         argv = [sys.executable, "-P", "-m", "sweeps", *words]
-        self.driver = self.keeper.start(argv, log, environment(**variables))
+        with (self.folder / f"driver.{self._runs}").open("wb") as log:
+            self.driver = subprocess.Popen(
+                argv,
+                env=environment(**variables),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def said(self) -> str:
         """All that the drivers printed."""
@@ -128,14 +134,16 @@ class Study:
 
     def kill_driver(self) -> None:
         """Kills the driver hard, and nothing else."""
-        os.kill(self.driver, signal.SIGKILL)
-        self.keeper.code(self.driver, 10)
+        assert self.driver is not None
+        self.driver.kill()
+        self.driver.wait()
 
-    def wait(self, limit_s: float = 300) -> int | None:
+    def wait(self, limit_s: float = 300) -> int:
         """The driver's exit code."""
-        return self.keeper.code(self.driver, limit_s)
+        assert self.driver is not None
+        return self.driver.wait(limit_s)
 
-    def rows(self, query: str) -> list[tuple]:
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What the database answers; nothing before there is one."""
         try:
             connection = sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10)
@@ -180,26 +188,17 @@ class Study:
         return [
             pid
             for pid, said in self.slurm.processes().items()
-            if "process_worker_pool" in said
-            and "python" in said.split()[0]
-            and "guard.py" not in said
+            if "process_worker_pool" in said and "python" in said.split()[0]
         ]
 
-    def queues(self) -> list[int]:
-        """The processes by which managers and workers share state: each manager's first child."""
-        return [children[0] for children in self._children().values()]
-
     def workers(self) -> list[int]:
-        """The processes that run cells on nodes: each manager's other children."""
-        return [pid for children in self._children().values() for pid in children[1:]]
-
-    def _children(self) -> dict[int, list[int]]:
-        """What each manager has spawned, the first one first."""
+        """The processes that run cells on nodes: each manager's children, but for the first, by
+        which they share state."""
         found: dict[int, list[int]] = {}
         for pid, said in sorted(self.slurm.processes().items()):
             if "spawn_main" in said and (parent := parent_of(pid)):
                 found.setdefault(parent, []).append(pid)
-        return found
+        return [pid for children in found.values() for pid in children[1:]]
 
     def node_of(self, pid: int) -> str:
         """The node that a job's process is on."""
@@ -229,12 +228,13 @@ class Study:
         assert self.twice() <= twice_at_most, self.twice()
         tell(f"{self.twice()} cells ran twice; all gone after {gone:.1f} s")
 
-    def left(self) -> dict[object, str]:
+    def left(self) -> list[str]:
         """Processes and jobs of drivers that have ended."""
-        return {**self.keeper.processes(), **self.slurm.processes(), **self.slurm.jobs()}
+        return [*self.slurm.processes().values(), *self.slurm.jobs()]
 
     def end(self) -> None:
-        self.keeper.end()
+        if self.driver is not None and self.driver.poll() is None:
+            self.kill_driver()
 
 
 def until(true: Callable[[], object], limit_s: float = 30) -> bool:

@@ -83,7 +83,7 @@ def test_a_figure_names_the_function_that_draws_it(tmp_path: Path) -> None:
         STUDY.of("mine").write(store, cells.plan)  # it is shown only where it is
         own = store.connection
         every = drawings(own, References([Source(own)], {"another": own}))
-    sections = {"study", "study/more", "studies/mine", "latency", "validation"}
+    sections = {"study", "study/more", "studies/mine", "validation"}
     assert {one.section for one in every} == sections
     assert len({one.draw for one in every}) == 10
     for drawing in every:

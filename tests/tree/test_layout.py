@@ -25,7 +25,6 @@ ROOMS = (
     "results.store",
     "results.text",
     "results.draw",
-    "results.browser",
     "sweeps.setup",
     "sweeps.support",
     "sweeps.model",
@@ -157,13 +156,12 @@ def test_results_import_nothing_of_sweeps() -> None:
 
 
 DRAWING = ROOT / "docs" / "architecture.md"
-# Rooms that the drawing leaves out: what all may use, and what `serve` has behind it.
+# Rooms that the drawing leaves out: what all may use.
 LEFT_OUT = {
     "results.errors",
     "results.paths",
     "results.children",
     "results.extras",
-    "results.browser",
     "sweeps.setup",
     "sweeps.support",
 }

@@ -37,7 +37,6 @@ ELSEWHERE = {
     "cluster check": "needs a cluster: tests/slurm",
     "sweep contended --cluster": "needs a cluster: tests/slurm",
     "sweep small --cluster": "installs Parsl: tests/run/test_cluster.py runs a smaller one",
-    "bench cluster": "needs a cluster, and a minute",
     "record": "needs a JDK and a program: tests/questions/test_record.py",
     "locality app.locks": "needs that recording",
     "locality --sites": "needs that recording",

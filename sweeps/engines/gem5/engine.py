@@ -230,17 +230,6 @@ class Gem5Engine(base.Engine):
         """What a run said, from its exit, the program's line and the script's report."""
         return output.read(cell, limits, end, folder, self._latencies(cell).mechanisms)
 
-    def mechanisms(self, isa: str) -> list[str]:
-        """The default mechanism's label, then that of each other one that works on the core."""
-        known = ATOMIC.get((isa, self.model), ())
-        return [self._base + (f"/{name}" if number else "") for number, name in enumerate(known)]
-
-    def regions(self, isa: str) -> list[str]:
-        """By m5 operations, where the ISA has them, and by counting a program counter."""
-        if (isa, self.model) not in ATOMIC:
-            return []  # a core that is refused
-        return [f"{self._base}/{name}" for name in ROIS if name != "m5" or isa != "ppc64le"]
-
     def doctor(self) -> list[Check]:
         """gem5 for each ISA, and what the probe shows of each core model."""
         checks: list[Check] = []

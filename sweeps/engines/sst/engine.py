@@ -7,7 +7,6 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -119,7 +118,7 @@ def probe(sst: Sst, flavour: str) -> Probe:
             what = f"a litmus run of workload {cell.workload} with {cores} threads"
             test = replace(cell, threads=cores)
             try:
-                _, outcome = run_once(test, binary.path, Limits(_TIME_S, 10_000_000))
+                outcome = _run_once(test, binary.path, Limits(_TIME_S, 10_000_000))
             except subprocess.TimeoutExpired:
                 return f"{what} did not end in {_TIME_S:g} s"
             if outcome.cause:
@@ -129,21 +128,17 @@ def probe(sst: Sst, flavour: str) -> Probe:
     return probed(PROBES / f"{flavour}-{key[:16]}.json", litmus)
 
 
-def run_once(
-    cell: Cell, binary: Path, limits: Limits, before: Sequence[str] = ()
-) -> tuple[float, RunOutcome]:
-    """Seconds of wall time of a run by itself, and what it said. `before`: words that the command
-    begins with. Raises subprocess.TimeoutExpired."""
+def _run_once(cell: Cell, binary: Path, limits: Limits) -> RunOutcome:
+    """Run a cell by itself and read what it said. Raises subprocess.TimeoutExpired."""
     engine = SstEngine(cell.engine)
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         for name, content in engine.inputs(cell, binary, limits).items():
             Path(folder, name).write_text(content, encoding="utf-8")
-        argv = [*before, *engine.command(cell, binary, limits)]
         began = time.perf_counter()
-        done = run(argv, limits.time_s or None, folder, {})
+        done = run(engine.command(cell, binary, limits), limits.time_s or None, folder, {})
         seconds = time.perf_counter() - began
         end = ProcessResult(done.returncode, done.stdout, done.stderr, "", seconds)
-        return seconds, engine.read(cell, limits, end, Path(folder))
+        return engine.read(cell, limits, end, Path(folder))
 
 
 _LABEL = "sst"
@@ -265,10 +260,6 @@ class SstEngine(base.Engine):
         """What a run is made of beside the plugin's options."""
         table = {f"sst_{name}": value for name, value in system_of(cell).settings().items()}
         return table | {"place": " ".join(map(str, self._places(cell)))}
-
-    def mechanisms(self, isa: str) -> list[str]:
-        """One: the plugin adds latencies itself, and this shows that it does so here too."""
-        return [_LABEL]
 
     def doctor(self) -> list[Check]:
         """SST and its elements, our own element, and what the probe shows of each flavour."""

@@ -5,7 +5,7 @@ COMMANDS = {
     "bench": (
         "command",
         "Measure speed on this machine.",
-        "bench engine",
+        "bench results",
         "doctor",
     ),
 }

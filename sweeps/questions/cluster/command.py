@@ -37,4 +37,4 @@ def check(
 
 @cluster.callback(help="Look at a cluster.")
 def _nothing() -> None:
-    """A group of one command needs a callback to stay a group."""
+    """Keep a group of one command a group, by a callback."""

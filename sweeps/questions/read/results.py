@@ -69,7 +69,7 @@ def query(
 
 
 def _compared_in_study(connection: sqlite3.Connection) -> str:
-    """Which locks and fence kinds the winner table of the main job compares."""
+    """Say which locks and fence kinds the winner table of the main job compares."""
     from sweeps.search.found import PLAN
 
     rows = connection.execute(
@@ -151,7 +151,7 @@ def figures(
 
 
 def _say_where(folder: Path) -> None:
-    """Said before Matplotlib and all else that draws is imported, which takes seconds."""
+    """Say where figures go, before all that draws is imported, which takes seconds."""
     print(f"drawing into {folder} what has changed", file=sys.stderr, flush=True)
 
 

@@ -80,7 +80,7 @@ def list_runs(
     limit_s: float = 0,
     **filters: str | int | None,
 ) -> Answer:
-    """The latest runs: id, status, every axis and key of the workloads, cost, cause.
+    """Return the latest runs: id, status, every axis and key of the workloads, cost, cause.
 
     `filters` are columns of the table `runs` and the values they must have, `plan` a plan's name
     or path, `where` a condition in SQL on columns and keys, which may take `limit_s` seconds (0:
@@ -128,7 +128,7 @@ def list_runs(
 
 
 def _with_keys(connection: sqlite3.Connection) -> str:
-    """The table runs with a column for each key of a workload that is no column yet."""
+    """Return the table runs with a column for each key of a workload that is no column yet."""
     columns = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
     keys = connection.execute("SELECT DISTINCT each.key FROM runs, json_each(parameters) AS each")
     more = "".join(

@@ -1,5 +1,7 @@
-"""`lockcross serve`: the database in a web browser."""
+"""`lockcross serve`: the database in a web browser, by Datasette."""
 
+import json
+import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,34 +9,48 @@ from typing import Annotated
 
 import typer
 
-from results.paths import DATABASE
+from results.paths import DATABASE, QUERIES
 from sweeps.cli.options import Database
 
 
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8001,
-    downloads: Annotated[
-        bool, typer.Option("--downloads", help="Allow downloads of the file and of whole tables.")
-    ] = False,
     db: Database = DATABASE,
 ) -> None:
     """Show the database in a web browser, on this machine alone. Ctrl-C ends it.
 
-    Serves a copy as the database stands now. Installs Datasette when it is first called.
+    Nothing can be written there. Installs Datasette when it is first called.
     """
-    from results.browser import server, site
+    from results import children
+    from results.errors import LockcrossError
+    from results.extras import REQUIREMENTS, Extra
+    from results.store.queries import named_queries, query_text
     from results.store.store import Store
 
-    with (
-        TemporaryDirectory(prefix="lockcross-serve-") as folder,
-        Store(db, read_only=True) as store,
-    ):
-        server.DATASETTE.install()
-        chosen = server.free_port(port)
-        copied = site.copy_to(store.connection, db, Path(folder))
-        words = site.command(copied, chosen, downloads)
-        with server.served(words, chosen) as wait_for_end:
-            print(f"http://{site.HOST}:{chosen}/{copied.stem}", flush=True)
-            print("the database as it is now; Ctrl-C ends it", flush=True)
+    with Store(db, read_only=True) as store:
+        queries = {
+            name: {
+                "sql": query_text(store.connection, QUERIES / f"{name}.sql"),
+                "title": name,
+                "description": description,
+                "hide_sql": True,
+            }
+            for name, description in named_queries().items()
+        }
+    Extra("Datasette", REQUIREMENTS / "browser.txt", megabytes=5).install()
+    with TemporaryDirectory(prefix="lockcross-serve-") as folder:
+        metadata = Path(folder, "metadata.json")
+        # The address of a query with the name of a table would be the table's.
+        pages = {f"query_{name}": query for name, query in queries.items()}
+        described = {"title": "Lockcross", "databases": {db.stem: {"queries": pages}}}
+        metadata.write_text(json.dumps(described), encoding="utf-8")
+        server = children.start([
+            sys.executable, "-P", "-m", "datasette", "serve", db, "--metadata", metadata,
+            "--host", "127.0.0.1", "--port", str(port),
+        ])  # fmt: skip
+        try:
             with suppress(KeyboardInterrupt):
-                wait_for_end()
+                if server.wait():
+                    raise LockcrossError("Datasette has ended; it says why above", exit_code=1)
+        finally:
+            children.end(server)

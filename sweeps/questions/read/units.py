@@ -72,8 +72,8 @@ _KEYS |= {"high": "threads", "owners": "threads", "shared_objects": "objects"}
 
 
 def units(connection: sqlite3.Connection) -> dict[str, str]:
-    """Of every column of the database's tables, of `export` and of what commands print that may
-    hold a number, its unit."""
+    """Return the unit of every column of the database's tables, of `export` and of what commands
+    print that may hold a number."""
     axes = {axis.name: axis.quantity.unit for axis in AXES if axis.quantity}
     counts = {name: name.replace("_", " ") for name in _COUNTS.split()}
     metrics = dict(connection.execute("SELECT name, unit FROM metric_names ORDER BY name"))
@@ -89,5 +89,5 @@ def units(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def rows(connection: sqlite3.Connection) -> Rows:
-    """A row for each column."""
+    """Return a row for each column."""
     return Rows([{"column": name, "unit": unit} for name, unit in units(connection).items()])

@@ -128,13 +128,13 @@ def words_of(value: Value) -> str:
 
 
 def _rows(answered: Sequence[Answered]) -> Rows:
-    """Return a row for each cost."""
+    """Return one row per cost."""
+    settings = dict.fromkeys(name for one in answered for name in one.question.settings)
     return Rows(
         [
             {"question": one.asked.name}
-            | {name: row.get(name) for name in dict.fromkeys(every)}
+            | {name: row.get(name) for name in settings}
             | {"lock": label, "ns_per_pair": row[label]}
-            for every in [[name for one in answered for name in one.question.settings]]
             for one in answered
             for row in one.rows()
             for label in one.labels

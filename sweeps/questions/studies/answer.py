@@ -7,7 +7,7 @@ from typing import Any
 
 from results.errors import NoDataError
 from results.store import queries
-from results.text.rows import Rows, plain
+from results.text.rows import Rows
 from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.locks import LockLabel
@@ -116,7 +116,8 @@ def changes(connection: sqlite3.Connection, plan: Plan) -> Rows:
     """Return the searches whose locks change places: which two locks, along which axis, what is
     held, and where they do, in words, with the bracket and the crossover's id."""
     records = [row for along in plan.along for row in _changes_along(connection, along)]
-    return Rows(records, plain("pair", "along", "held", "cheaper"))
+    heads = {"two locks": "pair", "along": "along", "held at": "held", "cheaper": "cheaper"}
+    return Rows(records, {head: f"{{{name}}}" for head, name in heads.items()})
 
 
 def _changes_along(connection: sqlite3.Connection, along: Along) -> list[dict[str, Any]]:
@@ -127,11 +128,11 @@ def _changes_along(connection: sqlite3.Connection, along: Along) -> list[dict[st
         ends = (crossing.bracket_high, crossing.band.upper_low, crossing.band.upper_high)
         first, low, high = (_number(crossing.axis, end) for end in ends)
         band = f" ({low} to {high})" if crossing.band.upper_low < crossing.band.upper_high else ""
-        unit = UNIT_WORDS.get(along.unit, along.unit)
+        unit = UNIT_WORDS.get(crossing.unit, crossing.unit)
         rows.append(
             {
                 "pair": f"{crossing.lock_a.words()} / {crossing.lock_b.words()}",
-                "along": along.words or along.axis,
+                "along": along.words or AXIS_WORDS.get(along.axis, along.axis),
                 "held": ", ".join(_held(axis, crossing.setting[axis]) for axis in along.by),
                 "cheaper": f"{crossing.above.words()} from {first} {unit}{band}",
                 "bracket": f"{crossing.bracket_low:,} to {crossing.bracket_high:,}",

@@ -77,19 +77,19 @@ JAVA_LOCKS: Fact[JavaLocks] = Fact("java_locks", JavaLocks)
 
 
 def percent(value: float | None, bar: float | None = None) -> str:
-    """A share in percent, and the bar it is held against; empty where there is none."""
+    """Return a share in percent, and the bar it is held against; empty where there is none."""
     if value is None:
         return ""
     return f"{100 * value:.1f} %" + (f" (bar {100 * bar:g} %)" if bar is not None else "")
 
 
 def signed(value: float | None) -> str:
-    """A signed share in percent; empty where there is none."""
+    """Return a signed share in percent; empty where there is none."""
     return "" if value is None else f"{100 * value:+.1f} %"
 
 
 def setting_words(setting: Cell) -> str:
-    """What the locks of a contest have in common, readable."""
+    """Return what the locks of a contest have in common, readable."""
     given = ", ".join(f"{key} {value}" for key, value in setting.parameters.items())
     threads = f"{setting.threads} thread{'s' * (setting.threads > 1)}"
     if setting.cores is not None:
@@ -120,7 +120,8 @@ class Run:
     instructions: float | None
 
     def subject(self, own: Collection[str] = ()) -> tuple[str, Cell, LockLabel]:
-        """What two runs that are compared have in common. `own`: axes that it sets by itself."""
+        """Return what two runs that are compared have in common. `own`: axes that it sets by
+        itself."""
         unset: dict[str, Any] = dict.fromkeys(own)
         return self.set, replace(self.cell.setting(), **unset), self.cell.label
 
@@ -140,11 +141,12 @@ class Compared:
 
     @property
     def error(self) -> float:
-        """Relative to the reference, with its sign: above zero, the candidate is the dearer."""
+        """Return the error relative to the reference, with its sign: above zero, the candidate is
+        the dearer."""
         return (self.candidate - self.reference) / self.reference
 
     def words(self) -> str:
-        """Lock and setting, readable."""
+        """Return lock and setting, readable."""
         return f"{self.cell.label.words()} in {setting_words(self.cell)}"
 
 
@@ -188,7 +190,7 @@ class SetSummary:
 
     @property
     def met(self) -> bool | None:
-        """Whether no bar is missed; None where there is no bar or no cell."""
+        """Tell whether no bar is missed; None where there is no bar or no cell."""
         bars = (self.bars.mean, self.bars.median, self.bars.worst, self.bars.order, self.bars.lead)
         if not self.judged or all(bar is None for bar in bars):
             return None
@@ -196,29 +198,30 @@ class SetSummary:
 
     @property
     def missed_bars(self) -> list[str]:
-        """mean, worst, order, lead, and runs where some failed."""
+        """Return the bars that are missed: mean, median, worst, order, lead, and runs where some
+        failed."""
         return [bar for bar, within in self.judged.items() if not within]
 
     @property
     def known(self) -> Sequence[str]:
-        """The bars that are known to be missed."""
+        """Return the bars that are known to be missed."""
         return self.bars.known.get(self.isa, [])
 
     @property
     def newly_missed(self) -> list[str]:
-        """The bars that are missed and not known to be."""
+        """Return the bars that are missed and not known to be."""
         return [bar for bar in self.missed_bars if self.met is False and bar not in self.known]
 
     @property
     def verdict(self) -> str:
-        """Met, missed, missed as is known, no bar, or nothing that could be compared."""
+        """Say met, missed, missed as is known, no bar, or no cells."""
         if not self.cells:
             return "no cells"
         return _KNOWN if self.met is False and not self.newly_missed else VERDICTS[self.met]
 
     @property
     def why_missed(self) -> str:
-        """What is known of a missed bar; empty where none is missed."""
+        """Return what is known of a missed bar; empty where none is missed."""
         return self.bars.missed if self.met is False else ""
 
 
@@ -244,16 +247,16 @@ class Stored:
         self.java = java.names if java else None
 
     def about(self, name: str) -> StoredSet:
-        """What is said of a set, if anything is."""
+        """Return what is said of a set, if anything is."""
         return self._sets.get(name, StoredSet())
 
     def is_candidate(self, run: Run) -> bool:
-        """Whether it is a run of the engine that is judged, with any of its options, and not of a
-        reference."""
+        """Tell whether it is a run of the engine that is judged, with any of its options, and not
+        of a reference."""
         return engines.entry(run.cell.engine).label == self.about(run.set).candidate
 
     def compared(self) -> list[Compared]:
-        """The cells that ended well on both engines."""
+        """Return the cells that ended well on both engines."""
         candidates = {
             run.subject(self.about(run.set).own): run for run in self.runs if self.is_candidate(run)
         }
@@ -275,8 +278,8 @@ class Stored:
 
 
 def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
-    """Every set by reference and ISA, and behind several ISAs the whole set. The bars apply to
-    that, or to each ISA where the set says so. Empty for a database without validation."""
+    """Return every set by reference and ISA, and behind several ISAs the whole set. The bars apply
+    to that, or to each ISA where the set says so. Empty for a database without validation."""
     stored = Stored(connection)
     cells = stored.compared()
     threads: dict[str, int] = {}
@@ -294,7 +297,7 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
         about = stored.about(name)
         unjudged = StoredSet(title=about.title, candidate=about.candidate, own=about.own)
         here = [c for c in cells if (c.set, c.cell.engine) == (name, engine)]
-        own = [
+        members = [
             run
             for run in stored.runs
             if run.set == name and (run.cell.engine == engine or stored.is_candidate(run))
@@ -302,12 +305,15 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
         isas = [isa for _, _, isa in some]
         by_isa = len(isas) == 1 or about.each_isa
         for isa in isas:
-            of_isa = [c for c in here if c.cell.isa == isa], [r for r in own if r.cell.isa == isa]
+            of_isa = (
+                [c for c in here if c.cell.isa == isa],
+                [r for r in members if r.cell.isa == isa],
+            )
             bars = about if by_isa else unjudged
             summaries.append(_summary((name, engine, isa), bars, *of_isa, stored.java))
         if len(isas) > 1:  # what is found in it stands with the ISAs
             bars = unjudged if by_isa else about
-            whole = _summary((name, engine, ALL_ISAS), bars, here, own, stored.java)
+            whole = _summary((name, engine, ALL_ISAS), bars, here, members, stored.java)
             whole = replace(whole, worst_cell="", contests=0, winner_changes=(), left_out={})
             summaries.append(whole)
     return summaries
@@ -375,8 +381,8 @@ def _summary(
 
 
 def _floor(cells: Sequence[Compared]) -> float | None:
-    """The share of pairs of locks on which the first two repeats of the reference agree, of those
-    that differ clearly by both together; None where there is no second."""
+    """Return the share of pairs of locks on which the first two repeats of the reference agree, of
+    those that differ clearly by both together; None where there is no second."""
     agreed = []
     for contest in contests([cell for cell in cells if len(cell.repeats) > 1]):
         for pair in itertools.combinations(contest, 2):
@@ -388,7 +394,7 @@ def _floor(cells: Sequence[Compared]) -> float | None:
 
 
 def contests(cells: Sequence[Compared]) -> list[list[Compared]]:
-    """The cells by setting, without the floor, where there are two or more."""
+    """Return the cells by setting, without the floor, where there are two or more."""
     settings: dict[Cell, list[Compared]] = {}
     for compared in cells:
         if compared.cell.lock != FLOOR:
@@ -397,7 +403,7 @@ def contests(cells: Sequence[Compared]) -> list[list[Compared]]:
 
 
 def apart(contest: Sequence[Compared]) -> Iterator[tuple[Compared, Compared]]:
-    """Each two locks that the reference tells apart, the cheaper one there first."""
+    """Return each two locks that the reference tells apart, the cheaper one there first."""
     for pair in itertools.combinations(contest, 2):
         cheap, dear = sorted(pair, key=lambda cell: cell.reference)
         if dear.reference - cheap.reference > max(cheap.spread, dear.spread):
@@ -405,8 +411,8 @@ def apart(contest: Sequence[Compared]) -> Iterator[tuple[Compared, Compared]]:
 
 
 def _change(contest: Sequence[Compared]) -> WinnerChange | None:
-    """The change of winner, if there is one: locks of equal cost share the first place, and so do
-    samples that differ by less than their spread."""
+    """Return the change of winner, if there is one: locks of equal cost share the first place, and
+    so do samples that differ by less than their spread."""
     here = min(contest, key=lambda c: (c.reference, c.cell.label))
     there = min(contest, key=lambda c: (c.candidate, c.reference, c.cell.label))
     if any(
@@ -423,8 +429,8 @@ def _change(contest: Sequence[Compared]) -> WinnerChange | None:
 def _left_out(
     pair: tuple[str, str], runs: Sequence[Run], own: Collection[str]
 ) -> dict[str, list[str]]:
-    """Cells without a comparison between a pair of engines, by the reason, the most first. `own`:
-    axes that the second sets by itself."""
+    """Return cells without a comparison between a pair of engines, by the reason, the most first.
+    `own`: axes that the second sets by itself."""
     reference, candidate = pair
     sides: dict[tuple[str, Cell, LockLabel], dict[str, Run]] = {}
     for run in runs:
@@ -449,7 +455,8 @@ def _left_out(
 
 
 def speeds(connection: sqlite3.Connection) -> list[Speed]:
-    """How fast each engine is, as the registry has them; only of runs that ended well."""
+    """Return how fast each engine is, in the order of the registry; only of runs that ended
+    well."""
     by_engine: dict[str, dict[int, tuple[float, float]]] = {}
     for run in Stored(connection).runs:  # a run may serve in several sets
         if run.cost is not None and run.instructions is not None and run.duration_s > 0:

@@ -55,7 +55,7 @@ class Cells:
         self._atomics: dict[LockLabel, float] = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Reads a database; nothing from one without validation. Raises LockcrossError for one that
+        """Read a database; nothing from one without validation. Raises LockcrossError for one that
         does not describe a machine that its cells are on."""
         stored = Stored(connection)
         machines = {  # each one's title, without the features behind a comma, and its kind of core
@@ -86,14 +86,14 @@ class Cells:
                 self._atomics[label] = max(self._atomics.get(label, 0.0), taken)
 
     def _kind_of(self, compared: Compared) -> str:
-        """A lock that never ran with one thread has no kind."""
+        """Return the kind of a lock; one that never ran with one thread has none."""
         taken = self._atomics.get(compared.cell.label.with_full_fences)
         if taken is None:
             return ANY
         return ATOMIC if taken >= _HALF else NO_ATOMIC
 
     def rows(self) -> list[Row]:
-        """Silicon's first. A row has two cells at least."""
+        """Return the rows, silicon's first. A row has two cells at least."""
 
         def place(subject: Subject) -> tuple[bool, str, str, int]:
             reference, machine, _, work = subject
@@ -116,7 +116,7 @@ class Cells:
 
 
 def count_stored(databases: Iterable[Path]) -> tuple[list[Row], Mapping[str, int]]:
-    """The rows of some databases, and how many of their cells were left out, by the reason.
+    """Return the rows of some databases, and how many of their cells were left out, by the reason.
 
     Raises LockcrossError for a file that cannot be read, and as Cells.read does.
     """
@@ -133,7 +133,7 @@ def _row(
     cells: Sequence[Compared],
     pairs: Sequence[tuple[Compared, Compared]],
 ) -> Row:
-    """`pairs`: of locks that the reference tells apart, the cheaper one there first."""
+    """Make a row. `pairs`: of locks that the reference tells apart, the cheaper one there first."""
     judged = []  # the predicted lead, as a share of the dearer lock's cost, and whether it is right
     for cheap, dear in pairs:
         low, high = sorted((cheap.candidate, dear.candidate))

@@ -1,8 +1,6 @@
-"""A candidate engine against a reference: the error of every cell, one panel a validation set; and
-set against measured latency: a row an operation, a column an engine."""
+"""A candidate engine against a reference: the error of every cell, one panel per validation set."""
 
 import sqlite3
-from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
@@ -17,7 +15,6 @@ from sweeps.model import engines
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.answer import Compared, SetSummary, Stored, summarize
-from sweeps.questions.validate.latency import OPS, Sweep, sweeps
 from sweeps.report.style import FLAVOUR_STYLES, STYLES, style_of
 from sweeps.search.found import isa_title
 
@@ -33,11 +30,10 @@ _COST_TICKS = {  # up to so many times the least cost: costs that stand on the a
     200: (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000),
     float("inf"): (1, 10, 100, 1000, 10_000, 100_000),
 }
-_LINES = ("-", "--", ":", "-.")  # variants of a model on the same flavour
 
 
 def draw_validation(connection: sqlite3.Connection) -> Figure:
-    """Error against the reference's cost, a point for each cell. Raises NoDataError."""
+    """Draw the error against the reference's cost, a point for each cell. Raises NoDataError."""
     cells = Stored(connection).compared()
     places: dict[tuple[str, str], SetSummary] = {}
     for summary in summarize(connection):
@@ -49,9 +45,9 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
     for ax, (place, first) in zip(axes, places.items(), strict=False):
         _draw_set(ax, [cell for cell in cells if (cell.set, cell.cell.engine) == place], first)
     isas = {cell.cell.flavour: isa_title(connection, cell.cell.isa) for cell in cells}
-    every = {LockLabel(cell.cell.lock) for cell in cells}
-    locks = sorted(lock for lock in every if lock.lock in STYLES)
-    others = sorted(every.difference(locks))[:1]  # they all have one marker
+    labels = {LockLabel(cell.cell.lock) for cell in cells}
+    locks = sorted(lock for lock in labels if lock.lock in STYLES)
+    others = sorted(labels.difference(locks))[:1]  # they all have one marker
     handles = [
         Line2D(
             [], [], linestyle="", marker="o", color=colour, label=isa_words(isas[flavour], flavour)
@@ -75,7 +71,7 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
 
 
 def _draw_set(ax: Axes, cells: Sequence[Compared], of: SetSummary) -> None:
-    """A validation set against one reference; its worst cell is named."""
+    """Draw a validation set against one reference; its worst cell is named."""
     candidate, reference = engines.title(of.candidate), engines.title(of.reference)
     ax.set_title(of.title)
     ax.set_xlabel(f"cycles per pair on {reference}")
@@ -136,63 +132,3 @@ def _draw_set(ax: Axes, cells: Sequence[Compared], of: SetSummary) -> None:
         path_effects=HALO,
         zorder=6,
     )
-
-
-def draw_latency(connection: sqlite3.Connection) -> Figure:
-    """Every latency sweep with its mechanism, beside the line of slope 1. Raises NoDataError."""
-    every = sweeps(connection)
-    if not every:
-        raise NoDataError("the database holds no latency sweeps; run ./lockcross validate")
-    models = sorted({engines.entry(sweep.engine).label for sweep in every}, key=engines.order)
-    ops = [op for op in OPS if any(sweep.op == op for sweep in every)]
-    titles = {sweep.isa: isa_title(connection, sweep.isa) for sweep in every}
-    figure, axes = panels(len(ops) * len(models), len(models), (4.3, 3.9))
-    for place, ax in enumerate(axes):
-        op, model = ops[place // len(models)], models[place % len(models)]
-        shown = [
-            sweep for sweep in every if (sweep.op, engines.entry(sweep.engine).label) == (op, model)
-        ]
-        if shown:
-            ax.set_title(f"{engines.title(model)}: {OPS[op]}")
-            _draw_sweeps(ax, shown, titles)
-        else:
-            ax.axis("off")
-    return figure
-
-
-def _draw_sweeps(ax: Axes, shown: Sequence[Sweep], titles: dict[str, str]) -> None:
-    """An operation on the engines of a model: a line a sweep."""
-    ax.set_xlabel("set latency (cycles)")
-    ax.set_ylabel("measured latency (cycles)")
-    ax.grid(True, color="#eeeeee", linewidth=0.6)
-    furthest = max(x for sweep in shown for x, _ in sweep.points)
-    ax.plot([0, furthest], [0, furthest], color="#888888", linewidth=1, label="slope 1")
-    drawn: Counter[str] = Counter()
-    several = len({sweep.machine for sweep in shown}) > 1
-    alike = Counter((sweep.flavour, sweep.machine, sweep.mechanism) for sweep in shown)
-    for sweep in shown:
-        colour, marker = FLAVOUR_STYLES[sweep.flavour]
-        number = drawn[sweep.flavour]
-        drawn[sweep.flavour] += 1
-        xs, ys = zip(*sweep.points, strict=True)
-        words = f"{isa_words(titles[sweep.isa], sweep.flavour)}, "
-        words += f"{sweep.machine}, " * several + sweep.mechanism
-        if (
-            alike[sweep.flavour, sweep.machine, sweep.mechanism] > 1
-        ):  # which model and variant it is
-            words += f" ({sweep.engine.partition('/')[2]})"
-        ax.plot(
-            xs,
-            ys,
-            _LINES[number % len(_LINES)],
-            color=colour,
-            marker=marker,
-            markersize=4.5,
-            markerfacecolor="white" if number else colour,
-            linewidth=1.4,
-            label=f"{words}: {sweep.words()}",
-        )
-    highest = max(y for sweep in shown for _, y in sweep.points)
-    # Each sweep takes a line of the key, which stands above the lines.
-    ax.set_ylim(0, max(highest, furthest) * (1.1 + 0.085 * (len(shown) + 1)))
-    ax.legend(loc="upper left", frameon=False, fontsize=7.5)

@@ -7,13 +7,11 @@ from typing import Any
 from results.text.rows import Rows, plain
 from sweeps.model import engines
 from sweeps.questions.validate.answer import (
-    VERDICTS,
     SetSummary,
     percent,
     speeds,
     summarize,
 )
-from sweeps.questions.validate.latency import OPS, SlopeCheck, slope_checks
 from sweeps.search.errors import Row, decisive
 
 _CENTRED = {"title_justify": "center"}
@@ -21,7 +19,7 @@ _SHOWN = 5  # findings of a set that are listed; the report has all
 
 
 def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
-    """Errors and bars, what was left out, changed winners, and the engines' speed."""
+    """Yield errors and bars, what was left out, changed winners, and the engines' speed."""
     summaries = summarize(connection)
     if not summaries:
         yield "The database holds no validation; ./lockcross validate makes one."
@@ -31,8 +29,6 @@ def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
         if lines := _findings(summary):
             title = f"{summary.title}, {engines.title(summary.reference)}, {summary.isa}"
             yield "\n".join([title, *lines])
-    if checks := slope_checks(connection):
-        yield _slopes(checks)
     names = ("engine", "runs", "instructions/s", "cells/hour")
     speed = [
         (
@@ -48,27 +44,19 @@ def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
     yield Rows(records, shown, "Speed of one process over these runs", _CENTRED)
 
 
-def newly_missed(
-    connection: sqlite3.Connection, sets: Collection[str], latencies: bool
-) -> list[str]:
-    """The bars that are missed and not known to be, of these sets and with `latencies` of slopes,
-    each with its set and ISA."""
-    bars = [
+def newly_missed(connection: sqlite3.Connection, sets: Collection[str]) -> list[str]:
+    """Return the bars of these sets that are missed and not known to be, with set and ISA."""
+    return [
         f"{summary.set}, {summary.isa}: {bar}"
         for summary in summarize(connection)
         for bar in summary.newly_missed
         if summary.set in sets
     ]
-    checks = slope_checks(connection) if latencies else []
-    lines = [check.reference for check in checks if not check.met]
-    return bars + [
-        f"{line.engine}, {line.isa} {line.flavour}: the slope of {line.op}" for line in lines
-    ]
 
 
 def error_rows(rows: Sequence[Row]) -> Rows:
-    """How far the embedded engine was off, by reference and work, and which leads decide; shares,
-    and the range of measured over predicted costs."""
+    """Say how far the embedded engine was off, by reference and work, and which leads decide;
+    shares, and the range of measured over predicted costs."""
     records = [
         {
             "reference": row.reference,
@@ -127,7 +115,8 @@ def _errors(summaries: list[SetSummary]) -> Rows:
 
 
 def _findings(summary: SetSummary) -> list[str]:
-    """What is to be said of a set: its bars, those that are missed, and what was found in it."""
+    """Return what is to be said of a set: its bars, those that are missed, and what was found in
+    it."""
     bars = {
         "mean at most": summary.bars.mean,
         "median at most": summary.bars.median,
@@ -158,29 +147,3 @@ def _findings(summary: SetSummary) -> list[str]:
         f"candidate ({100 * change.loss:.1f} % dearer on the reference): {change.setting}"
         for change in summary.winner_changes[:_SHOWN]
     ]
-
-
-def _slopes(checks: list[SlopeCheck]) -> Rows:
-    """How far the slopes of set latencies are apart at the most, by reference and operation."""
-    groups: dict[tuple[str, str], list[SlopeCheck]] = {}
-    for check in checks:
-        label = engines.entry(check.reference.engine).label
-        groups.setdefault((label, check.reference.op), []).append(check)
-    records = []
-    for (label, op), some in groups.items():
-        worst = max(some, key=lambda check: check.difference)
-        line = worst.reference
-        records.append(
-            {
-                "reference": engines.title(label),
-                "operation": OPS[op],
-                "lines": len(some),
-                "furthest apart": worst.difference,
-                "where": f"{line.isa} {line.flavour}, {line.mechanism}",
-                "bar": VERDICTS[all(check.met for check in some)],
-            }
-        )
-    shown: dict[str, Any] = dict(plain(*records[0]))
-    shown["furthest apart"] = lambda row: percent(row["furthest apart"], checks[0].bar)
-    title = "Slope of measured over set latency, the candidate's against the reference's"
-    return Rows(records, shown, title, _CENTRED)

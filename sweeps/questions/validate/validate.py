@@ -1,35 +1,29 @@
-"""Validation: a candidate engine against reference engines, and the references' latency mechanisms
-against the latencies that are set. A file of sweeps/plans/validations names the engines, the cells
-and the bars. Every run is stored; tables and report are made from the store."""
+"""Run a candidate engine against reference engines. A file of sweeps/plans/validations names the
+engines, the cells and the bars. Every run is stored; tables and report are made from the store."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import log
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines.base import load_engine
-from sweeps.model.axes import LATENCIES, MAX_LATENCY
+from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.engines import DEFAULT
-from sweeps.model.isa import ISAS, Isa
+from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
-from sweeps.model.machine import HOST, machine_names
+from sweeps.model.machine import HOST
 from sweeps.plans import VALIDATIONS
 from sweeps.questions.validate.answer import ALL_ISAS, BARS, JAVA_LOCKS, Bars, JavaLocks, StoredSet
-from sweeps.questions.validate.jvm.definition import JvmDefinition, is_of_jvm
-from sweeps.questions.validate.latency import SLOPES, SlopeBar
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import Setting, calibrate, store_isas, store_machines
+from sweeps.search.calibrate import store_isas, store_machines
 from sweeps.study.plan import load_plan
-from sweeps.support.toml import Document, parse
-
-_CANDIDATE_OPS: tuple[str, ...] = ("empty", "store", "cas", "fence")  # its charges are what is set
-_SWEEP_OPS = (*_CANDIDATE_OPS, "stop")
+from sweeps.support.toml import Document
 
 
 class Set(Bars):
@@ -53,19 +47,6 @@ class Set(Bars):
         return self
 
 
-class Mechanisms(Document):
-    """Sweeps of every mechanism that sets a latency (`latencies`: cycles, as set), and runs of two
-    `lengths` (iterations) by every method of finding the region of interest. `machines`: reference
-    -> the machine that describes it. `slope`: by how much the candidate's slope of measured over
-    set latency may differ from a reference's, relative to that; None: no bar, and the candidate has
-    no sweeps."""
-
-    latencies: Annotated[list[Annotated[int, Field(ge=0, le=MAX_LATENCY)]], Field(min_length=2)]
-    lengths: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)]
-    machines: dict[str, str]
-    slope: Annotated[float, Field(ge=0)] | None = None
-
-
 class Definition(Document):
     """One file of sweeps/plans/validations."""
 
@@ -74,38 +55,30 @@ class Definition(Document):
     # The candidate with its cores far from one another, for cells whose reference had its CPUs so.
     far: str = ""
     set: list[Set] = Field(min_length=1)
-    mechanisms: Mechanisms | None = None
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        machines = self.mechanisms.machines if self.mechanisms else {}
         named = (self.candidate, *filter(None, [self.far]))
-        for engine in (*named, *(judged.reference for judged in self.set), *machines):
+        for engine in (*named, *(judged.reference for judged in self.set)):
             try:
                 load_engine(engine)
             except LockcrossError as error:
                 raise ValueError(error.message) from None
-        if unknown := [machine for machine in machines.values() if machine not in machine_names()]:
-            raise ValueError(f"mechanisms.machines: {unknown[0]!r} is unknown")
         if len({judged.name for judged in self.set}) != len(self.set):
             raise ValueError("set: two sets have one name")
         return self
 
 
-def load_validation(name: str) -> Definition | JvmDefinition:
-    """Reads sweeps/plans/validations/<name>.toml: of an engine, or of `advise` against a JVM.
+def load_validation(name: str) -> Definition:
+    """Read sweeps/plans/validations/<name>.toml.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-
-    def read(text: str) -> Definition | JvmDefinition:
-        return parse(JvmDefinition, text) if is_of_jvm(text) else parse(Definition, text)
-
-    return VALIDATIONS.read(read, name)
+    return VALIDATIONS.load(Definition, name)
 
 
 def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
-    """The sets of these names, all for none. Raises LockcrossError for an unknown one."""
+    """Return the sets of these names, all for none. Raises LockcrossError for an unknown one."""
     known = [judged.name for judged in definition.set]
     if unknown := [name for name in wanted if name not in known]:
         raise LockcrossError(f"set {unknown[0]!r} is unknown; known are {', '.join(known)}")
@@ -113,8 +86,8 @@ def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
 
 
 def host_machine(references: Iterable[str], machine: str = "") -> str:
-    """The machine that describes the host, where it is one of these engines: `machine`, or the
-    latest that was measured on it; else nothing.
+    """Return the machine that describes the host, where it is one of these engines: `machine`, or
+    the latest that was measured on it; else nothing.
 
     Raises LockcrossError when none does, or not `machine`.
     """
@@ -130,8 +103,8 @@ def host_machine(references: Iterable[str], machine: str = "") -> str:
 
 
 def cells_of(judged: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
-    """The cells of a set, each with so many seeds. Where its reference is the host, those that the
-    host can run, on the machine that describes it.
+    """Return the cells of a set, each with so many seeds. Where its reference is the host, those
+    that the host can run, on the machine that describes it.
 
     Raises LockcrossError when the plan is faulty, and as host_machine does.
     """
@@ -146,54 +119,6 @@ def cells_of(judged: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
     return [c for c in runnable if c.isa in can.isas and c.threads <= can.max_cores]
 
 
-def _references(
-    definition: Definition, sets: Sequence[Set]
-) -> Iterator[tuple[Mechanisms, str, str, Isa]]:
-    """What is looked at of the mechanisms, for each reference of the sets that is: with the machine
-    that describes it, and each ISA."""
-    if looked_at := definition.mechanisms:
-        references = dict.fromkeys(judged.reference for judged in sets)
-        for reference, isa in itertools.product(references, ISAS.values()):
-            if reference in looked_at.machines:
-                yield looked_at, reference, looked_at.machines[reference], isa
-
-
-def latency_settings(definition: Definition, sets: Sequence[Set]) -> list[Setting]:
-    """Every latency sweep: each mechanism of each reference of the sets, ISA and flavour, and where
-    the slopes have a bar the candidate beside them."""
-    settings = []
-    for mechanisms, reference, machine, isa in _references(definition, sets):
-        swept = [(label, _SWEEP_OPS) for label in load_engine(reference).mechanisms(isa.name)]
-        if swept and mechanisms.slope is not None:
-            swept.append((definition.candidate, _CANDIDATE_OPS))
-        settings += [
-            Setting(machine, isa.name, flavour, cycles, cycles, label, cycles, ops)
-            for (label, ops), flavour in itertools.product(swept, isa.flavours)
-            for cycles in mechanisms.latencies
-        ]
-    return settings
-
-
-def region_cells(definition: Definition, sets: Sequence[Set]) -> dict[str, list[Cell]]:
-    """Series -> the runs by which the methods of finding the region of interest are compared."""
-    series: dict[str, list[Cell]] = {}
-    for mechanisms, reference, machine, isa in _references(definition, sets):
-        if labels := load_engine(reference).regions(isa.name):
-            series[f"roi/{isa.name}/{reference}"] = [
-                Cell(
-                    engine=label,
-                    machine=machine,
-                    isa=isa.name,
-                    flavour=isa.flavours[0],
-                    lock="tasuki",
-                    workload="sync",
-                    parameters={"iterations": length},
-                )
-                for label, length in itertools.product(labels, mechanisms.lengths)
-            ]
-    return series
-
-
 # A cell on the host, without its engine -> cycles of a hand-over between its CPUs in that run.
 Apart = Mapping[Cell, float]
 
@@ -201,8 +126,8 @@ Apart = Mapping[Cell, float]
 def _as_placed(
     definition: Definition, cells: Sequence[Cell], apart: Apart, runner: Runner
 ) -> list[Cell]:
-    """The cells, the candidate's with its cores as far from one another as the host's CPUs were: a
-    hypervisor moves these. Near or far is what a hand-over by workload transfer takes."""
+    """Return the cells, the candidate's with its cores as far from one another as the host's CPUs
+    were: a hypervisor moves these. Near or far is what a hand-over by workload transfer takes."""
     labels = (definition.candidate, definition.far)
     takes: dict[tuple[str, str, str], tuple[float | None, ...]] = {}
 
@@ -224,7 +149,8 @@ def _as_placed(
 
 
 def _handover_on(label: str, place: tuple[str, str, str], runner: Runner) -> float | None:
-    """Cycles of a hand-over between two cores of an engine; None where it refuses that machine."""
+    """Return cycles of a hand-over between two cores of an engine; None where it refuses that
+    machine."""
     machine, isa, flavour = place
     cell = Cell(
         engine=label,
@@ -247,13 +173,11 @@ def run(
     runner: Runner,
     machine: str = "",
     seeds: int = 1,
-    latencies: bool = True,
 ) -> None:
-    """Runs sets, and with `latencies` the latency sweeps and the comparison of regions, and stores
-    what they show. `machine`: that describes the host, where a reference is the host ("": see
-    cells_of); `seeds`: of each cell.
+    """Run sets and store what they show. `machine`: that describes the host, where a reference is
+    the host ("": see cells_of); `seeds`: of each cell.
 
-    Raises LockcrossError when an engine is missing, or a latency sweep fails.
+    Raises LockcrossError when an engine is missing.
     """
 
     def run_series(name: str, cells: Sequence[Cell]) -> None:
@@ -276,9 +200,11 @@ def run(
         }
         cells = {name: _as_placed(definition, some, apart, runner) for name, some in cells.items()}
     for judged in sets:
-        own: dict[str, Any] = dict(judged.own)
+        settings: dict[str, Any] = dict(judged.own)
         cells[judged.name] = [
-            cell if cell.engine == judged.reference or interrupts(cell) else replace(cell, **own)
+            cell
+            if cell.engine == judged.reference or interrupts(cell)
+            else replace(cell, **settings)
             for cell in cells[judged.name]
         ]
     everything = list(itertools.chain(*cells.values()))
@@ -294,9 +220,3 @@ def run(
     JAVA_LOCKS.write(store, JavaLocks(java))
     store_isas(store)
     store_machines(store, (cell.machine for cell in everything))
-    if latencies:
-        for name, some in region_cells(definition, sets).items():
-            run_series(name, some)
-        calibrate(runner, store, latency_settings(definition, sets))
-        if definition.mechanisms and definition.mechanisms.slope is not None:
-            SLOPES.write(store, SlopeBar(definition.candidate, definition.mechanisms.slope))

@@ -8,24 +8,6 @@ from pydantic import AfterValidator, Field
 from sweeps.support.paths import CLUSTERS
 from sweeps.support.toml import Document, Documents
 
-# The name in a file -> the name of Parsl's class.
-PROVIDERS = {
-    "slurm": "SlurmProvider",
-    "local": "LocalProvider",
-    "pbs": "PBSProProvider",
-    "torque": "TorqueProvider",
-    "lsf": "LSFProvider",
-    "grid_engine": "GridEngineProvider",
-    "condor": "CondorProvider",
-    "kubernetes": "KubernetesProvider",
-}
-
-
-def _provider(name: str) -> str:
-    if name not in PROVIDERS:
-        raise ValueError(f"unknown; known are {', '.join(PROVIDERS)}")
-    return name
-
 
 def _wall_time(text: str) -> str:
     if not re.fullmatch(r"\d{1,3}:[0-5]\d:[0-5]\d", text) or not int(text.replace(":", "")):
@@ -47,35 +29,33 @@ class Cluster(Document):
     """A cluster file. `options` go to Parsl's provider as they are."""
 
     title: str
-    provider: Annotated[str, AfterValidator(_provider)]
+    provider: Literal["slurm", "local", "pbs", "torque", "lsf", "grid_engine"]
     partition: Word = ""
     account: Word = ""
     nodes: Count = 1  # of a block, which is one job
     workers: Count  # of a node
-    cpus: Count | None = None  # of a node that a job asks for; None: one a worker
+    cpus: Count | None = None  # of a node that a job asks for; None: one per worker
     memory_gb: Count | None = None  # of a node that a job asks for
     wall_time: Annotated[str, AfterValidator(_wall_time)] = "01:00:00"  # of a block
     blocks: Count = 1  # at most
     commands: list[str] = []  # of the shell, before anything else in a job
     scratch: Word = "/tmp"  # on each node, its own; variables are the node's
-    tree: Literal["shared", "shipped"] = "shared"
     python: Word = ""  # on the nodes; empty: the driver's own
     address: Word = ""  # of this machine, as the nodes reach it; empty: found out
-    queue_minutes: Annotated[float, Field(gt=0)] = 1440.0  # to wait for a block at most
     options: dict[str, str | int | float | bool] = {}
 
     @property
     def slots(self) -> int:
-        """Workers at most."""
+        """Return the most workers that there can be."""
         return self.blocks * self.nodes * self.workers
 
     @property
     def wall_s(self) -> int:
-        """Seconds of a block."""
+        """Return the seconds of a block."""
         hours, minutes, seconds = map(int, self.wall_time.split(":"))
         return (hours * 60 + minutes) * 60 + seconds
 
 
 def load_cluster(name: str) -> Cluster:
-    """The cluster of a name in sweeps/clusters, or of a file. Raises LockcrossError (2)."""
+    """Read the cluster of a name in sweeps/clusters, or of a file. Raises LockcrossError (2)."""
     return Documents("cluster", CLUSTERS).load(Cluster, name)

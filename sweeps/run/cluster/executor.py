@@ -1,31 +1,28 @@
-"""Parsl's parts, set up for a cluster file: the provider of a batch system and the executor.
+"""Set up Parsl's parts for a cluster file: the provider of a batch system, and the executor.
 
-What goes past Parsl's own options, and why, as of the version in requirements/cluster.txt:
-- The states of blocks are asked for every few seconds. How often a provider asks is its property
-  `status_polling_interval`, a minute for batch systems, and no option.
-- The keys of a session are made before its executor starts (`cert_dir`), since a job that has no
-  tree is sent them with what it starts from. The executor would make them when it starts.
-- The interchange is asked with a limit of time (sweeps/run/cluster/session.py). Parsl's own
-  questions have none, and for an interchange that has died they would wait for ever.
-- A node that cannot run the cells is held (`_hold_manager`, in Blocks there). Parsl holds managers
-  by itself only when it ends their block.
+Parsl has no option for one thing: how often a provider asks for the states of blocks is its
+property `status_polling_interval`, a minute for batch systems.
 """
 
 import inspect
 import os
 import shlex
-import socket
 import sys
-from pathlib import Path
 from typing import Any
 
+from results.children import STARTER
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
-from sweeps.run.cluster import ship
-from sweeps.run.cluster.description import PROVIDERS, Cluster
+from sweeps.run.cluster.description import Cluster
 
-_TIED = Path(__file__).with_name("tied.py")
-_GUARD = Path(__file__).parent / "node" / "guard.py"
+_PROVIDERS = {
+    "slurm": "SlurmProvider",
+    "local": "LocalProvider",
+    "pbs": "PBSProProvider",
+    "torque": "TorqueProvider",
+    "lsf": "LSFProvider",
+    "grid_engine": "GridEngineProvider",
+}
 _HEARTBEAT_S, _LOST_S = 5, 20  # a node or a driver that is gone is noticed after so long
 _STATUS_S = 5  # between two questions for the states of blocks
 _TIMEOUT_S = 60  # of a batch system's command
@@ -34,26 +31,26 @@ _SCRIPT = "LOCKCROSS_START"  # the variable of a job with what each of its nodes
 _FORWARDED = ("LOCKCROSS_QEMU", "GEM5", "GEM5_X86", "GEM5_ARM", "GEM5_POWER", "SST")
 
 
-def make_executor(cluster: Cluster, label: str, folder: Path, at_once: bool) -> Any:
-    """Parsl's HighThroughputExecutor. `at_once`: blocks are asked for although there is no work,
-    and a worker is given one task at a time.
+def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
+    """Make Parsl's HighThroughputExecutor. `at_once`: blocks are asked for although there is no
+    work, and a worker is given one task at a time.
 
     Raises LockcrossError for options that Parsl refuses.
     """
-    from parsl import curvezmq
+    from parsl.addresses import address_by_route
     from parsl.executors import HighThroughputExecutor
     from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 
-    certificates = curvezmq.create_certificates(folder)
-    start = _start(cluster, Path(certificates))
     # When a block takes no more cells, so that few are running when its time is over.
     drain_s = max(cluster.wall_s // 2, cluster.wall_s - 120)
-    interchange = "parsl.executors.high_throughput.interchange"
-    executor = HighThroughputExecutor(
+    local = cluster.provider == "local"
+    # The interchange dies with this process, and Ctrl-C at a terminal is not for it.
+    tied = ["setsid", str(STARTER), str(os.getpid()), "-", "-", sys.executable, "-P", "-m"]
+    return HighThroughputExecutor(
         label=label,
-        provider=make_provider(cluster, start, cluster.blocks if at_once else 0),
+        provider=_make_provider(cluster, cluster.blocks if at_once else 0),
         # Without an address Parsl asks an outside service, and listens everywhere.
-        address=own_address(cluster),
+        address=cluster.address or ("127.0.0.1" if local else address_by_route()),
         loopback_address="127.0.0.1",
         encrypted=True,
         max_workers_per_node=cluster.workers,
@@ -61,23 +58,23 @@ def make_executor(cluster: Cluster, label: str, folder: Path, at_once: bool) -> 
         prefetch_capacity=0 if at_once else cluster.workers,
         heartbeat_period=_HEARTBEAT_S,
         heartbeat_threshold=_LOST_S,
-        drain_period=None if cluster.provider in ("local", "kubernetes") else drain_s,
-        block_error_handler=False,  # Blocks judges
+        address_probe_timeout=_LOST_S,  # of a job that starts when its driver is gone
+        drain_period=None if local else drain_s,
+        block_error_handler=False,  # Session judges
         launch_cmd=DEFAULT_LAUNCH_CMD.replace(
             "process_worker_pool.py", f'bash -c "${_SCRIPT}" lockcross', 1
         ),
-        interchange_launch_cmd=[sys.executable, "-P", str(_TIED), str(os.getpid()), interchange],
+        interchange_launch_cmd=[*tied, "parsl.executors.high_throughput.interchange"],
     )
-    executor.cert_dir = certificates
-    return executor
 
 
-def make_provider(cluster: Cluster, start: str, least: int) -> Any:
-    """Parsl's provider. Keys that it does not know are refused when the file sets them."""
+def _make_provider(cluster: Cluster, least: int) -> Any:
+    """Make Parsl's provider, with at least so many blocks. It refuses keys of the file's options
+    that it does not know."""
     import parsl.providers
     from parsl.launchers import SimpleLauncher, WrappedLauncher
 
-    base = getattr(parsl.providers, PROVIDERS[cluster.provider])
+    base = getattr(parsl.providers, _PROVIDERS[cluster.provider])
     kind = type(base.__name__, (base,), {"status_polling_interval": _STATUS_S})
     known = set(inspect.signature(base.__init__).parameters)
     slurm, n = cluster.provider == "slurm", cluster.nodes
@@ -100,17 +97,14 @@ def make_provider(cluster: Cluster, start: str, least: int) -> Any:
         "min_blocks": least,
         "max_blocks": cluster.blocks,
         "nodes_per_block": n,
-        "worker_init": f"export {_SCRIPT}={shlex.quote(start)}",
+        "worker_init": f"export {_SCRIPT}={shlex.quote(_start(cluster))}",
     }
     for names, value in wanted.items():
         settings |= {name: value for name in names if name in known and value is not None}
     settings |= cluster.options
     if slurm:
-        lines = ["#SBATCH --no-requeue"]
-        if cluster.tree == "shipped":  # the node has no folder for what the job says
-            lines.append("#SBATCH --output=/dev/null --error=/dev/null")
-        lines += filter(None, [str(settings.get("scheduler_options", ""))])
-        settings["scheduler_options"] = "\n".join(lines)
+        options = settings.get("scheduler_options", "")
+        settings["scheduler_options"] = f"#SBATCH --no-requeue\n{options}"
     try:
         return kind(**settings)
     except Exception as error:  # Parsl's own checks raise errors of many kinds
@@ -118,51 +112,14 @@ def make_provider(cluster: Cluster, start: str, least: int) -> Any:
         raise LockcrossError(f"options: {why}") from None
 
 
-def _start(cluster: Cluster, certificates: Path) -> str:
-    """What the shell of each node does: the tree's variables, the file's commands, then Parsl's
-    pool of workers with the arguments that it is given."""
-    shipped = cluster.tree == "shipped"
-    variables = {} if shipped else {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}
+def _start(cluster: Cluster) -> str:
+    """Return what the shell of each node does: the tree's variables, the file's commands, then
+    Parsl's pool of workers with the arguments that it is given. The starter sees to it that
+    workers end with the pool, however that ends."""
+    variables = {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}
     variables |= {name: os.environ[name] for name in _FORWARDED if os.environ.get(name)}
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
-    lines += cluster.commands
-    guard, own = shlex.quote(str(_GUARD)), ""
-    if shipped:
-        # A folder of the job's own, from which the tree's function is found once the tree is there.
-        lines += [
-            "umask 077",
-            f'export LOCKCROSS_NODE="{cluster.scratch}/lockcross-$(id -u)"',
-            'mkdir -p "$LOCKCROSS_NODE" && cd "$LOCKCROSS_NODE"',
-            'find . -maxdepth 1 -name "job-*" -mtime +7 -exec rm -rf {} +',
-            'kit="$(mktemp -d "$LOCKCROSS_NODE/job-XXXXXX")" && mkdir -m 700 "$kit/certificates"',
-            f'base64 -d <<<"{ship.kit(certificates)}" | tar -xzC "$kit"',
-            'export PYTHONPATH="$kit"',
-        ]
-        guard, own = '"$kit/guard.py"', ' --cert_dir "$kit/certificates" --logdir "$kit"'
-    python = f"{shlex.quote(cluster.python or sys.executable)} -P"
-    pool = f'{python} -m parsl.executors.high_throughput.process_worker_pool "$@"'
-    return "\n".join([*lines, f"exec {python} {guard} {pool}{own}"])
-
-
-def own_address(cluster: Cluster) -> str:
-    """This machine's address, as the file says or on the way to others; nothing is sent to find it.
-
-    Raises LockcrossError for one that is not this machine's.
-    """
-    if cluster.provider == "local" and not cluster.address:
-        return "127.0.0.1"
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            if cluster.address:
-                probe.bind((cluster.address, 0))
-                return cluster.address
-            probe.connect(("10.255.255.255", 9))
-            return str(probe.getsockname()[0])
-        except OSError as error:
-            wrong = f"{cluster.address} is not of this machine ({error.strerror})"
-            raise LockcrossError(
-                f"address: {wrong}; name the address that nodes reach it by"
-                if cluster.address
-                else "address: this machine's own was not found; name the one that nodes reach it "
-                "by in the cluster file"
-            ) from None
+    python = shlex.quote(cluster.python or sys.executable)
+    pool = f'{python} -P -m parsl.executors.high_throughput.process_worker_pool "$@"'
+    tied = f"exec setsid --fork --wait {shlex.quote(str(STARTER))} $$ - - {pool}"
+    return "\n".join([*lines, *cluster.commands, tied])

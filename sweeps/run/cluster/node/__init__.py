@@ -1,1 +1,0 @@
-"""What runs on the nodes of a cluster."""
