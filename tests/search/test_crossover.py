@@ -20,7 +20,7 @@ from sweeps.search.searches import (
     search,
     search_near,
 )
-from tests.searching import axis, find_crossover
+from tests.fakes.searching import axis, find_crossover
 
 Cost = Callable[[int], Fraction]
 
