@@ -85,7 +85,7 @@ def test_a_figure_names_the_function_that_draws_it(tmp_path: Path) -> None:
         every = drawings(own, References([Source(own)], {"another": own}))
     sections = {"study", "study/more", "studies/mine", "validation"}
     assert {one.section for one in every} == sections
-    assert len({one.draw for one in every}) == 10
+    assert len({one.draw for one in every}) == 9
     for drawing in every:
         module, _, name = drawing.draw.rpartition(".")
         assert callable(getattr(import_module(module), name))

@@ -90,9 +90,9 @@ def test_a_room_imports_from_those_below_it_alone() -> None:
     assert not found
 
 
-# What may import a module whose name it is given: the command line its commands and what an option may be, the page what a
-# question shows and the functions that draw it, `engines.base` the adapter of an engine's label,
-# `run.bench` the commands of the default engine.
+# What may import a module whose name it is given: the command line its commands and what an option
+# may be, the page what a question shows and the functions that draw it, `engines.base` the adapter
+# of an engine's label, `run.bench` the commands of the default engine.
 BY_NAME = {
     "sweeps.cli.main",
     "sweeps.cli.options",
