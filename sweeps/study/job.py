@@ -15,10 +15,10 @@ from sweeps.model.locks import LockLabel
 from sweeps.plans import STUDIES
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.search.lines import FIRST_SEED, AxisLine, in_parts, set_to
-from sweeps.search.searches import pairs, points, records, search_all
 from sweeps.study import nodes
 from sweeps.study.costs import Value, coordinates
+from sweeps.study.crossings import pairs, points, records, search_all
+from sweeps.study.lines import FIRST_SEED, AxisLine, exact, set_to
 from sweeps.study.plan import Along, LoadedPlan, Plan, load_plan
 
 STUDY: Fact[Plan] = Fact("study", Plan)  # by the name of the plan
@@ -83,16 +83,13 @@ def _line(
         if all(value == coordinates(cell).get(key) for cell in cells.values())
     }
     same.pop(along.axis, None)
-    *values, tolerance, step = in_parts(
-        base.workload, along.axis, (*sorted(cells), along.tolerance, along.step)
-    )
     return AxisLine(
         "/".join((along.cells, *map(str, held.values()))),
         base,
         along.axis,
-        tuple(values),
-        tolerance,
-        step,
+        tuple(map(exact, sorted(cells))),
+        exact(along.tolerance),
+        exact(along.step),
         {**same, **totals, **held},
         along.unit,
         move=move,

@@ -38,7 +38,7 @@ from sweeps.questions.crossovers.command import (
 from sweeps.run.runner import Runner
 from sweeps.search import errors
 from sweeps.search.found import crossovers
-from sweeps.search.searches import Crossover, Point
+from sweeps.study.crossings import Crossover, Point
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
 from tests.questions.test_study import ModelRunner

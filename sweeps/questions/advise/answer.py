@@ -34,8 +34,8 @@ from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
 from sweeps.search.errors import ONE_THREAD, EngineError, error_of, kind_of, work_of
 from sweeps.search.found import Scale
-from sweeps.search.lines import FIRST_SEED, own_latency, set_to, value_of, with_lock
-from sweeps.search.searches import Point, points
+from sweeps.study.crossings import Point, points
+from sweeps.study.lines import FIRST_SEED, own_latency, set_to, value_of, with_lock
 
 PLAN = "advise"
 # Where cycles go, by the metrics of a run; all else is the rest.

@@ -16,7 +16,7 @@ from sweeps.model.machine import load_machine
 from sweeps.plans.study import Processors, StudyPlan
 from sweeps.search import found
 from sweeps.search.errors import EngineError, error_of, kind_of, work_of
-from sweeps.search.lines import with_lock
+from sweeps.study.lines import with_lock
 
 KIND = "processors"  # of the series: processors/USE/MACHINE/ISA/FLAVOUR
 

@@ -18,9 +18,9 @@ from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.search.found import PLAN as PLAN_FACT
 from sweeps.search.found import PlanFact
-from sweeps.search.lines import FIRST_SEED, AxisLine, in_parts, set_to, with_lock
-from sweeps.search.searches import CrossoverTask, pairs, points, records, search_all
+from sweeps.study.crossings import CrossoverTask, pairs, points, records, search_all
 from sweeps.study.leads import winner
+from sweeps.study.lines import FIRST_SEED, AxisLine, exact, set_to, with_lock
 
 PLAN = "crossover"
 _LATENCIES = ("cas_latency", "fence_latency")
@@ -140,15 +140,14 @@ class StudyCells:
                 axis, ends, other = _LATENCIES[along], (here[along], there[along]), here[1 - along]
                 lock_a, lock_b = sorted((first, second))
                 line = self.line_on_map(axis, other, ends)
-                tasks[axis, ends, other, lock_a, lock_b] = CrossoverTask(line, lock_a, lock_b, ends)
+                tasks[axis, ends, other, lock_a, lock_b] = CrossoverTask(line, lock_a, lock_b)
         return list(tasks.values())
 
     def line_on_map(self, axis: str, other: int, values: Sequence[int]) -> AxisLine:
         """Between points of the map along CAS or fence latency, the other held at a set value."""
         grid = self.plan.map
         along, held = tuple(grid.latencies)[:: 1 if axis == "cas_latency" else -1]
-        line = self._line("map", along, values, grid, **{held: other})
-        return replace(line, whole=tuple(grid.latencies[along]))
+        return self._line("map", along, values, grid, **{held: other})
 
     def _line(
         self,
@@ -167,10 +166,8 @@ class StudyCells:
         base = self._with(of)
         for name, value in held.items():
             base = set_to(base, name, value)
-        numbers = in_parts(base.workload, axis, (*values, tolerance or of.tolerance, step))
-        return AxisLine(
-            series, base, axis, numbers[:-2], numbers[-2], numbers[-1], setting, move=set_to
-        )
+        numbers = tuple(map(exact, values)), exact(tolerance or of.tolerance), exact(step)
+        return AxisLine(series, base, axis, *numbers, setting, move=set_to)
 
 
 def rounds_cells(plan: StudyPlan) -> list[Cell]:

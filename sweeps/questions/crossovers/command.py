@@ -4,6 +4,7 @@ of a plan."""
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any
 
@@ -26,16 +27,16 @@ from sweeps.model.machine import load_machine, machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import store_isas, store_machines
-from sweeps.search.lines import (
+from sweeps.study.crossings import CrossoverTask, points, records, search_all
+from sweeps.study.lines import (
     AxisLine,
     axis_named,
     check_cell,
     check_label,
-    in_parts,
-    parts,
+    exact,
+    granularity,
     set_to,
 )
-from sweeps.search.searches import CrossoverTask, points, records, search_all
 from sweeps.study.plan import LoadedPlan, load_plan
 
 PLAN = "crossovers"
@@ -109,7 +110,7 @@ def crossings(  # noqa: PLR0913, PLR0917 its options are its arguments
         task_of(base, (pair[0], pair[1]), axis, (low, high), tolerance, coarse_points)
         for base in bases
     ]
-    total, bounds = sum(2 * len(task.coarse) for task in tasks), served(no_server)
+    total, bounds = sum(2 * len(task.line.values) for task in tasks), served(no_server)
     with Store(db) as store, one_bar(total) as progress:
         searches = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
     rows = [_row(task.line.series, crossover) for task, kept in searches for crossover in kept]
@@ -218,9 +219,10 @@ def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
     return list(settings.values())
 
 
-def coarse(low: int, high: int, count: int) -> tuple[int, ...]:
-    """So many values from `low` to `high`, evenly spaced, or all there are."""
-    return tuple(sorted({low + (high - low) * n // (count - 1) for n in range(count)}))
+def coarse(low: Fraction, high: Fraction, count: int, step: Fraction) -> tuple[Fraction, ...]:
+    """Return so many values from `low` to `high`, evenly spaced, or all there are."""
+    between = ((high - low) * n / (count - 1) // step * step for n in range(count))
+    return tuple(sorted({low + distance for distance in between}))
 
 
 def task_of(
@@ -235,16 +237,16 @@ def task_of(
     LockcrossError for an axis that cannot be run."""
     name = axis_named(axis, base.workload)
     series = f"asked/{name}/{digest([vars(base), pair])[:12]}"
-    whole = parts(base.workload, name) > 1
+    step = granularity(base.workload, name)
     for option, value in (("--low", ends[0]), ("--high", ends[1]), ("--tolerance", tolerance)):
-        if not whole and value != round(value):
+        if step == 1 and value != round(value):
             raise LockcrossError(f"{option} {value:g}: {name} takes whole numbers")
-    low, high, wide = in_parts(base.workload, name, (*ends, tolerance))
-    wide = wide or max((high - low) // _SHARE, 1)
-    line = AxisLine(series, base, name, coarse(low, high, count), wide)
-    for label, x in itertools.product(pair, line.limits):
+    low, high, width = (round(exact(x) / step) * step for x in (*ends, tolerance))
+    width = width or max((high - low) / _SHARE // step * step, step)
+    line = AxisLine(series, base, name, coarse(low, high, count, step), width, step)
+    for label, x in itertools.product(pair, (low, high)):
         check_cell(line.cell(label, x))
-    return CrossoverTask(line, *pair, line.values)
+    return CrossoverTask(line, *pair)
 
 
 def find(

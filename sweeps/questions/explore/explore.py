@@ -19,8 +19,8 @@ from sweeps.plans import EXPLORATIONS, study
 from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, PLAN, cost_grid
 from sweeps.run.runner import Runner
 from sweeps.search import found
-from sweeps.search.lines import in_parts, parts, with_lock
 from sweeps.study.job import Job
+from sweeps.study.lines import parts, with_lock
 from sweeps.study.plan import LoadedPlan, Plan, load_plan
 
 NAME = "explore"
@@ -97,8 +97,8 @@ def drawn_points(plan: Plan, machine: str, flavour: str) -> list[Point]:
     draw = Random(f"{plan.check.seed} {machine} {flavour}")
     ends = {name: (values[0], values[-1]) for name, values in grid_of(plan).items()}
     cancel = [math.log(max(end, 1)) for end in ends["cancel_latency"]]
-    low, high = in_parts(workload, _SHARE, ends[_SHARE])
     whole = parts(workload, _SHARE)
+    low, high = (round(end * whole) for end in ends[_SHARE])
     return [
         (
             draw.randint(*ends["cas_latency"]),

@@ -40,8 +40,8 @@ from sweeps.search.found import (
     places,
     series,
 )
-from sweeps.search.lines import value_of
 from sweeps.study.job import STUDY as STUDY_OF_CELLS
+from sweeps.study.lines import value_of
 from sweeps.study.plan import Plan
 
 KIND = "explore"  # of the series

@@ -27,7 +27,7 @@ from sweeps.questions.runtimes.answer import (
     span,
 )
 from sweeps.search.errors import ANY, CONTENDED, IN_TURN, ONE_THREAD, OUT_OF_ORDER, Row, read_rows
-from sweeps.search.lines import own_latency
+from sweeps.study.lines import own_latency
 
 RUNS = REFERENCE / "runtimes.db"
 ALONE, BARRIERS, MUTEXES = "byte_writer", "membarrier", "mutexes"
