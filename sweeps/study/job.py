@@ -14,8 +14,8 @@ from sweeps.model.cell import NO_LOCK, Cell, unsupported_reason
 from sweeps.model.locks import LockLabel
 from sweeps.plans import STUDIES
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.study import nodes
+from sweeps.study.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.study.costs import Value, coordinates
 from sweeps.study.crossings import pairs, points, records, search_all
 from sweeps.study.lines import FIRST_SEED, AxisLine, exact, set_to

@@ -13,6 +13,7 @@ import pytest
 from results.draw.painter import check_file, save
 from results.errors import LockcrossError
 from results.store.store import Store
+from sweeps.accuracy import errors
 from sweeps.lock_logs.locality import Pattern
 from sweeps.lock_logs.log import BLOCK, EVENTS, HEADER, MAGIC, RECORD, VERSION, Kind, add_line
 from sweeps.model import machine as machine_module
@@ -36,9 +37,8 @@ from sweeps.questions.crossovers.command import (
     work_around,
 )
 from sweeps.run.runner import Runner
-from sweeps.search import errors
-from sweeps.search.found import crossovers
 from sweeps.study.crossings import Crossover, Point
+from sweeps.study.results import crossovers
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
 from tests.questions.test_study import ModelRunner

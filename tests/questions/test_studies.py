@@ -18,9 +18,9 @@ from sweeps.questions.studies.presentation import written
 from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
 from sweeps.run.runner import Runner
-from sweeps.search.found import crossovers
 from sweeps.study.job import Job, check, searches, study_of_cells
 from sweeps.study.plan import LoadedPlan, expand, parse_plan
+from sweeps.study.results import crossovers
 from tests.commands import lockcross
 from tests.synthetic import record
 

@@ -22,8 +22,8 @@ from sweeps.questions.crossover.study import Study, StudyCells
 from sweeps.questions.explore.presentation import cost_grid
 from sweeps.report.report import present
 from sweeps.run.runner import Runner
-from sweeps.search.found import Band, crossovers, series, series_names
 from sweeps.study.job import study_of_cells
+from sweeps.study.results import Band, crossovers, series, series_names
 from sweeps.support.toml import parse
 from tests.synthetic import record
 

@@ -27,7 +27,7 @@ from sweeps.questions.crossover.winner_map import (
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.report.style import STYLES
-from sweeps.search.found import Isa
+from sweeps.study.results import Isa
 from tests.synthetic import study
 
 MFENCE = Isa(title="x86-64", full_fence="mfence")

@@ -18,7 +18,7 @@ from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.results import figures
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
-from sweeps.search.found import measured
+from sweeps.study.results import measured
 from tests.report.test_figures import OF_STUDY
 from tests.synthetic import Synthetic, record, study
 from tests.synthetic_gem5 import Gem5Data

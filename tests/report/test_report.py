@@ -26,7 +26,7 @@ from sweeps.questions.crossover.answer import (
 )
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render, write_report
-from sweeps.search.found import PLAN
+from sweeps.study.results import PLAN
 from tests.report.test_figures import ON_THE_PAGE
 from tests.synthetic import record, study
 

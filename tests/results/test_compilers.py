@@ -15,7 +15,7 @@ from sweeps.questions.read.runs import list_runs
 from sweeps.report import report
 from sweeps.report.figures import draw_all
 from sweeps.report.presentation import references
-from sweeps.search.found import series
+from sweeps.study.results import series
 from tests.report.test_figures_gem5 import study_on
 from tests.synthetic import record, study
 

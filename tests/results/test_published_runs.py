@@ -2,7 +2,7 @@
 
 from statistics import median
 
-from sweeps.search.published import table
+from sweeps.accuracy.published import table
 from tests.published_runs import PARTS, Part, core_to_core_row, latencies, lockhammer_table, runs
 
 LINE = (

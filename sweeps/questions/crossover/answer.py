@@ -14,8 +14,9 @@ from sweeps.model import engines
 from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
-from sweeps.search import found
-from sweeps.search.found import (
+from sweeps.study import results as found
+from sweeps.study.leads import Win, winner
+from sweeps.study.results import (
     PLAN,
     FoundCrossover,
     Isa,
@@ -23,7 +24,6 @@ from sweeps.search.found import (
     Mark,
     Scale,
 )
-from sweeps.study.leads import Win, winner
 
 Surface = NDArray[np.float64]
 _LATENCIES = ("cas_latency", "fence_latency")

@@ -14,8 +14,8 @@ from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
 from sweeps.report.style import style_of
-from sweeps.search import found
-from sweeps.search.found import SeriesRun, series, series_names
+from sweeps.study import results as found
+from sweeps.study.results import SeriesRun, series, series_names
 
 _TURN = 3  # rounds a thread runs before the other's turn
 _HIGH = 20  # bars above this say how high they are

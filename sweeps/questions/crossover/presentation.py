@@ -16,7 +16,7 @@ from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import answer
 from sweeps.questions.crossover.processors import Processor, processors, summary
 from sweeps.report.presentation import OF_STUDIES, Part, Presentation, References, Section
-from sweeps.search.found import PLAN, series_names
+from sweeps.study.results import PLAN, series_names
 
 STUDY = "study"  # the figures' section
 MORE = f"{STUDY}/more"  # of those that the page folds

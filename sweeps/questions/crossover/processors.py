@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from results.errors import NoDataError
+from sweeps.accuracy.errors import EngineError, error_of, kind_of, work_of
 from sweeps.model.cell import Cell, unsupported_reason, usual
 from sweeps.model.isa import ISAS, isa_of, isa_words
 from sweeps.model.locks import FULL, LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import Processors, StudyPlan
-from sweeps.search import found
-from sweeps.search.errors import EngineError, error_of, kind_of, work_of
+from sweeps.study import results as found
 from sweeps.study.lines import with_lock
 
 KIND = "processors"  # of the series: processors/USE/MACHINE/ISA/FLAVOUR

@@ -15,12 +15,12 @@ from sweeps.model.machine import load_machine
 from sweeps.plans.study import Map, RunLength, StudyPlan, labels, load_study
 from sweeps.questions.crossover import processors
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.search.found import PLAN as PLAN_FACT
-from sweeps.search.found import PlanFact
+from sweeps.study.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.study.crossings import CrossoverTask, pairs, points, records, search_all
 from sweeps.study.leads import winner
 from sweeps.study.lines import FIRST_SEED, AxisLine, exact, set_to, with_lock
+from sweeps.study.results import PLAN as PLAN_FACT
+from sweeps.study.results import PlanFact
 
 PLAN = "crossover"
 _LATENCIES = ("cas_latency", "fence_latency")

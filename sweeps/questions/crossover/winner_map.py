@@ -24,7 +24,7 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.questions.crossover.answer import CancelGrid, Grid, Surface, cancel_grid, grid
 from sweeps.report.style import style_of
-from sweeps.search.found import PLAN, MapCrossing, PlanFact, series_names
+from sweeps.study.results import PLAN, MapCrossing, PlanFact, series_names
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for

@@ -26,7 +26,7 @@ from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import store_isas, store_machines
+from sweeps.study.calibrate import store_isas, store_machines
 from sweeps.study.crossings import CrossoverTask, points, records, search_all
 from sweeps.study.lines import (
     AxisLine,

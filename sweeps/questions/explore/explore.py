@@ -18,7 +18,7 @@ from sweeps.model.machine import isas_of, known_machines, load_machine, machine_
 from sweeps.plans import EXPLORATIONS, study
 from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, PLAN, cost_grid
 from sweeps.run.runner import Runner
-from sweeps.search import found
+from sweeps.study import results as found
 from sweeps.study.job import Job
 from sweeps.study.lines import parts, with_lock
 from sweeps.study.plan import LoadedPlan, Plan, load_plan

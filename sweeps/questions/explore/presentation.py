@@ -26,8 +26,11 @@ from sweeps.model.isa import FLAVOURS, isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LOCK_ADD, LockLabel
 from sweeps.report.presentation import Part, Presentation, References, Section
 from sweeps.report.style import style_of
-from sweeps.search.found import PLAN as STUDY
-from sweeps.search.found import (
+from sweeps.study.job import STUDY as STUDY_OF_CELLS
+from sweeps.study.lines import value_of
+from sweeps.study.plan import Plan
+from sweeps.study.results import PLAN as STUDY
+from sweeps.study.results import (
     Check,
     Mark,
     PlanFact,
@@ -40,9 +43,6 @@ from sweeps.search.found import (
     places,
     series,
 )
-from sweeps.study.job import STUDY as STUDY_OF_CELLS
-from sweeps.study.lines import value_of
-from sweeps.study.plan import Plan
 
 KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are

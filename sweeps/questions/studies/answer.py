@@ -12,10 +12,10 @@ from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.locks import LockLabel
 from sweeps.report.tables import table_of
-from sweeps.search.found import crossovers
 from sweeps.study.costs import LOCK, Panel, coordinates, panels_of
 from sweeps.study.job import STUDY
 from sweeps.study.plan import Along, Plan, Quantity, Show
+from sweeps.study.results import crossovers
 
 Metrics = Mapping[str, float]
 Sample = tuple[Cell, Metrics]  # a good run

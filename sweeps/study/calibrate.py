@@ -13,7 +13,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.machine import HOST
 from sweeps.model.workloads import choices
 from sweeps.run.runner import Runner, record_of
-from sweeps.search import found
+from sweeps.study import results as found
 
 ITERATIONS = 2000
 # A charge may be thousands of cycles, and takes the same each time: a few are enough.
