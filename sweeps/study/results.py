@@ -1,11 +1,12 @@
-"""What is found in a database, and who wins: the study, its series, crossovers and calibrations,
-from which figures, tables and report are made."""
+"""What a database holds of a study: its plan, series, crossovers and calibrations, from which
+figures, tables and report are made."""
 
 import json
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,8 +15,10 @@ from results.store import queries
 from results.store.facts import Fact
 from results.store.records import FirstSeeds
 from sweeps.model import engines
+from sweeps.model.axes import QUANTITIES
 from sweeps.model.cell import Cell, read_cell, selected
-from sweeps.model.locks import LockLabel
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import FULL, LockLabel
 
 
 class FactModel(BaseModel):
@@ -174,10 +177,15 @@ class SeriesRun:
         """The lock label."""
         return self.cell.label
 
-    def latency(self, axis: str, option: str) -> int | None:
-        """A set latency, or else the machine's own, which an engine may report as `option`."""
+    def latency(self, axis: str) -> int | None:
+        """Return a set latency, or else the machine's own, which the engine may report; None where
+        it does not, and of a full fence where the lock has another kind: its run serves for all
+        latencies of that one."""
+        if axis == "fence_latency" and self.label.fence != FULL:
+            return None
         given: int | None = getattr(self.cell, axis)
-        return self.resolved.get(option) if given is None else given
+        figure = QUANTITIES[axis].figure or ISAS[self.cell.isa].full_fence
+        return self.resolved.get(figure) if given is None else given
 
 
 @dataclass(frozen=True)
@@ -213,55 +221,6 @@ class FoundCrossover(FirstSeeds):
         return self.lock_b if self.below == self.lock_a else self.lock_a
 
 
-def isa(connection: sqlite3.Connection, name: str) -> Isa:
-    """An ISA by name. Raises NoDataError."""
-    return ISA.of(name).read(connection)
-
-
-def isa_title(connection: sqlite3.Connection, name: str) -> str:
-    """An ISA's title; its name in a database without a study."""
-    known = ISA.of(name).optional(connection)
-    return known.title if known else name
-
-
-def engine(connection: sqlite3.Connection) -> str:
-    """The engine label of the study. Raises NoDataError."""
-    return PLAN.read(connection).engine
-
-
-def series_names(
-    connection: sqlite3.Connection, kind: str, machine: str = ""
-) -> list[tuple[str, ...]]:
-    """The parts behind `kind/` of every series of a kind, in the order of the study's flavours;
-    with a machine, those behind `kind/machine/`."""
-    kind = f"{kind}/{machine}" if machine else kind
-    rows = connection.execute(
-        "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
-    ).fetchall()
-    flavours = PLAN.read(connection).flavours
-    names = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in rows]
-    places = {flavour: place for place, flavour in enumerate(flavours)}
-    return sorted(names, key=lambda parts: (places.get(parts[-1], len(places)), parts))
-
-
-def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
-    """The good runs of a series. Raises NoDataError when they are of several compilers."""
-    rows = connection.execute(
-        f"SELECT compiler, resolved, cycles_per_pair, runs.id, {selected(connection)} FROM series "
-        "JOIN runs ON runs.id = series.run_id "
-        "JOIN resolved ON resolved.run_id = runs.id "
-        "WHERE series.name = ? AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY runs.id",
-        (name,),
-    ).fetchall()
-    if len(compilers := queries.names(row[0] for row in rows)) > 1:
-        several = " and ".join(compilers)
-        raise NoDataError(f"the series {name} mixes programs of {several}; run it with one")
-    return [
-        SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost)
-        for _, resolved, cost, run_id, *columns in rows
-    ]
-
-
 @dataclass(frozen=True)
 class Scale:
     """Turns set latencies into measured ones: straight lines between the calibrations `points`, and
@@ -288,75 +247,170 @@ def _along(value: float, points: Sequence[tuple[float, float]]) -> float:
     return float((next_y - y) / (next_x - x) * (value - x) + y)
 
 
-def measured(
-    connection: sqlite3.Connection,
-    machine: str,
-    isa_name: str,
-    flavour: str,
-    axis: str,
-    label: str = "",
-) -> Scale:
-    """From set to measured latency along `cas_latency` or `fence_latency`, on the study's engine or
-    the one of a `label`. Raises NoDataError."""
-    op = {"cas_latency": "cas", "fence_latency": "fence"}[axis]
+class StudyResults:
+    """What a database holds of a study. Each part is loaded when it is first asked for, and once:
+    a command makes one and passes it on."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._series: dict[str, list[SeriesRun]] = {}
+        self._marks: dict[tuple[str, str, str], list[Mark]] = {}
+
+    @cached_property
+    def stored_plan(self) -> PlanFact | None:
+        """The study's plan, if there is a study."""
+        return PLAN.optional(self.connection)
+
+    @property
+    def plan(self) -> PlanFact:
+        """The study's plan. Raises NoDataError."""
+        if self.stored_plan is None:
+            raise NoDataError(PLAN.missing)
+        return self.stored_plan
+
+    @property
+    def engine(self) -> str:
+        """The engine label of the study. Raises NoDataError."""
+        return self.plan.engine
+
+    @cached_property
+    def isas(self) -> dict[str, Isa]:
+        """The ISAs by name."""
+        rows = self.connection.execute("SELECT name FROM facts WHERE name GLOB 'isa/*'")
+        names = [name.removeprefix("isa/") for (name,) in rows]
+        return {name: ISA.of(name).read(self.connection) for name in names}
+
+    def isa(self, name: str) -> Isa:
+        """Return an ISA by name. Raises NoDataError."""
+        if name not in self.isas:
+            raise NoDataError(ISA.missing)
+        return self.isas[name]
+
+    @cached_property
+    def _names(self) -> list[str]:
+        rows = self.connection.execute("SELECT DISTINCT name FROM series ORDER BY name")
+        return [name for (name,) in rows]
+
+    def keys(self, kind: str) -> list[tuple[str, ...]]:
+        """Return the parts behind `kind/` of every series of a kind."""
+        known = [name for name in self._names if name.startswith(f"{kind}/")]
+        return [tuple(name.removeprefix(f"{kind}/").split("/")) for name in known]
+
+    def series_names(self, kind: str, machine: str = "") -> list[tuple[str, ...]]:
+        """Return the same in the order of the study's flavours; with a machine, the parts behind
+        `kind/machine/`."""
+        names = self.keys(f"{kind}/{machine}" if machine else kind)
+        places = {flavour: place for place, flavour in enumerate(self.plan.flavours)}
+        return sorted(names, key=lambda parts: (places.get(parts[-1], len(places)), parts))
+
+    def series(self, name: str) -> list[SeriesRun]:
+        """Return the good runs of a series. Raises NoDataError when they are of several
+        compilers."""
+        if name not in self._series:
+            self._series[name] = _runs_of_series(self.connection, name)
+        return self._series[name]
+
+    def measured(
+        self, machine: str, isa_name: str, flavour: str, axis: str, label: str = ""
+    ) -> Scale:
+        """Return what turns set into measured latencies along `cas_latency` or `fence_latency`, on
+        the study's engine or the one of a `label`. Raises NoDataError."""
+        op = {"cas_latency": "cas", "fence_latency": "fence"}[axis]
+        rows = self.connection.execute(
+            f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? "
+            f"AND flavour = ? AND op = ? AND engine = ? AND {axis} IS NOT NULL",
+            (machine, isa_name, flavour, op, label or self.engine),
+        ).fetchall()
+        if not rows:
+            raise NoDataError(f"{isa_name} has no calibrations; run ./lockcross crossover")
+        return Scale(rows)
+
+    def marks(self, isa_name: str, flavour: str, label: str = "") -> list[Mark]:
+        """Return every machine calibrated as it is, on the study's engine or the one of a
+        `label`."""
+        key = isa_name, flavour, label or self.engine
+        if key not in self._marks:
+            self._marks[key] = self._read_marks(*key)
+        return self._marks[key]
+
+    def _read_marks(self, isa_name: str, flavour: str, engine: str) -> list[Mark]:
+        marks = []
+        for name, title, text, cas, fence in self.connection.execute(
+            "SELECT name, title, description, a.cycles, b.cycles FROM machines "
+            "JOIN calibrations a ON a.machine = name AND a.op = 'cas' "
+            "JOIN calibrations b ON b.machine = name AND b.op = 'fence' AND a.isa = b.isa "
+            "AND a.flavour = b.flavour AND b.cas_latency IS NULL AND b.fence_latency IS NULL "
+            "AND a.engine = b.engine WHERE a.cas_latency IS NULL AND a.fence_latency IS NULL "
+            "AND a.isa = ? AND a.flavour = ? AND a.engine = ? ORDER BY name",
+            (isa_name, flavour, engine),
+        ):
+            description = json.loads(text)
+            figures = description["latency"][isa_name]
+            stop = description.get("charges", {}).get("stop", {})
+            full_fence = f"fence_{self.isa(isa_name).full_fence}"
+            assumed = any("assumption" in figures[key] for key in ("cas_success", full_fence))
+            cancel = stop.get("value", stop.get("assumption"))
+            marks.append(Mark(name, title, cas, fence, assumed, cancel))
+        return marks
+
+    @cached_property
+    def _crossovers(self) -> list[FoundCrossover]:
+        return _all_crossovers(self.connection)
+
+    def crossovers(self, kind: str) -> list[FoundCrossover]:
+        """Return all crossovers of the series of a kind, or of one series."""
+        return [one for one in self._crossovers if f"{one.series}/".startswith(f"{kind}/")]
+
+    def map_crossings(self, name: str, cas: Scale, fence: Scale) -> list[MapCrossing]:
+        """Return the searched crossovers of a winner map's series, at measured latencies."""
+        crossings = []
+        for crossing in self.crossovers(name):
+            if crossing.value is not None:
+                at = {**crossing.setting, crossing.axis: crossing.value}
+                place = cas(at["cas_latency"]), fence(at["fence_latency"])
+                crossings.append(MapCrossing(crossing.lock_a, crossing.lock_b, *place))
+        return crossings
+
+    def phases(self, run_id: int) -> list[float]:
+        """Return the cycles of each phase of a run, in order."""
+        rows = self.connection.execute(
+            "SELECT name, value FROM metrics WHERE run_id = ? AND name GLOB 'phase_*_cycles'",
+            (run_id,),
+        )
+        by_number = sorted((int(name.split("_")[1]), value) for name, value in rows)
+        return [value for _, value in by_number]
+
+
+def isa_title(connection: sqlite3.Connection, name: str) -> str:
+    """Return an ISA's title; its name in a database without a study."""
+    known = ISA.of(name).optional(connection)
+    return known.title if known else name
+
+
+def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     rows = connection.execute(
-        f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? AND flavour = ? "
-        f"AND op = ? AND engine = ? AND {axis} IS NOT NULL",
-        (machine, isa_name, flavour, op, label or engine(connection)),
+        f"SELECT compiler, resolved, cycles_per_pair, runs.id, {selected(connection)} FROM series "
+        "JOIN runs ON runs.id = series.run_id "
+        "JOIN resolved ON resolved.run_id = runs.id "
+        "WHERE series.name = ? AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY runs.id",
+        (name,),
     ).fetchall()
-    if not rows:
-        raise NoDataError(f"{isa_name} has no calibrations; run ./lockcross crossover")
-    return Scale(rows)
+    if len(compilers := queries.names(row[0] for row in rows)) > 1:
+        several = " and ".join(compilers)
+        raise NoDataError(f"the series {name} mixes programs of {several}; run it with one")
+    return [
+        SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost)
+        for _, resolved, cost, run_id, *columns in rows
+    ]
 
 
-def map_crossings(
-    connection: sqlite3.Connection, name: str, cas: Scale, fence: Scale
-) -> list[MapCrossing]:
-    """The searched crossovers of a winner map's series, at measured latencies."""
-    crossings = []
-    for crossing in crossovers(connection, name):
-        if crossing.value is not None:
-            at = {**crossing.setting, crossing.axis: crossing.value}
-            place = cas(at["cas_latency"]), fence(at["fence_latency"])
-            crossings.append(MapCrossing(crossing.lock_a, crossing.lock_b, *place))
-    return crossings
-
-
-def places(
-    connection: sqlite3.Connection, isa_name: str, flavour: str, label: str = ""
-) -> list[Mark]:
-    """Every machine calibrated as it is, on the study's engine or the one of a `label`."""
-    marks = []
-    for name, title, text, cas, fence in connection.execute(
-        "SELECT name, title, description, a.cycles, b.cycles FROM machines "
-        "JOIN calibrations a ON a.machine = name AND a.op = 'cas' "
-        "JOIN calibrations b ON b.machine = name AND b.op = 'fence' AND a.isa = b.isa "
-        "AND a.flavour = b.flavour AND b.cas_latency IS NULL AND b.fence_latency IS NULL "
-        "AND a.engine = b.engine "
-        "WHERE a.cas_latency IS NULL AND a.fence_latency IS NULL AND a.isa = ? AND a.flavour = ? "
-        "AND a.engine = ? ORDER BY name",
-        (isa_name, flavour, label or engine(connection)),
-    ):
-        description = json.loads(text)
-        figures = description["latency"][isa_name]
-        stop = description.get("charges", {}).get("stop", {})
-        option = f"fence_{isa(connection, isa_name).full_fence}"
-        assumed = any("assumption" in figures[key] for key in ("cas_success", option))
-        cancel = stop.get("value", stop.get("assumption"))
-        marks.append(Mark(name, title, cas, fence, assumed, cancel))
-    return marks
-
-
-def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover]:
-    """All crossovers of the series of a kind, or of one series."""
+def _all_crossovers(connection: sqlite3.Connection) -> list[FoundCrossover]:
     columns = [name for name in FoundCrossover.__dataclass_fields__ if name != "band"]
     rows = connection.execute(
         "SELECT count(seeds.seed), count(seeds.value), min(seeds.value), max(seeds.value), "
         "min(seeds.bracket_high), max(seeds.bracket_high), "
         f"{', '.join(f'crossovers.{name}' for name in columns)} FROM crossovers "
-        "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id WHERE series GLOB ? OR series = ? "
-        "GROUP BY id ORDER BY id",
-        (f"{kind}/*", kind),
+        "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id GROUP BY id ORDER BY id"
     )
     crossings = []
     for row in rows:
@@ -366,12 +420,3 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
         setting = json.loads(values["setting"])
         crossings.append(FoundCrossover(**values | labels | {"setting": setting}))
     return crossings
-
-
-def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:
-    """Cycles of each phase of a run, in order."""
-    rows = connection.execute(
-        "SELECT name, value FROM metrics WHERE run_id = ? AND name GLOB 'phase_*_cycles'",
-        (run_id,),
-    ).fetchall()
-    return [value for _, value in sorted((int(name.split("_")[1]), value) for name, value in rows)]

@@ -38,7 +38,7 @@ from sweeps.questions.crossovers.command import (
 )
 from sweeps.run.runner import Runner
 from sweeps.study.crossings import Crossover, Point
-from sweeps.study.results import crossovers
+from sweeps.study.results import StudyResults
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
 from tests.questions.test_study import ModelRunner
@@ -348,11 +348,11 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
     ((_, (record,)),) = find(tasks, 3, store, ModelRunner(store))
     assert record.value == pytest.approx(9200, abs=1) and record.below == "reservation"
     assert len(record.seeds) == 3 and record.runs
-    (kept,) = crossovers(store.connection, "asked")
+    (kept,) = StudyResults(store.connection).crossovers("asked")
     assert kept.band is not None and kept.band.high > kept.band.low
     find(tasks, 3, store, ModelRunner(store))
     store.forget_series()  # as a study of another plan does
-    assert len(crossovers(store.connection, "asked")) == 1
+    assert len(StudyResults(store.connection).crossovers("asked")) == 1
 
 
 def test_crossovers_in_every_setting_of_a_plan() -> None:

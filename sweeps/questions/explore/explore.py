@@ -18,10 +18,10 @@ from sweeps.model.machine import isas_of, known_machines, load_machine, machine_
 from sweeps.plans import EXPLORATIONS, study
 from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, PLAN, cost_grid
 from sweeps.run.runner import Runner
-from sweeps.study import results as found
 from sweeps.study.job import Job
 from sweeps.study.lines import parts, with_lock
 from sweeps.study.plan import LoadedPlan, Plan, load_plan
+from sweeps.study.results import Check, StudyResults
 
 NAME = "explore"
 _SHARE = "owner_share"
@@ -162,10 +162,10 @@ class Exploration:
             for label in self._plan.labels(like.flavour)
         ]
 
-    def _checked(self, name: str, like: Cell) -> found.Check | None:
+    def _checked(self, name: str, like: Cell) -> Check | None:
         """Return how far interpolated costs of a map are off from those of the runs."""
         try:
-            grid = cost_grid(self._store.connection, name)
+            grid = cost_grid(StudyResults(self._store.connection), name)
         except NoDataError:  # the page says why
             return None
         runs = iter(self._runner.require(self._check_cells(like), NAME))
@@ -183,7 +183,7 @@ class Exploration:
             wrong += int(np.argmin(guessed) != np.argmin(costs))
         if not errors:
             return None
-        return found.Check(
+        return Check(
             points=len(points),
             costs=len(errors),
             mean=float(np.mean(errors)),

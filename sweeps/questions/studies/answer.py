@@ -15,7 +15,7 @@ from sweeps.report.tables import table_of
 from sweeps.study.costs import LOCK, Panel, coordinates, panels_of
 from sweeps.study.job import STUDY
 from sweeps.study.plan import Along, Plan, Quantity, Show
-from sweeps.study.results import crossovers
+from sweeps.study.results import StudyResults
 
 Metrics = Mapping[str, float]
 Sample = tuple[Cell, Metrics]  # a good run
@@ -122,7 +122,7 @@ def changes(connection: sqlite3.Connection, plan: Plan) -> Rows:
 
 def _changes_along(connection: sqlite3.Connection, along: Along) -> list[dict[str, Any]]:
     rows = []
-    for crossing in crossovers(connection, along.cells):
+    for crossing in StudyResults(connection).crossovers(along.cells):
         if crossing.bracket_low is None or crossing.bracket_high is None or crossing.band is None:
             continue  # one of the two is cheaper throughout, or they are equal
         ends = (crossing.bracket_high, crossing.band.upper_low, crossing.band.upper_high)
