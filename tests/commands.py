@@ -9,13 +9,15 @@ import multiprocessing
 import os
 import pkgutil
 import pty
+import select
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
+import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -64,32 +66,70 @@ def end_all() -> None:
         process.kill()
 
 
-def lockcross(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    """The command's exit code, standard output and error. No command ever shows a traceback.
+def lockcross(
+    line: str = "", *words: str, folder: Path | None = None, **changes: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder and return its exit code, standard output and standard error. No
+    command ever shows a traceback.
 
-    `changes` are to variables that are read when they are needed, not when a module is imported.
+    `line` is split at its spaces, and `words` follow as they are. `changes` are to variables that
+    are read when they are needed, not when a module is imported.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        said = Path(folder, "out"), Path(folder, "err")
-        process = _IMPORTED.Process(target=_run, args=(arguments, environment(**changes), said))
-        process.start()
-        try:
-            process.join(_TIME_S)
-            if process.is_alive():
-                raise subprocess.TimeoutExpired(arguments, _TIME_S)
-        finally:
-            process.kill()
-        out, err = (path.read_text(encoding="utf-8") for path in said)
-    return _ended(arguments, process.exitcode, out, err)
+    arguments = [*line.split(), *words]
+    with tempfile.TemporaryDirectory() as written:
+        out, err = Path(written, "out"), Path(written, "err")
+        process = _forked(arguments, environment(**changes), (out, err), folder or Path.cwd())
+        code = _end_of(process)
+        return _ended(arguments, code, out.read_text("utf-8"), err.read_text("utf-8"))
 
 
-def _run(words: Sequence[str], variables: Mapping[str, str], said: tuple[Path, Path]) -> None:
-    """The command, in the process that was forked for it."""
+def at_terminal(width: int, *arguments: str) -> tuple[int, str]:
+    """Run a command on a terminal of a width and return its exit code and what it writes."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    terminal = Path(os.ttyname(its))
+    variables = environment(COLUMNS=str(width), TERM="xterm")
+    process = _forked(arguments, variables, (terminal, terminal), Path.cwd())
+    written = b""
+    ended = time.monotonic() + _TIME_S
+    while time.monotonic() < ended and (process.is_alive() or select.select([ours], [], [], 0)[0]):
+        if select.select([ours], [], [], 0.05)[0]:
+            written += os.read(ours, 65536)
+    os.close(its)
+    os.close(ours)
+    return _end_of(process), written.decode().replace("\r\n", "\n")
+
+
+def _forked(
+    words: Sequence[str], variables: Mapping[str, str], outputs: tuple[Path, Path], folder: Path
+) -> BaseProcess:
+    """Start a command that writes to two files, its standard output and its standard error."""
+    process = _IMPORTED.Process(target=_run, args=(words, variables, outputs, folder))
+    process.start()
+    return process
+
+
+def _end_of(process: BaseProcess) -> int:
+    """Return the exit code, at the latest after _TIME_S."""
+    try:
+        process.join(_TIME_S)
+        if process.exitcode is None:
+            raise subprocess.TimeoutExpired(process.name, _TIME_S)
+        return process.exitcode
+    finally:
+        process.kill()
+
+
+def _run(
+    words: Sequence[str], variables: Mapping[str, str], outputs: tuple[Path, Path], folder: Path
+) -> None:
+    """Run the command, in the process that was forked for it."""
+    os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for number, path in enumerate(said, 1):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    for number, path in enumerate(outputs, 1):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOCTTY), number)
     sys.argv = [str(ROOT / "sweeps" / "__main__.py"), *words]
     sys.exit(main())
 
@@ -117,24 +157,3 @@ def program(folder: Path, name: str, script: str) -> None:
     path = folder / name
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-
-
-def at_terminal(width: int, *arguments: str) -> tuple[int, str]:
-    """The command's exit code, and what it writes on a terminal of so many columns."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "sweeps", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=its,
-        stderr=its,
-        env=environment(COLUMNS=str(width), TERM="xterm"),
-    )
-    _STARTED.append(process)
-    os.close(its)
-    written = b""
-    with suppress(OSError):  # what Linux says at the end of a terminal
-        while read := os.read(ours, 65536):
-            written += read
-    os.close(ours)
-    return process.wait(_TIME_S), written.decode().replace("\r\n", "\n")

@@ -17,6 +17,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-golden",
+        action="store_true",
+        help="Write what commands say now to tests/golden/, where only words have changed.",
+    )
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are CPUs: tests that wait for a batch system, a browser or a process that
     is to end leave a CPU idle."""
@@ -34,6 +42,39 @@ def nothing_goes_on_running() -> Iterator[None]:
     """A test that fails may leave a command behind."""
     yield
     end_all()
+
+
+@pytest.fixture(scope="session")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study of tests/fakes/study.py, to be read alone."""
+    from tests.fakes.study import study
+
+    return study(tmp_path_factory.mktemp("study") / "study.db")
+
+
+@pytest.fixture(scope="session")
+def study_page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of that study, with its figures."""
+    from results.store.store import Store
+    from sweeps.report.figures import draw_all
+    from sweeps.report.report import write_report
+
+    folder = tmp_path_factory.mktemp("page")
+    with Store(database, read_only=True) as store:
+        drawn = draw_all(store.connection, folder)
+        return write_report(store.connection, folder / "report.html", drawn)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Hold a text to a file of tests/golden/, or write it there with `--write-golden`."""
+
+    def hold(file: Path, text: str) -> None:
+        if request.config.getoption("--write-golden"):
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8")
+
+    return hold
 
 
 @pytest.fixture

@@ -14,11 +14,8 @@
 #ifndef LOCKCROSS_PARK_H
 #define LOCKCROSS_PARK_H
 
-#include <stdint.h>
-
 #include "arch/arch.h"
 #include "monitor/handshake.h"
-#include "monitor/processor.h"
 #include "types.h"
 
 #ifdef PERMITS_MEET

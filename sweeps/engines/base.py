@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol, runtime_checkable
 
 from results.errors import LockcrossError
@@ -210,7 +210,7 @@ def load_engine(label: str) -> Engine:
     if known not in engines.ENGINES:
         labels = ", ".join(engines.labels())
         raise LockcrossError(f"engine {label!r} is unknown; known are {labels}")
-    adapter: Engine = import_module(f"sweeps.engines.{known.family}.engine").make(label)
+    adapter: Engine = resolve_name(f"sweeps.engines.{known.family}.engine:make")(label)
     return adapter
 
 

@@ -16,11 +16,11 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, suppress
-from importlib import import_module
 from importlib.metadata import version
 from multiprocessing import connection as waiting
 from multiprocessing import get_context, parent_process
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from results.draw.drawing import Drawing
@@ -99,8 +99,7 @@ def _paint(drawing: Drawing, folder: Path) -> str:
     LockcrossError."""
     from results.draw.painter import write
 
-    module, _, name = drawing.draw.rpartition(".")
-    function = getattr(import_module(module), name)
+    function = resolve_name(drawing.draw)
     of_machine = {"machine": drawing.machine} if drawing.machine else {}
     with ExitStack() as opened:
 
@@ -131,7 +130,7 @@ def _paint_all(drawings: Sequence[Drawing], folder: Path) -> Iterator[str]:
         yield from (_paint(drawing, folder) for drawing in drawings)
         return
     for drawing in drawings:  # what is imported now, the workers have
-        import_module(drawing.draw.rpartition(".")[0])
+        resolve_name(drawing.draw)
     pool = ProcessPoolExecutor(workers, get_context("fork"), _begin)
     try:
         for drawing, painted in [

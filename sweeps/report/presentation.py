@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import iter_modules, resolve_name
 from typing import Any
 
 from results.draw.drawing import Drawing
@@ -179,9 +178,9 @@ def questions(connection: sqlite3.Connection) -> list[Presentation]:
     """Return what each question shows, but for those of whose FACTS (names in its `__init__`) the
     database has none."""
     facts = {name.partition("/")[0] for (name,) in connection.execute("SELECT name FROM facts")}
-    needed = {package: getattr(import_module(package), "FACTS", None) for package in packages()}
+    needed = {package: getattr(resolve_name(package), "FACTS", None) for package in packages()}
     there = [package for package, of in needed.items() if of is None or of & facts]
-    return [import_module(f"{package}.presentation").PRESENTATION for package in there]
+    return [resolve_name(f"{package}.presentation:PRESENTATION") for package in there]
 
 
 def drawings(connection: sqlite3.Connection, others: References) -> list[Drawing]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from results.errors import LockcrossError
@@ -28,7 +28,7 @@ from sweeps.run.processes import Processes, Task
 from sweeps.run.runner import Runner
 from sweeps.run.servers import Servers
 
-_OWN: Any = import_module(f"sweeps.engines.{engines.DEFAULT}.bench")
+_OWN: Any = resolve_name(f"sweeps.engines.{engines.DEFAULT}.bench")
 LAST = REFERENCE / "speed.json"
 _REPEATS = 5  # of each command, interleaved; the least counts, since the machine may be shared
 _FIRST = 4  # cells of a program by a server: it has started then

@@ -34,7 +34,7 @@ from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.errors import Cells, count_stored
 from sweeps.questions.validate.table import error_rows
 from tests.commands import lockcross
-from tests.synthetic_gem5 import Gem5Data
+from tests.fakes.validation import Gem5Data
 
 # Lock label -> cycles per pair (reference, engine), and the CAS operations of a pair.
 COSTS = {

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from sweeps.engines.base import load_engine
-from sweeps.model.cell import Cell
 from sweeps.model.machine import load_machine
 from sweeps.programs import Program
 from tests.engines.test_engine import FLAVOURS, PIPELINE, Options, run
+from tests.fakes.cells import cell_of
 
 MODELS: dict[str, Options] = {
     "scheduled": {"out_of_order": 0},
@@ -89,10 +89,7 @@ def test_nothing_is_said_of_barriers_where_there_are_none(tmp_path: Path) -> Non
         assert set(core["charges"]) == {"stop", "park", "unpark", "wake", "switch"}
 
 
-CELL = Cell(
-    machine="generic", isa="x86_64", flavour="lock", lock="asym_spin1", fence="membarrier",
-    workload="lock_sequence", threads=2, parameters={},
-)  # fmt: skip
+CELL = cell_of("asym_spin1", "lock_sequence", fence="membarrier", threads=2, parameters={})
 
 
 def test_an_axis_sets_what_the_caller_pays() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.drawn_cells import COUNT, Drawn, measure, stored
+from tests.reference.drawn import COUNT, Drawn, measure, stored
 
 _EACH = 40  # cells of a test
 
@@ -22,7 +22,7 @@ def different(cells: list[Drawn], folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("first", range(0, COUNT, _EACH))
 def test_reports_are_those_that_are_kept(first: int, tmp_path: Path) -> None:
-    """If the engine is meant to say something else: `python -m tests.drawn_cells --measure`."""
+    """If the engine is meant to say something else: `python -m tests.reference.drawn --measure`."""
     assert not different(stored().cells[first : first + _EACH], tmp_path)
 
 

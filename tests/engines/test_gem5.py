@@ -115,14 +115,7 @@ def test_something_that_is_no_gem5_is_said(no_gem5: Path) -> None:
 
 def test_asking_for_the_engine_without_gem5_is_one_message(tmp_path: Path) -> None:
     done = lockcross(
-        "run",
-        "--engine",
-        "gem5/o3",
-        "--lock",
-        "thin",
-        "--workload",
-        "sync",
-        GEM5_X86=str(tmp_path / "gem5"),
+        "run --engine gem5/o3 --lock thin --workload sync", GEM5_X86=str(tmp_path / "gem5")
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

@@ -12,7 +12,7 @@ import pytest
 from sweeps.engines.qemu.engine import find_qemu, own_options
 from sweeps.programs import Builder, Program, find_compiler
 from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
-from tests.drawn_cells import Drawn, measure, stored
+from tests.reference.drawn import Drawn, measure, stored
 
 _OWN = 80  # drawn cells that are measured with a host thread for each core
 _SWITCH = ENGINE_SOURCES / "region" / "switch_context.cc"

@@ -10,8 +10,8 @@ from elftools.elf.elffile import ELFFile
 from results.errors import LockcrossError
 from sweeps.programs import FAMILY, TARGETS
 from sweeps.support.paths import ENGINE_PLUGIN
-from tests.decoders import DECODERS, decode
-from tests.instruction_table import (
+from tests.engines.decoders import DECODERS, decode
+from tests.engines.instruction_table import (
     TABLE,
     codes_of,
     compiled_programs,
@@ -46,14 +46,14 @@ def test_the_table_is_what_the_decoders_say() -> None:
 
 
 def test_every_form_of_the_kept_programs_is_in_the_table() -> None:
-    """A new one: `./lockcross python -m tests.instruction_table`."""
+    """A new one: `./lockcross python -m tests.engines.instruction_table`."""
     assert not unlisted(kept_programs())
 
 
 @pytest.mark.long  # it compiles the programs, where no other test has
 @pytest.mark.skipif(FAMILY != "gcc", reason="the table has the forms of the distributions' gcc")
 def test_every_form_of_the_programs_of_this_compiler_is_in_the_table() -> None:
-    """A new one: `./lockcross python -m tests.instruction_table`."""
+    """A new one: `./lockcross python -m tests.engines.instruction_table`."""
     assert not unlisted(compiled_programs())
 
 

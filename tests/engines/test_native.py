@@ -42,7 +42,7 @@ from sweeps.run.runner import Runner
 from tests.commands import lockcross
 
 CPUS = len(os.sched_getaffinity(0))
-_SEEDS = 120  # of a lock, each a run with real threads
+_SEEDS, _TURNS = 10, 36  # runs per lock with real threads, and iterations per run
 ISA = host_isa()
 needs_host = pytest.mark.skipif(
     ISA not in ISAS or bool(load_engine("native").doctor()[0].ok is False),
@@ -458,7 +458,7 @@ def test_three_locks_on_the_host(tmp_path: Path) -> None:
 def test_locks_conform_with_real_parallelism(lock: str) -> None:
     """Waiting threads sleep in the kernel here. The engine's program without its sampler, which
     would repeat one seed until it has a number: here every run draws other moments."""
-    one = cell("conformance", lock, threads=2, parameters={"iterations": 3})
+    one = cell("conformance", lock, threads=2, parameters={"iterations": _TURNS})
     program = load_engine("native").program(one)
     binary = Builder().build([program])[program].path
     cpus = load_engine("native").options(one)["cpus"]
@@ -532,17 +532,7 @@ def test_interference_ends_as_noise_or_within_the_spread(tmp_path: Path) -> None
 @needs_host
 def test_the_command_runs_on_the_host_and_says_how(tmp_path: Path) -> None:
     done = lockcross(
-        "run",
-        "--engine",
-        "native",
-        "--lock",
-        "thin",
-        "--workload",
-        "sync",
-        "--seeds",
-        "2",
-        "--db",
-        str(tmp_path / "runs.db"),
+        "run --engine native --lock thin --workload sync --seeds 2 --db", str(tmp_path / "runs.db")
     )
     if "too noisy" in done.stderr:
         pytest.skip("this host is too noisy for samples")

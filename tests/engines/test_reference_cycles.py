@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sweeps.programs import Program, compiler_version, find_compiler, loaded_digest
-from tests import reference_programs
-from tests.reference_cycles import CASES, REFERENCE, key, measure, programs
+from tests.reference import programs as reference_programs
+from tests.reference.cycles import CASES, REFERENCE, key, measure, programs
 
 KNOWN: dict[str, dict[str, list[int]]] = json.loads(REFERENCE.read_text(encoding="utf-8"))
 # What is kept: locks that came later join when the programs are compiled anew.
@@ -20,7 +20,7 @@ RUNS = [(case, one) for case in CASES for one in programs(case) if key(one) in K
 )
 def test_cycles_are_those_of_the_reference(case: str, program: Program, tmp_path: Path) -> None:
     assert measure(case, program, tmp_path) == KNOWN[case][key(program)], (
-        "cycles moved; if that is meant: ./lockcross python -m tests.reference_cycles"
+        "cycles moved; if that is meant: ./lockcross python -m tests.reference.cycles"
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sst_link import answers, build, gone, memory, peer
+from tests.engines.sst_link import answers, build, gone, memory, peer
 
 
 def test_requests_are_made_in_their_cycle_and_answered(tmp_path: Path) -> None:

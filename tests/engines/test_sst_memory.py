@@ -12,7 +12,7 @@ import pytest
 
 from results.errors import LockcrossError
 from sweeps.engines.sst.find import SCRIPT, element, find_sst
-from tests.sst_link import answers, document, gone, peer, record
+from tests.engines.sst_link import answers, document, gone, peer, record
 
 try:
     SST = find_sst()

@@ -19,7 +19,7 @@ from sweeps.run.runner import Runner
 from sweeps.study.calibrate import Setting, calibrate
 from sweeps.support.tools import Probe
 from tests.engines.outcomes import metrics_of as run
-from tests.sst_link import answers, peer
+from tests.engines.sst_link import answers, peer
 
 try:
     SST = find_sst()

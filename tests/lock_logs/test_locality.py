@@ -292,18 +292,8 @@ def test_wait_and_notify_come_out(tmp_path: Path) -> None:
 
 def test_the_command_prints_the_tables_of_the_thesis(tmp_path: Path) -> None:
     log = tmp_path / "small.bin"
-    done = lockcross(
-        "run",
-        "--lock",
-        "thin",
-        "--workload",
-        "threads",
-        "--threads",
-        "2",
-        "iterations=5",
-        "--events",
-        str(log),
-    )
+    line = "run --lock thin --workload threads --threads 2 iterations=5 --events"
+    done = lockcross(line, str(log))
     assert done.returncode == 0
     shown = lockcross("locality", str(log), "--long", "0.0001")
     assert shown.returncode == 0, shown.stderr
@@ -313,14 +303,3 @@ def test_the_command_prints_the_tables_of_the_thesis(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()  # a log of the same name is another one
     other = shutil.copy(log, tmp_path / "other")
     assert lockcross("locality", str(log), str(other)).stdout.count("small") == 16
-    wrong = lockcross("locality", str(tmp_path / "nonesuch"))
-    assert wrong.returncode == 2
-    (tmp_path / "nonesuch").write_text("no log")
-    wrong = lockcross("locality", str(tmp_path / "nonesuch"))
-    assert wrong.returncode == 2 and "not a log of lock events" in wrong.stderr
-    for more, words in (
-        (["--db", "x.db"], "cannot be combined with --db"),
-        (["--engine", "gem5/o3"], "qemu does"),
-    ):
-        done = lockcross("run", "--lock", "thin", "--workload", "sync", "--events", str(log), *more)
-        assert done.returncode == 2 and words in done.stderr

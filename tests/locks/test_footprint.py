@@ -16,7 +16,15 @@ from sweeps.questions.footprint.command import Counts
 from sweeps.run.work import PATHS, path_metrics
 from tests.commands import lockcross
 from tests.engines.test_engine import run
-from tests.footprint_values import Values, atomics, compiler, counted, counts_of, kept_for, values
+from tests.locks.footprint_values import (
+    Values,
+    atomics,
+    compiler,
+    counted,
+    counts_of,
+    kept_for,
+    values,
+)
 
 FLAVOURS = list(TARGETS)
 FULL_FENCE = {"lock": "mfence", "larx": "hwsync", "lse": "dmb", "llsc": "dmb"}
@@ -54,8 +62,8 @@ def only(rows: Values, locks: set[str]) -> Values:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_every_path_is_what_it_was(flavour: str, tmp_path: Path) -> None:
-    """New locks, or moved values: `./lockcross python -m tests.footprint_values`, and say why.
-    Where nothing is kept for this compiler, what the lock alone decides is compared."""
+    """New locks, or moved values: `./lockcross python -m tests.locks.footprint_values`, and say
+    why. Where nothing is kept for this compiler, what the lock alone decides is compared."""
     found = values(counted(flavour, tmp_path, load_locks().values()))
     here = {key: row for key, row in KEPT.get(compiler(), {}).items() if key.split()[1] == flavour}
     of_any = {key: row for rows in KEPT.values() for key, row in of_the_lock(rows).items()}
@@ -249,6 +257,3 @@ def test_the_command(tmp_path: Path) -> None:
     assert rows[0]["cas_won"] == "1" and rows[0]["published"] == "one CAS (K 6.3.1)"
     shown = lockcross("footprint", "cas_spin", "--isa", "x86_64", *db)
     assert "nested acquire" in shown.stdout and "one CAS (K 6.3.1)" in shown.stdout
-    for wrong, words in ((["thim"], "'thim' is unknown"), (["thin", "--isa", "mips"], "'mips'")):
-        done = lockcross("footprint", *wrong, *db)
-        assert done.returncode == 2 and words in done.stderr

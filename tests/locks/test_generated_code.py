@@ -11,7 +11,7 @@ import pytest
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel
 from sweeps.programs import TARGETS
-from tests.footprint_values import atomics, counts_of, kept_for
+from tests.locks.footprint_values import atomics, counts_of, kept_for
 from tests.native_build import FLAVOURS, all_variants, build_kernel, build_native
 
 CONDITIONAL = {

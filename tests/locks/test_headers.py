@@ -10,7 +10,7 @@ import pytest
 from results.paths import ROOT
 from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS, Program
-from tests.includes import included, missing, names_by_header, unused
+from tests.locks.includes import included, missing, names_by_header, unused
 
 LOCKIMPL = ROOT / "lockimpl"
 HEADERS = sorted(str(path.relative_to(LOCKIMPL)) for path in LOCKIMPL.rglob("*.h"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sweeps.engines.qemu.engine import find_qemu
-from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.model.cell import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
 from sweeps.model.workloads import WORKLOADS
@@ -20,6 +20,7 @@ from sweeps.programs import TARGETS, Builder, Program
 from tests.commands import lockcross
 from tests.engines.test_engine import Options, execute, invoke
 from tests.engines.test_engine import run as simulate
+from tests.fakes.cells import cell_of
 from tests.native_build import (
     FLAVOURS,
     all_variants,
@@ -75,22 +76,19 @@ def test_every_kernel_builds_without_a_warning(flavour: str) -> None:
 
 
 def conformance_runs(lock: str, variant: str) -> Iterator[tuple[Program, int]]:
-    """Two threads and four, or as many as there may be, with the default variant; three with the
-    others, and two with fences that are not full."""
+    """Two threads and four, or as many as there may be, with the default variant; one and four with
+    the others, since some are another lock with one; two with fences that are not full."""
     most = min(4, load_locks()[lock].threads or 4)
     for flavour in FLAVOURS:
         for fence in fence_kinds(lock, flavour) if not variant else ("full",):
             program = Program("conformance", lock, fence, flavour, variant=variant)
-            wanted = (3,) if variant else (2, 4) if fence == "full" else (2,)
+            wanted = (1, 4) if variant else (2, 4) if fence == "full" else (2,)
             cells = [
-                Cell(
-                    machine="generic",
-                    isa=TARGETS[flavour].isa,
+                cell_of(
+                    lock,
+                    "conformance",
                     flavour=flavour,
-                    lock=lock,
                     fence=fence,
-                    workload="conformance",
-                    parameters={"iterations": 1},
                     threads=threads,
                     variant=variant,
                 )

@@ -5,12 +5,13 @@ import re
 
 import pytest
 
-from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.model.cell import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
-from sweeps.programs import TARGETS, Builder, Program
+from sweeps.programs import TARGETS
+from tests.fakes.cells import cell_of
 from tests.locks.test_generated_code import Instruction, disassemble, paths
-from tests.native_build import FLAVOURS, build_native, run
+from tests.native_build import FLAVOURS, build_kernel, build_native, run
 
 THIN = load_locks()["thin"]
 VARIANTS = THIN.variants  # the default first
@@ -52,38 +53,23 @@ def weakly_ordered(flavour: str) -> bool:
     return ISAS[TARGETS[flavour].isa].weakly_ordered
 
 
-def conformance(variant: str, flavour: str, threads: int) -> tuple[int, str]:
-    """Exit code and error of the conformance kernel with a variant of thin."""
-    program = Program("conformance", "thin", "full", flavour, variant=variant)
-    binary = Builder().build([program])[program].path
-    outcome = run(binary, flavour, threads=threads, iterations=1, seed=threads)
-    return outcome.code, outcome.result["error"]
-
-
 class TestVariantsOfThin:
-    @pytest.mark.parametrize("flavour", FLAVOURS)
-    @pytest.mark.parametrize("variant", VARIANTS[1:])
-    def test_conformance(self, variant: str, flavour: str) -> None:
-        one_only = variant in UNORDERED and weakly_ordered(flavour)
-        for threads in (1,) if one_only else (1, 4):  # dynamic is another lock with one
-            assert conformance(variant, flavour, threads) == (0, "")
-
     @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if weakly_ordered(f)])
     @pytest.mark.parametrize("variant", UNORDERED)
     def test_without_orders_it_is_for_one_processor(self, variant: str, flavour: str) -> None:
-        code, error = conformance(variant, flavour, 2)
-        assert (code, error) == (1, "a thin lock without orders is for one processor on this ISA")
+        binary = build_kernel("conformance", "thin", flavour, "full", variant)
+        outcome = run(binary, flavour, threads=2, iterations=1)
+        said = "a thin lock without orders is for one processor on this ISA"
+        assert (outcome.code, outcome.result["error"]) == (1, said)
 
     def test_cells_are_refused_for_the_same_reason(self) -> None:
         def refusal(isa: str, variant: str, threads: int, cores: int | None = None) -> str:
             parameters: dict[str, int | str] = {"iterations": 9, "critical": 0, "think": 0}
             return unsupported_reason(
-                Cell(
-                    machine="generic",
-                    isa=isa,
+                cell_of(
+                    "thin",
+                    "threads",
                     flavour=ISAS[isa].flavours[0],
-                    lock="thin",
-                    workload="threads",
                     parameters=parameters,
                     threads=threads,
                     variant=variant,

@@ -43,15 +43,6 @@ def test_contended(lock: str, flavour: str, fence: str, tmp_path: Path) -> None:
             assert (result["ok"], result["pairs"]) == (True, threads * 100)
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("lock", LOCKS)
-def test_conformance_in_simulation(lock: str, flavour: str, tmp_path: Path) -> None:
-    program = Program("conformance", lock, "full", flavour)
-    arguments: Options = {"threads": _threads(lock, 4), "iterations": 2}
-    done = invoke(program, arguments, {"max_instructions": 30_000_000}, tmp_path / "report.json")
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 # Of 20 objects, 12 rounds in turns of three, T T T S S S T T T S S S: CAS of T, of S; other atomics
 # of each; full fences of T, of S (the second pair: where an atomic is no fence). 120 acquisitions
 # each, 60 of each thread's 120 in its first turn; S takes over 20 objects twice, T once.

@@ -11,21 +11,17 @@ import pytest
 from results.paths import ROOT
 from sweeps.engines.base import load_engine, refusal
 from sweeps.model.axes import MAX_THREADS
-from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
+from sweeps.model.cell import invalid_reason, unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import with_defaults
 from sweeps.programs import USUAL_THREADS, Builder, Program
 from tests.engines.test_engine import Options, invoke
+from tests.fakes.cells import cell_of
 from tests.native_build import run
 
 LOCKS = ("tasuki", "reservation", "asym_tasuki", "mcs", "tnp", "thin")  # of the study of many cores
-CELL = Cell(
-    machine="generic_inorder",
-    isa="x86_64",
-    flavour="lock",
-    lock="tasuki",
-    workload="threads",
-    parameters=with_defaults("threads", {}),
+CELL = cell_of(
+    "tasuki", "threads", machine="generic_inorder", parameters=with_defaults("threads", {})
 )
 
 

@@ -14,7 +14,7 @@ from results.paths import ROOT
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel
 from sweeps.report.style import STYLES, style_of
-from tests.footprint_values import compiler
+from tests.locks.footprint_values import compiler
 from tests.trees import Tree
 
 ENTRY = """
@@ -79,7 +79,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     made.write("lockimpl/locks.def", registry + ENTRY + POOLED_ENTRY)
     for row in (ROW, POOLED_ROW):
         made.insert("lockimpl/README.md", "| `thin` |", row)
-    done = made.python("tests.footprint_values", "cas_copy", "pooled", "thin")
+    done = made.python("tests.locks.footprint_values", "cas_copy", "pooled", "thin")
     assert done.returncode == 0, done.stderr
     return made
 
@@ -90,16 +90,7 @@ def test_it_is_listed_run_and_counted(tree: Tree, tmp_path: Path) -> None:
     db = ("--db", str(tmp_path / "a.db"))
     tree.write("sweeps/plans/copy.toml", PLAN.lstrip())
     for words in (
-        (
-            "run",
-            "--lock",
-            "cas_copy",
-            "--workload",
-            "conformance",
-            "--threads",
-            "3",
-            "iterations=1",
-        ),
+        tuple("run --lock cas_copy --workload conformance --threads 3 iterations=1".split()),
         ("sweep", "copy", *db),
         ("footprint", "cas_copy", "--isa", "x86_64", *db),
     ):
@@ -180,16 +171,7 @@ def test_a_proof_looks_at_its_pool_and_at_its_part(tree: Tree, step: str, wrong:
     assert done.returncode == 1 and "failed" in done.stdout, done.stdout + done.stderr
 
 
-CONTENDED = (
-    "run",
-    "--lock",
-    "cas_spin",
-    "--workload",
-    "conformance",
-    "--threads",
-    "3",
-    "iterations=1",
-)
+CONTENDED = tuple("run --lock cas_spin --workload conformance --threads 3 iterations=1".split())
 
 
 def with_a_line(folder: Path, line: str) -> Tree:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from sweeps.engines.qemu.engine import find_qemu
-from sweeps.model.cell import Cell, arguments, command
+from sweeps.model.cell import arguments, command
 from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS, Builder, Program
 from tests.engines.test_engine import Options, invoke, run
+from tests.fakes.cells import cell_of
 from tests.native_build import run as run_bare
 
 FLAVOURS = list(TARGETS)
@@ -71,7 +72,7 @@ def test_they_conform_on_every_flavour(lock: str, flavour: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("lock", ["cas_spin", "tasuki", "tnp"])
+@pytest.mark.parametrize("lock", ["thin", "handover", "tnp_selective"])
 def test_they_conform_without_an_engine(lock: str, flavour: str) -> None:
     """Yield points then read the host's counter."""
     program = scheduled("conformance", lock, flavour)
@@ -247,16 +248,7 @@ def test_a_lost_wake_up_is_told(tmp_path: Path) -> None:
 
 
 def test_the_command_of_a_cell_has_its_cores() -> None:
-    cell = Cell(
-        machine="generic",
-        isa="x86_64",
-        flavour="lock",
-        lock="tnp",
-        workload="counter",
-        parameters={"duration": 1},
-        threads=4,
-        cores=2,
-    )
+    cell = cell_of("tnp", "counter", parameters={"duration": 1}, threads=4, cores=2)
     assert "cores=2" in arguments(cell)
     assert Program.of(cell).scheduled
     assert "--cores 2" in command(cell)

@@ -22,8 +22,9 @@ from sweeps.questions.validate.answer import summarize
 from sweeps.questions.validate.table import validation_parts
 from sweeps.report.style import STYLES, style_of
 from sweeps.study.plan import Cells
-from tests.synthetic import record
-from tests.synthetic_gem5 import Gem5Data
+from tests.fakes.cells import cell_of
+from tests.fakes.records import record
+from tests.fakes.validation import Gem5Data
 from tests.trees import Tree
 
 LABELS = {
@@ -140,16 +141,7 @@ def test_the_command_says_every_axis_that_is_set() -> None:
 
 
 def test_a_cells_digest_is_that_of_earlier_versions() -> None:
-    cell = Cell(
-        machine="generic",
-        isa="x86_64",
-        flavour="lock",
-        lock="thin",
-        workload="sync",
-        threads=2,
-        cas_latency=30,
-        parameters={"iterations": 100},
-    )
+    cell = cell_of(threads=2, cas_latency=30, parameters={"iterations": 100})
     assert (
         digest(distinguishing(cell))
         == "dba4e1bbb0026b34bf892055f41c6ae400842c581a665937ae03de8eedaa60da"

@@ -26,6 +26,7 @@ from sweeps.model.machine import (
 from sweeps.run.runner import record_of
 from sweeps.support.toml import parse
 from tests.commands import lockcross
+from tests.fakes.cells import cell_of
 
 
 def description(name: str = "p3") -> str:
@@ -265,7 +266,6 @@ def test_every_option_is_listed_with_its_meaning() -> None:
         row = listed[f"ordering.{isa}", "atomic_start"]
         assert row["generic"] in row["allowed"] and "when_drained (as the" in row["allowed"]
     assert {name for table, name in listed if table == "sst"} == set(MemorySystem.model_fields)
-    assert lockcross("machines", "p3", "--options").returncode == 2
 
 
 @pytest.mark.parametrize("name", ["generic", "sst_mesh64", "sst_bus"])
@@ -284,15 +284,7 @@ def test_engines_are_given_what_they_say_that_they_read(name: str) -> None:
         can = load_engine(one.label).capabilities()
         if "sst" in can.tables and machine.sst is None:
             continue
-        cell = Cell(
-            engine=one.label,
-            machine=name,
-            isa=isa,
-            flavour="lock",
-            lock="nop",
-            workload="sync",
-            parameters={"iterations": 1},
-        )
+        cell = cell_of("nop", engine=one.label, machine=name, isa=isa)
         given = set(load_engine(one.label).options(cell))
         for table, figures in tables.items():
             prefix = {"charges": "charge_", "sst": "sst_"}.get(table, "")
@@ -303,16 +295,7 @@ def test_engines_are_given_what_they_say_that_they_read(name: str) -> None:
 
 def test_cores_are_far_where_a_machine_has_clusters() -> None:
     def a_cell(machine: str) -> Cell:
-        return Cell(
-            engine="qemu/far",
-            machine=machine,
-            isa="x86_64",
-            flavour="lock",
-            lock="nop",
-            workload="sync",
-            parameters={"iterations": 1},
-            threads=2,
-        )
+        return cell_of("nop", engine="qemu/far", machine=machine, threads=2)
 
     far, near = load_engine("qemu/far"), load_engine("qemu")
     assert near.options(a_cell("zen5"))["cluster"] == 8
@@ -327,14 +310,7 @@ def test_an_unknown_machine_lists_the_known_ones() -> None:
 
 
 def test_a_machines_atomic_is_the_whole_operation() -> None:
-    cell = Cell(
-        machine="skylake",
-        isa="x86_64",
-        flavour="lock",
-        lock="thin",
-        workload="sync",
-        parameters={"iterations": 1},
-    )
+    cell = cell_of(machine="skylake")
     figures = load_machine("skylake").figures("x86_64")
     options = load_engine("qemu").options(cell)
     for name in ("cas_success", "cas_failure", "rmw"):
@@ -343,15 +319,7 @@ def test_a_machines_atomic_is_the_whole_operation() -> None:
 
 def test_set_latencies_take_the_place_of_the_machines_own() -> None:
     def options(**changes: int) -> dict[str, int]:
-        cell = Cell(
-            machine="generic",
-            isa="ppc64le",
-            flavour="larx",
-            lock="thin",
-            workload="sync",
-            parameters={"iterations": 1},
-            **changes,
-        )
+        cell = cell_of(flavour="larx", **changes)
         return load_engine("qemu").options(cell)
 
     own = options()

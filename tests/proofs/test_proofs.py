@@ -174,25 +174,6 @@ def test_what_is_refused_says_why() -> None:
     assert reasons["no synchronization: there is nothing to prove"] == {"nop"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["nonesuch"], "lock 'nonesuch' is unknown"),
-        (["--clients", "nonesuch"], "client 'nonesuch' is unknown"),
-        (["--checker", "nonesuch"], "tool 'nonesuch' is unknown"),
-        (["dekker", "--clients", "condition"], "no lock is for these clients"),
-        (
-            ["dekker", "--models", "arm"],
-            "none of these proofs is under arm; they are under sc, tso, weak",
-        ),
-    ],
-)
-def test_mistakes_are_one_message(arguments: list[str], words: str) -> None:
-    done = lockcross("prove", *arguments)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert words in done.stderr
-
-
 def test_a_registry_says_what_is_wrong_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

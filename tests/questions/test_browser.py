@@ -17,7 +17,7 @@ from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.report.style import style_of
 from tests.browsing import Page, browser
-from tests.explored import (
+from tests.fakes.exploration import (
     CANCEL,
     CAS,
     FENCE,
@@ -27,8 +27,8 @@ from tests.explored import (
     as_is_cost,
     explored,
 )
-from tests.questions.test_study import ModelRunner
-from tests.synthetic import study
+from tests.fakes.runner import ModelRunner
+from tests.fakes.study import study
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
 

@@ -36,8 +36,7 @@ from sweeps.report.report import write_report
 from sweeps.run.runner import Runner
 from sweeps.study.plan import Plan
 from sweeps.study.results import StudyResults
-from tests.commands import lockcross
-from tests.explored import (
+from tests.fakes.exploration import (
     CANCEL,
     CAS,
     FENCE,
@@ -50,8 +49,8 @@ from tests.explored import (
     as_is_cost,
     explored,
 )
-from tests.questions.test_study import ModelRunner
-from tests.synthetic import study
+from tests.fakes.runner import ModelRunner
+from tests.fakes.study import study
 
 
 def small(cancel: Sequence[int] = (0, 20000)) -> Plan:
@@ -138,9 +137,6 @@ def test_which_maps_are_made_is_asked_for() -> None:
     assert maps(["generic"], ["aarch64"]) == [f"generic/{name}" for name in on_generic[2:]]
     with pytest.raises(LockcrossError, match="none of these"):
         maps(["skylake"], ["aarch64"])
-    for arguments in (["--machine", "vax"], ["--isa", "mips"]):
-        done = lockcross("explore", *arguments)
-        assert done.returncode == 2 and "is unknown" in done.stderr
 
 
 def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:

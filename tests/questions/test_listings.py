@@ -20,62 +20,21 @@ from sweeps.questions.reproduce.command import print_reproduction, print_summary
 from sweeps.support.toml import Documents
 from tests.commands import lockcross
 
-LOCKS = {
-    "nop",
-    "naive",
-    "monitor_table",
-    "monitor_cache",
-    "direct",
-    "hot",
-    "cas_spin",
-    "dekker",
-    "thin",
-    "tasuki",
-    "reservation",
-    "asym_spin1",
-    "asym_spin3",
-    "asym_tasuki",
-    "meta",
-    "relaxed",
-    "to_lock",
-    "mcs",
-    "cilk_the",
-    "handover",
-    "renouncement",
-    "tnp",
-    "tnp_selective",
-    "elided",
-    "io_spin",
-    "lifted",
-    "revocable",
-}
-BENCHMARKS = {
-    "nosync",
-    "sync",
-    "nested_sync",
-    "mixed_sync",
-    "multi_sync",
-    "call",
-    "call_sync",
-    "nested_call_sync",
-    "threads",
-    "primitive",
-    "transition",
-    "rounds",
-    "long_locker",
-    "flat_fat",
-    "thrashing",
-    "lock_sequence",
-    "io_put",
-    "structured",
-    "counter",
-    "priority_mix",
-}
+LOCKS = """
+    nop naive monitor_table monitor_cache direct hot cas_spin dekker thin tasuki reservation
+    asym_spin1 asym_spin3 asym_tasuki meta relaxed to_lock mcs cilk_the handover renouncement tnp
+    tnp_selective elided io_spin lifted revocable
+""".split()
+BENCHMARKS = """
+    nosync sync nested_sync mixed_sync multi_sync call call_sync nested_call_sync threads primitive
+    transition rounds long_locker flat_fat thrashing lock_sequence io_put structured counter
+    priority_mix
+""".split()
 
 
 def test_every_lock_and_benchmark_of_the_sources_is_there() -> None:
-    assert set(load_locks()) >= LOCKS
-    assert set(WORKLOADS) >= BENCHMARKS
+    assert set(load_locks()) >= set(LOCKS)
+    assert set(WORKLOADS) >= set(BENCHMARKS)
 
 
 def test_every_lock_has_its_row_of_documentation() -> None:
@@ -109,12 +68,6 @@ def test_the_listings_name_rows_and_reasons() -> None:
     locks = lockcross("locks").stdout
     assert all(name in locks for name in load_locks())
     assert "not available:" in locks
-    one = lockcross("locks", "thin").stdout
-    assert "Kawachiya 2005" in one and "variant inline_mp (the default): " in one
-    assert "variant unlk_cas: UnlkC&S" in one
-    assert lockcross("locks", "vax").returncode == 2
-    assert "objects" in lockcross("workloads", "rounds").stdout
-    assert lockcross("workloads", "vax").returncode == 2
 
 
 ODD = "[/b] [red]one :key: \x1b[2J"  # as markup: an error, a colour, a key; and a cleared screen

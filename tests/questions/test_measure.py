@@ -1,4 +1,4 @@
-"""`./lockcross measure`: the arithmetic on samples, and the machine that comes of them."""
+"""`./lockcross measure`: the arithmetic on samples, and what a host allows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -8,22 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.text import Annotation
 
-from results.draw.painter import write
 from results.errors import LockcrossError
 from sweeps.engines.native import host
-from sweeps.engines.native.measure import machine_file, parts, programs, whole
-from sweeps.engines.native.measure.machine_file import document, power_of_two_sets
+from sweeps.engines.native.measure import parts, programs, whole
 from sweeps.engines.native.measure.programs import SHARE, Finding, of_alone, of_both
 from sweeps.engines.native.measure.whole import CLOCK, Measurement
 from sweeps.engines.native.sample import Estimate, Round, estimate
-from sweeps.model.isa import ISAS
-from sweeps.model.machine import Figure, Machine, load_machine
 from sweeps.model.workloads import WORKLOADS
-from sweeps.questions.measure.figure import draw_measured
-from sweeps.support.toml import parse
-from tests.commands import lockcross
 
 CHAIN = 100
 K = 1024
@@ -286,23 +278,6 @@ def test_a_thread_that_is_met_before_it_parks_tells_nothing() -> None:
     assert "falls_asleep" not in found and "wake" in found
 
 
-def test_a_measured_machine_has_the_states_that_were_told() -> None:
-    found = a_measurement()
-    for name, value in {
-        "falls_asleep": 6000.0,
-        "unpark_awake": 40_000.0,
-        "wake_awake": 35_000.0,
-        "sleeps_long": 2e6,
-        "unpark_long": 38_000.0,
-    }.items():
-        assert found.add(name, Finding(value, 0.5, f"what {name} means"))
-    assert not found.add("wake_long", Finding(100_000.0, 90_000.0, "noisy", alone=False))
-    charges = parse(Machine, document(found, *ORIGIN)).charges
-    assert charges.number("falls_asleep") == 6000
-    assert charges.number("wake_awake") == 35_000
-    assert charges.unpark_long is None and charges.sleeps_long is None  # type: ignore[attr-defined]
-
-
 def test_the_median_of_the_matrix_is_the_transfer() -> None:
     found = parts.of_transfers({(0, 1): [100.0] * 4, (0, 2): [200.0] * 4, (1, 2): [900.0] * 4})
     assert (found.value, found.spread) == (200, 0)
@@ -318,6 +293,24 @@ def test_what_is_too_noisy_is_left_out() -> None:
     assert set(findings.found) == {"good", "small", "both"}
     assert "cycles between the quartiles" in findings.left_out["bad"]
     assert findings.add("bad", of_alone(exactly(100.0), "again")) and "bad" in findings.found
+
+
+def test_a_difference_that_is_nothing_is_held_to_what_it_is_a_difference_of() -> None:
+    assert "allowed" in Finding(-2.2, 2.4, "so").trouble()
+    assert Finding(-2.2, 2.4, "so", beside=94.0).trouble() == ""
+    assert "allowed" in Finding(-2.2, 30.0, "so", beside=94.0).trouble()
+
+
+def test_a_part_is_repeated_until_it_is_steady() -> None:
+    noisy, good = estimate([100.0, 120.0, 190.0, 300.0]), exactly(100.0)
+    rounds = iter([{"a": good, "b": noisy}, {"a": noisy, "b": noisy}, {"a": noisy, "b": good}])
+
+    def part() -> Iterator[tuple[str, Finding]]:
+        return iter([(name, of_alone(one, "so")) for name, one in next(rounds).items()])
+
+    findings = Measurement("a processor", [], [0])
+    findings.take(part)
+    assert set(findings.found) == {"a", "b"} and not findings.left_out
 
 
 # Hosts
@@ -466,465 +459,3 @@ def test_memory_that_is_free(tmp_path: Path) -> None:
     for text, free in (("max\n", 700), ("512000\n", 400), ("100\n", 0), ("999999999\n", 700)):
         limit.write_text(text)
         assert whole.free_kib(file, [(limit, used)]) == free
-
-
-# The machine
-
-
-def a_measurement() -> Measurement:
-    values = {
-        CLOCK: 3210.4,
-        "load_l1": 5.1,
-        "load_l2": 16.9,
-        "load_memory": 400.0,
-        "mul": 3.0,
-        "div": 14.6,
-        "mispredict": 20.2,
-        "width": 5.8,
-        "cas": 19.2,
-        "cas_lost": 18.7,
-        "fetch_add": 19.0,
-        "transfer": 210.0,
-        "upgrade_after_dirty": -0.4,
-        "upgrade": 250.0,
-        "park": 500.0,
-        "unpark": 40000.0,
-        "wake": 41000.0,
-        "switch": 210.0,
-        "stop_by_handshake": 900.0,
-    }
-    values |= {name: 30.0 for isa in ISAS.values() for name in isa.fences}
-    found = Measurement('a "processor", model 1', CACHES, [0, 1])
-    for name, value in values.items():
-        assert found.add(name, Finding(value, 0.5, f"what {name} means"))
-    return found
-
-
-@pytest.mark.parametrize("isa", ISAS)
-def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: isa)
-    found = a_measurement()
-    machine = parse(Machine, document(found, *ORIGIN))
-    assert (machine.name, machine.processor) == ("test", found.processor)
-    assert (machine.measured_on, machine.clock_mhz.number) == (ORIGIN[2], 3210)
-    figures = machine.figures(isa)
-    numbers = {name: figure.number for name, figure in figures.items()}
-    assert (numbers["lat_l1"], numbers["lat_l2"], numbers["lat_memory"]) == (5, 12, 395)
-    assert (numbers["l1_size"], numbers["l2_size"], numbers["width"]) == (48 * K, 2048 * K, 6)
-    assert (numbers["cas_success"], numbers["cas_failure"], numbers["rmw"]) == (19, 19, 19)
-    assert (numbers["charge_unpark"], numbers["charge_stop"]) == (40000, 0)
-    assert "measured.stop_by_handshake is 900" in (figures["charge_stop"].why or "")
-    for word in ("./lockcross measure test", "2026-01-02", found.processor, "spread 0.5", "means"):
-        assert word in (figures["cas_success"].source or "")
-    assert machine.measured["upgrade"].value == 250
-    assert machine.measured["l3_size"].value == CACHES[2].size
-
-
-def test_a_difference_that_is_nothing_is_held_to_what_it_is_a_difference_of() -> None:
-    assert "allowed" in Finding(-2.2, 2.4, "so").trouble()
-    assert Finding(-2.2, 2.4, "so", beside=94.0).trouble() == ""
-    assert "allowed" in Finding(-2.2, 30.0, "so", beside=94.0).trouble()
-
-
-def test_a_hand_over_takes_as_long_on_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a load of the line, the end of a loop and a store, which retires and drains (3): the
-    figures add up to it."""
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    for after in (-0.4, 60.0):
-        found = a_measurement()
-        found.add("upgrade_after_dirty", Finding(after, 0.1, "so"))
-        numbers = {
-            name: figure.number
-            for name, figure in parse(Machine, document(found, *ORIGIN)).figures("x86_64").items()
-        }
-        access = ("lat_l1", "lat_dirty", "lat_upgrade", "lat_invalidate")
-        ends = ("front_end", "mispredict", "lat_alu")
-        total = sum(numbers[name] for name in (*access, *ends)) + 1 + 3
-        assert total == pytest.approx(210, abs=1)
-
-
-def test_single_accesses_are_not_fitted_to_a_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a load of a line that another CPU has written was measured: then the hand-over stands
-    beside what these figures come to."""
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    for transfer in (210.0, 800.0):
-        found = a_measurement()
-        found.add("transfer", Finding(transfer, 0.1, "so"))
-        found.add("load_dirty", Finding(90.1, 0.1, "a load"))
-        text = document(found, *ORIGIN)
-        figures = parse(Machine, text).figures("x86_64")
-        expected = {"lat_dirty": 85, "lat_upgrade": 250, "lat_invalidate": 0, "time_of_flight": 1}
-        assert {name: figures[name].number for name in expected} == expected
-        # The line goes whole to its reader, so nothing is upgraded; the ends are those of a loop
-        # (20 cycles and what engines add) and a store.
-        ends = figures["front_end"].number + 1 + figures["mispredict"].number + 1 + 3
-        assert figures["migratory"].value == 1
-        assert f"took {transfer:.0f} cycles." in text
-        assert f"a load of 90, an upgrade of 0 and {ends} of" in text
-        assert f"a store: {90 + ends}, less" in text
-    assert "hand-over of workload transfer took" not in document(a_measurement(), *ORIGIN)
-    del found.found["upgrade"]
-    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
-    generic = load_machine("generic").figures("x86_64")
-    for name in ("lat_upgrade", "lat_invalidate", "migratory"):
-        assert (figures[name].number, figures[name].value) == (generic[name].number, None)
-
-
-@pytest.mark.parametrize(
-    ("runs", "jitter"),
-    [
-        ([200.0] * 9, 0),
-        ([0.0, *[200.0] * 9, 999.0], 0),  # a tenth at either end is left out
-        ([200.0 + n for n in range(6)], 4),
-        ([100.0, 150.0, 200.0, 300.0], 8),  # a tenth of lat_dirty
-    ],
-)
-def test_hand_overs_vary_within_bounds(
-    runs: list[float], jitter: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    found = a_measurement()
-    found.add("load_dirty", Finding(90.1, 0.1, "a load"))
-    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
-    assert figures["lat_jitter"].assumption == 0
-    found.matrix = {(0, 1): runs}
-    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
-    assert figures["lat_jitter"].value == jitter
-
-
-def test_figures_of_the_window_follow_from_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of machine redwood_cove were derived by hand from findings on the same processor."""
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    found = Measurement("a processor", CACHES, [0, 1])
-    for name, one in load_machine("granite_rapids").measured.items():
-        found.found[name] = Finding(one.value, one.spread, one.meaning, one.unit)
-    ours = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
-    by_hand = load_machine("redwood_cove").figures("x86_64")
-    compared = {
-        "width",
-        "lat_forward_part",
-        "forward_fail",
-        "lat_pause",
-        "atomic_tail",
-        "cas_success",
-        "cas_failure",
-        "rmw",
-        "fence_mfence",
-        "fence_lfence",
-        "atomic_start",
-        "atomic_loads",
-        "full_fence",
-        "store_order",
-        "acquire_load",
-        "lat_l1",
-        "lat_l2",
-        "lat_memory",
-        "warm",
-    }
-    measured = {name for name in compared if ours[name].value is not None}
-    assert len(measured) > len(compared) / 2  # the rest was too noisy that day
-    for name in measured:
-        assert ours[name].number == pytest.approx(by_hand[name].number, rel=0.2, abs=1), name
-
-
-WINDOW = {  # findings -> the figures that follow
-    "zen5": (
-        {
-            "branches_in_flight": 67.8,
-            "loop_predicted": 64,
-            "load_dirty": 88.8,
-            "upgrade": 83.0,
-            "upgrade_after_dirty": 0.0,
-            "store_dirty_apart": 4.0,
-            "add_dirty_apart": 20.8,
-            "jump": 0.56,
-            "call": 4.0,
-            "zero": 0.5,
-            "mul": 3.0,
-            "move": 0.2,
-            "adds_apart": 5.6,
-            "stores_lines": 2.0,
-            "store_forward": 0.53,
-            "store_forward_other": 0.53,
-            "store_forward_fails": 13.9,
-            "store_forward_byte_fails": 13.8,
-            "fence_hidden": 20.1,
-            "fence_hides_adds": 0.42,
-        },
-        {
-            "taken_in_flight": 68,
-            "predictor_history": 64,
-            "time_of_flight": None,
-            "migratory": 1,
-            "ask_early": 1,
-            "lat_dirty": 84,
-            "lat_upgrade": 83,
-            "taken_branch": 1,
-            "taken_branches": 2,
-            "taken_return": 3,
-            "zero_idioms": 1,
-            "move_elimination": 1,
-            "alu_ports": 6,
-            "drain_width": 2,
-            "lat_forward": 0,
-            "rename_memory": 0,
-            "forward_fail_byte": 0,
-            "full_fence_hides": 20,
-        },
-    ),
-    "zen3": (
-        {
-            "jump": 1.02,
-            "call": 4.8,
-            "store_forward": 0.95,
-            "store_forward_other": 7.1,
-            "store_forward_fails": 17.7,
-            "store_forward_byte_fails": 23.6,
-            "fence_hidden": 12.0,
-            "fence_hides_adds": 0.9,
-        },
-        {
-            "taken_branch": 1,
-            "taken_branches": 1,
-            "taken_return": 3,
-            "lat_forward": 7,
-            "rename_memory": 1,
-            "forward_fail_byte": 6,
-            "full_fence_hides": 0,
-        },
-    ),
-    "simple": (
-        {
-            "zero": 4.0,
-            "mul": 3.0,
-            "move": 1.0,
-            "muls_apart": 0.3,
-            "branches_in_flight": 0.0,
-            "loop_predicted": 0,
-            "load_dirty": 250.0,
-            "upgrade": 200.0,
-            "upgrade_after_dirty": 150.0,
-            "store_dirty_apart": 4.0,
-            "add_dirty_apart": 130.0,
-        },
-        {
-            "zero_idioms": 0,
-            "move_elimination": 0,
-            "mul_ports": 1,
-            "taken_in_flight": 0,
-            "predictor_history": 0,
-            "migratory": 0,
-            "ask_early": 0,
-        },
-    ),
-}
-
-
-@pytest.mark.parametrize("core", WINDOW)
-def test_mechanisms_follow_from_their_loops(core: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    values, expected = WINDOW[core]
-    found = a_measurement()
-    for name, value in values.items():
-        found.found[name] = Finding(value, 0.01, "so")
-    found.left_out["call"] = "too noisy"
-    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
-    assert {name: figures[name].value for name in expected} == expected
-    for name in expected:
-        if figures[name].source:
-            assert "spread 0." in figures[name].source, name
-    if "call" not in values:
-        assert (figures["taken_return"].why or "").startswith("too noisy; as machine generic")
-
-
-@pytest.mark.parametrize(
-    ("nops", "stores", "start"),
-    [(0.9, 0.9, "at_once"), (0.1, 0.9, "when_oldest"), (0.1, 0.1, "when_drained")],
-)
-def test_what_an_atomic_waits_for(
-    nops: float, stores: float, start: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    found = a_measurement()
-    for name, value in (("nops", nops), ("stores", stores), ("result", 0.9)):
-        found.add(f"cas_hides_{name}", Finding(value, 0.01, "so", SHARE))
-    order = parse(Machine, document(found, *ORIGIN)).ordering["x86_64"]
-    assert (order.atomic_start.value, order.atomic_result.value) == (start, "early")
-
-
-@pytest.mark.parametrize(
-    ("cas", "hides", "reloaded", "result", "written"),
-    [
-        (9.1, 0.16, 0.1, "at_end", "at_end"),  # an early result hides 0.33 of 9.1 cycles
-        (9.1, 0.30, 0.1, "early", "at_end"),
-        (9.1, 0.10, 0.3, "at_end", "early"),
-        (19.2, 0.40, 0.40, "early", "early"),  # and 0.68 of 19.2
-        (19.2, 0.30, 0.30, "at_end", "at_end"),
-    ],
-)
-def test_what_is_early_hides_all_but_a_load_and_an_operation(
-    cas: float,
-    hides: float,
-    reloaded: float,
-    result: str,
-    written: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    found = a_measurement()
-    found.add("cas", Finding(cas, 0.1, "so"))
-    found.add("cas_hides_result", Finding(hides, 0.01, "so", SHARE))
-    found.add("cas_hides_reload_adds", Finding(reloaded, 0.01, "so", SHARE))
-    order = parse(Machine, document(found, *ORIGIN)).ordering["x86_64"]
-    assert (order.atomic_result.value, order.atomic_written.value) == (result, written)
-
-
-@pytest.mark.parametrize(
-    ("own", "hides", "forward"),
-    # A chain of 8 cycles: all but the addition, or but an atomic's own time behind a load's.
-    [(-1.4, 0.9, 7), (0.4, 0.1, 4), (3.0, 0.9, 0)],
-)
-def test_an_atomic_takes_its_word_from_a_store(
-    own: float, hides: float, forward: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    found = a_measurement()
-    findings = {"cas_before_own": own, "add_behind_own": 8.0, "fetch_add": 9.0}
-    for name, value in findings.items():
-        found.found[name] = Finding(value, 0.1, "so")
-    found.add("cas_hides_result", Finding(hides, 0.01, "so", SHARE))
-    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
-    assert figures["atomic_forward"].value == forward
-
-
-@pytest.mark.parametrize(
-    ("mixed", "width"),
-    [(5.6, 6), (6.35, 11)],  # four additions and three loads a cycle allow 6.4
-)
-def test_no_ops_tell_the_width_only_where_ports_are_the_bound(
-    mixed: float, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    found = a_measurement()
-    findings = {"width": 10.9, "mixed_apart": mixed, "adds_apart": 4.0, "loads_apart": 3.0}
-    for name, value in findings.items():
-        found.found[name] = Finding(value, 0.1, "so", "instructions/cycle")
-    assert parse(Machine, document(found, *ORIGIN)).core.width.value == width
-
-
-def test_the_machine_of_the_same_kind_stands_in_for_what_was_not_measured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    found = a_measurement()
-    kind = "vendor_id AuthenticAMD, cpu family 25, model 17, stepping 1"
-    figures = parse(Machine, document(replace(found, processor=kind), *ORIGIN)).figures("x86_64")
-    assert figures["rob"] == Figure(assumption=320, why="not measured; as machine zen4")
-
-
-@pytest.mark.parametrize(
-    ("share", "loads", "fence"), [(0.9, "pass", "barrier"), (0.1, "wait", "serializing")]
-)
-def test_what_hides_passes(
-    share: float, loads: str, fence: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "aarch64")
-    found = a_measurement()
-    for name in ("cas_hides_loads", "fence_hides_adds"):
-        found.add(name, Finding(share, 0.01, "so", SHARE))
-    order = parse(Machine, document(found, *ORIGIN)).ordering["aarch64"]
-    assert (order.atomic_loads.value, order.full_fence.value) == (loads, fence)
-    assert order.store_order.assumption == "any"
-
-
-@pytest.mark.parametrize("isa", ISAS)
-def test_what_was_left_out_is_assumed_with_its_reason(
-    isa: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: isa)
-    unknown = [host.Cache(1, 64 * K, 0, 0), host.Cache(2, 1024 * K, 0, 0)]
-    found = Measurement("unknown", unknown, [0])
-    found.left_out["wake"] = "it takes two CPUs"
-    text = document(found, *ORIGIN)
-    machine = parse(Machine, text)
-    generic = load_machine("generic").figures(isa)
-    for name, figure in machine.figures(isa).items():
-        assert figure.source is None
-        if name not in ("charge_stop", "warm"):
-            assert figure.number == generic[name].number, name
-    assert machine.charges.wake.why == "it takes two CPUs; as machine generic"
-    assert "# wake is left out: it takes two CPUs" in text
-
-
-def test_figures_that_contradict_one_another_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
-    found = a_measurement()
-    found.add("cas", Finding(2.0, 0.1, "less than a load"))
-    with pytest.raises(ValueError, match=r"cas_success: 2 is less than memory\.lat_l1, 5"):
-        document(found, *ORIGIN)
-
-
-def test_a_cache_has_a_power_of_two_of_sets() -> None:
-    assert [power_of_two_sets(cache) for cache in CACHES] == CACHES
-    odd = host.Cache(2, 1280 * K, 20, 64)
-    assert power_of_two_sets(odd) == odd
-    assert power_of_two_sets(host.Cache(2, 1536 * K, 16, 64)).size == 1024 * K
-
-
-# The command and the figure
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["Upper"], "lower-case letters"),
-        (["host"], "not host"),
-        (["generic"], "--force"),
-        (["one", "--output", "no/such/folder/one.toml"], "existing folder"),
-    ],
-)
-def test_what_cannot_be_written_is_refused_first(words: list[str], said: str) -> None:
-    done = lockcross("measure", *words)
-    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-
-
-def test_a_part_is_repeated_until_it_is_steady() -> None:
-    noisy, good = estimate([100.0, 120.0, 190.0, 300.0]), exactly(100.0)
-    rounds = iter([{"a": good, "b": noisy}, {"a": noisy, "b": noisy}, {"a": noisy, "b": good}])
-
-    def part() -> Iterator[tuple[str, Finding]]:
-        return iter([(name, of_alone(one, "so")) for name, one in next(rounds).items()])
-
-    findings = Measurement("a processor", [], [0])
-    findings.take(part)
-    assert set(findings.found) == {"a", "b"} and not findings.left_out
-
-
-def test_a_measured_machine_runs_on_the_embedded_engine() -> None:
-    machine = load_machine("granite_rapids")
-    assert machine.measured["cas"].value > 0
-    done = lockcross("run", "--machine", machine.name, "--lock", "thin", "--workload", "sync")
-    assert (done.returncode, "cycles_per_pair" in done.stdout) == (0, True)
-    done = lockcross("machines", machine.name)
-    assert "stop_by_signal" in done.stdout and "no-ops in a cycle" in done.stdout
-
-
-@pytest.mark.parametrize("cpus", [0, 2, 40])
-def test_the_figure_is_drawn(cpus: int, tmp_path: Path) -> None:
-    matrix = {pair: 200.0 + sum(pair) for pair in parts.pairs_of(range(cpus))}
-    bars = {"cas": (19.0, 0.5), "unpark": (40_000.0, 90_000.0)}
-    shares = {"cas hides adds": (0.9, 0.1)}
-    path = write("figure", "A", lambda: draw_measured("A", bars, shares, matrix), tmp_path)
-    assert path.stat().st_size > 10_000
-    assert "<svg" in path.with_suffix(".svg").read_text()
-
-
-def test_what_takes_next_to_nothing_has_its_number_in_the_figure() -> None:
-    drawn = draw_measured(
-        "A", {"move": (0.19, 0.01), "sfence": (0.004, 0.1), "cas": (20, 1)}, {}, {}
-    )
-    ax = drawn.axes[0]
-    places = {text.get_text(): text.xy[0] for text in ax.texts if isinstance(text, Annotation)}
-    low, high = ax.get_xlim()
-    assert set(places) == {"0.19", "0.004", "20"}
-    assert all(low <= place <= high for place in places.values())

@@ -64,19 +64,6 @@ def test_the_plan_to_start_from_shows_an_effect(tmp_path: Path) -> None:
     assert all(dear > 1.2 * cheap for cheap, dear in itertools.pairwise(costs))
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (["machine", "mine", "--from", "vax"], "machine 'vax' is unknown"),
-        (["plan", "../mine"], "letters, digits, _ and - are allowed"),
-        (["study", "mine", "--output", "/nowhere/a.toml"], "cannot be written"),
-    ],
-)
-def test_what_cannot_be_written_is_one_message(words: list[str], why: str) -> None:
-    done = lockcross("new", *words)
-    assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1
-
-
 def test_the_plan_that_is_shown_is_the_one_to_start_from(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "plans.md").read_text()
     (shown,) = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.synthetic import study
+from tests.fakes.study import study
 from tests.trees import Tree
 
 ABOUT = '''

@@ -217,20 +217,6 @@ def test_a_program_that_starts_no_jvm_leaves_no_log(agent: Path, tmp_path: Path)
         assert done.returncode == 2 and words in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--most", "2X"], "a size of 1M or more"),
-        (["--most", "3"], "a size of 1M or more"),
-        (["--sample", "3"], "a power of two"),
-        (["--sample", "0"], "a power of two"),
-    ],
-)
-def test_mistakes_are_named(options: list[str], words: str) -> None:
-    done = lockcross("record", *options, "--", "java")
-    assert done.returncode == 2 and words in done.stderr
-
-
 @needs_java
 @pytest.mark.long
 def test_the_agents_own_tests(tmp_path: Path) -> None:

@@ -1,16 +1,15 @@
 """Studies of cells: the plan, its cells and crossovers, and what is drawn and written of it. Costs
 come from a model in place of runs, so no engine is needed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from results.errors import LockcrossError
-from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.engines.base import load_engine
-from sweeps.model.cell import Cell, command, digest, invalid_reason, unsupported_reason
+from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.plans import STUDIES
 from sweeps.questions.studies.answer import changes, panels, tables
 from sweeps.questions.studies.figures import draw_map
@@ -22,14 +21,14 @@ from sweeps.study.job import Job, check, searches, study_of_cells
 from sweeps.study.plan import LoadedPlan, expand, parse_plan
 from sweeps.study.results import StudyResults
 from tests.commands import lockcross
-from tests.synthetic import record
+from tests.fakes.runner import FakeRunner
 
 NAME = "sst_many_cores"
 TEXT = STUDIES.path(NAME).read_text(encoding="utf-8")
 FIGURES = {"many_cores", "many_cores_distance", "many_cores_map"}
 
 
-class ModelRunner(Runner):
+class MeshRunner(FakeRunner):
     """Costs from a model. With contention tasuki takes 100 cycles a core and one for each seed but
     the first, mcs 900 and 10 a core, and others 5000. With an owner tasuki takes 100, and
     reservation 20 and 50 a link for each percent that is not the owner's; others 5000. A
@@ -38,19 +37,10 @@ class ModelRunner(Runner):
     def __init__(self, store: Store, network: bool = True) -> None:
         super().__init__(store)
         self._network = network
-        self.asked: list[Cell] = []
 
-    def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
-        names = [digest([cell.engine, command(cell)]) for cell in cells]
-        known = self._store.find(names)
-        for cell, name in dict(zip(cells, names, strict=True)).items():
-            if name not in known:
-                assert not unsupported_reason(cell), cell
-                self.asked.append(cell)
-                axes = vars(cell) | {"parameters": dict(cell.parameters)}
-                self._store.add_run(record(name, **axes, metrics=self._metrics(cell)), plan)
-        known = self._store.find(names)
-        return [known[name] for name in names]
+    def answer(self, cell: Cell) -> Mapping[str, object]:
+        assert not unsupported_reason(cell), cell
+        return {"metrics": self._metrics(cell)}
 
     def _metrics(self, cell: Cell) -> dict[str, tuple[float, str]]:
         links = links_of(cell)
@@ -100,8 +90,8 @@ def plan(**changes: str) -> LoadedPlan:
     return LoadedPlan(NAME, read, expand(read))
 
 
-def study(store: Store, network: bool = True) -> ModelRunner:
-    runner = ModelRunner(store, network)
+def study(store: Store, network: bool = True) -> MeshRunner:
+    runner = MeshRunner(store, network)
     Job(plan(), store, runner).run()
     return runner
 
@@ -195,8 +185,8 @@ def test_the_contender_is_where_the_label_says() -> None:
 
 def test_a_second_run_has_nothing_to_do(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
-        assert study(store).asked
-        assert not study(store).asked
+        assert study(store).made
+        assert not study(store).made
 
 
 def test_costs_cross_along_cores_with_a_band_over_the_seeds(database: Path) -> None:
@@ -284,11 +274,6 @@ def test_the_report_has_a_section_and_the_end_prints_the_tables(
     said = capsys.readouterr().out
     assert "cost (core cycles per pair)" in said and "101*" in said
     assert "tasuki from 4 links" in said and str(tmp_path / "report.html") in said
-
-
-def test_the_command_takes_it_and_refuses_other_isas() -> None:
-    done = lockcross("crossover", "--study", NAME, "--isa", "aarch64")
-    assert done.returncode == 2 and "this study has lock only" in done.stderr
 
 
 def test_the_named_query_has_every_run_of_the_curves(database: Path) -> None:

@@ -1,17 +1,15 @@
 """The main job against a runner that answers from a closed-form cost model."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from results.errors import LockcrossError
-from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.model import locks as locks_module
-from sweeps.model.cell import Cell, arguments, digest
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
@@ -21,126 +19,12 @@ from sweeps.questions.crossover.grids import grid
 from sweeps.questions.crossover.study import Study, StudyCells
 from sweeps.questions.explore.presentation import cost_grid
 from sweeps.report.report import present
-from sweeps.run.runner import Runner
 from sweeps.study.job import study_of_cells
 from sweeps.study.results import Band, StudyResults
 from sweeps.support.toml import parse
-from tests.synthetic import record
+from tests.fakes.runner import ModelRunner
 
 PLAN = STUDIES.path("crossover").read_text(encoding="utf-8")
-
-
-class ModelRunner(Runner):
-    """Costs from a model in place of runs. tasuki: a CAS and a fence, and a cycle for each seed but
-    the first; asym_tasuki: two fences; reservation: half of tasuki and one cancellation an object;
-    thin: a CAS. Failing locks fail."""
-
-    def __init__(self, store: Store, failing: str = "") -> None:
-        super().__init__(store)
-        self._failing = failing
-        self.made = 0
-
-    def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
-        options = [self._options(cell) for cell in cells]
-        names = [
-            digest([one, c.lock, c.fence, c.flavour, c.workload, arguments(c)])
-            for c, one in zip(cells, options, strict=True)
-        ]
-        known = self._store.find(names)
-        for cell, one, name in zip(cells, options, names, strict=True):
-            if name not in known:
-                self.made += 1
-                self._add(cell, one, name, plan)
-        known = self._store.find(names)
-        return [known[name] for name in names]
-
-    def _options(self, cell: Cell) -> dict[str, int]:
-        figures = load_machine(cell.machine).figures(cell.isa)
-        options = {name: figure.number for name, figure in figures.items()}
-        fence = ISAS[cell.isa].full_fence
-        given = {
-            "cas_success": cell.cas_latency,
-            fence: cell.fence_latency,
-            "charge_stop": cell.cancel_latency,
-        }
-        return options | {k: v for k, v in given.items() if v is not None}
-
-    def _add(self, cell: Cell, options: dict[str, int], name: str, plan: str) -> None:
-        failed = cell.lock == self._failing
-        self._store.add_run(
-            record(
-                name,
-                machine=cell.machine,
-                isa=cell.isa,
-                flavour=cell.flavour,
-                lock=cell.lock,
-                fence=cell.fence,
-                workload=cell.workload,
-                parameters=dict(cell.parameters),
-                threads=cell.threads,
-                cas_latency=cell.cas_latency,
-                fence_latency=cell.fence_latency,
-                cancel_latency=cell.cancel_latency,
-                seed=cell.seed,
-                resolved=dict(options),
-                status="failed" if failed else "ok",
-                cause="made to fail" if failed else "",
-                metrics={} if failed else self._metrics(cell, options),
-            ),
-            plan,
-        )
-
-    def _metrics(self, cell: Cell, options: dict[str, int]) -> dict[str, tuple[float, str]]:
-        cas, full = options["cas_success"], options[ISAS[cell.isa].full_fence]
-        kinds = {
-            "full": full,
-            "rmw": cas,
-            "lock_add": cas + 1,
-            "store_forward": 12,
-            "membarrier": 1,
-        }
-        fence = kinds[cell.fence]
-        if cell.workload == "calibrate":
-            costs = {"empty": 0, "cas": cas + 3, "fence": fence + 2}
-            each = 10 + costs.get(str(cell.parameters["op"]), 1)
-            if cell.parameters["op"] == "fence":
-                each += 1  # the store that it is compared with
-            total = each * int(cell.parameters["iterations"])
-            return {"cycles": (total, "cycles"), "charges_stop": (0, "count")}
-        objects, pairs, shared = _work(cell)
-        runs = int(cell.parameters.get("rounds", 1))
-        tasuki = 40 + cas + fence
-        per_pair, stops = {
-            "nop": (5, 0),
-            "thin": (40 + cas, 0),
-            "tasuki": (tasuki + cell.seed - 1, 0),
-            "asym_tasuki": (45 + 2 * fence, 0),
-            "reservation": (42 + (cas + fence) // 2, objects * shared),
-        }.get(cell.lock, (50 + cas, 0))  # those of runtimes: a CAS
-        per_pair += int(cell.parameters.get("critical", 0)) + int(cell.parameters.get("think", 0))
-        cycles = pairs * per_pair + stops * options["charge_stop"]
-        metrics = {
-            "core_cycles": (cycles, "cycles"),
-            "pairs": (pairs, "pairs"),
-            "cycles_per_pair": (cycles / pairs, "cycles/pair"),
-            "charges_stop": (stops, "count"),
-        }
-        if cell.workload == "rounds":
-            metrics |= {f"phase_{n}_cycles": (per_pair * n, "cycles") for n in range(1, runs + 1)}
-        return metrics
-
-
-def _work(cell: Cell) -> tuple[int, int, bool]:
-    """Objects, pairs, and whether objects change hands."""
-    keys = {name: int(value) for name, value in cell.parameters.items()}
-    objects = keys.get("objects", 1)
-    if cell.workload == "lock_use":
-        each = keys["first"] + keys["turns"] * keys["run_length"] + keys["after"]
-        return objects, objects * each, keys["turns"] > 0
-    if cell.workload == "random_threads":
-        return 1, cell.threads * keys["iterations"], False
-    runs = keys.get("runs", keys.get("rounds", 1))
-    return objects, objects * runs * keys.get("run_length", 1), keys.get("owner_share", 0) < 10**6
 
 
 def study(store: Store, plan: StudyPlan, flavours: list[str], failing: str = "") -> ModelRunner:

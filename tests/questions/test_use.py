@@ -389,9 +389,8 @@ def found_length(length: int, turns: int, after: int) -> float:
 def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no-untyped-def]
     """Workload lock_use does what its log says of it, nested acquisitions too."""
     log = tmp_path / "use.locks"
-    words = "run --lock tasuki --workload lock_use --threads 3 objects=6 first=50 turns=3"
-    more = "run_length=4 after=31 recursive=0.2 --events"
-    done = lockcross(*words.split(), *more.split(), str(log))
+    line = "run --lock tasuki --workload lock_use --threads 3 objects=6 first=50 turns=3"
+    done = lockcross(f"{line} run_length=4 after=31 recursive=0.2 --events", str(log))
     assert done.returncode == 0, done.stderr
     found = pattern(read_events(log))
     assert (found.threads, found.shared_objects, found.acquisitions) == (3, 1, 93)

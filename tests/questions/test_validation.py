@@ -17,7 +17,7 @@ from sweeps.questions.validate.validate import (
     Set,
     load_validation,
 )
-from tests.synthetic_gem5 import Gem5Data
+from tests.fakes.validation import Gem5Data
 
 
 @pytest.fixture

@@ -26,20 +26,14 @@ from sweeps.questions.crossover.winner_map import (
 )
 from sweeps.questions.crossover.winners import rows
 from sweeps.report.figures import draw_all
-from sweeps.report.report import write_report
 from sweeps.report.style import STYLES
 from sweeps.study.results import Isa, StudyResults
-from tests.synthetic import study
+from tests.fakes.study import study
 
 MFENCE = Isa(title="x86-64", full_fence="mfence")
 NO_MARKS = Marks(None, (), ())
 ON_THE_PAGE = {"processors", "decision_map", "winner_map", "run_length", "rounds"}
 OF_STUDY = {*ON_THE_PAGE, "winner_map_narrow", "run_length_narrow"}
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return study(tmp_path_factory.mktemp("study") / "study.db")
 
 
 def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) -> None:
@@ -205,15 +199,13 @@ def texts(ax: Axes) -> set[str]:
 
 
 def test_only_processors_with_the_maps_cancellation_stand_on_it(
-    database: Path, tmp_path: Path
+    database: Path, study_page: Path
 ) -> None:
     """A cancellation costs 2,000 cycles on the map and on machine known, 9,000 on guessed. A mark
     is a place: it has no lock's look, whoever wins on the processor."""
     with Store(database, read_only=True) as store:
         own, other = (draw_map(store.connection, name).axes for name in ("generic", "narrow"))
         shown = map_marks(StudyResults(store.connection), "generic", "x86_64", "lock")
-        figures = draw_all(store.connection, tmp_path)
-        page = write_report(store.connection, tmp_path / "report.html", figures)
     assert shown.cancel == 2000
     assert [mark.words for mark in shown.here + shown.apart] == ["known (2,000)", "guessed (9,000)"]
     for ax in own[:2]:
@@ -224,7 +216,7 @@ def test_only_processors_with_the_maps_cancellation_stand_on_it(
     assert "a mark is a place: a generic core with these latencies and this cancellation" in key
     assert "whose cancellation costs other than that: guessed (9,000)" in key
     assert not {"known", "guessed*"} & set().union(*map(texts, other))
-    said = " ".join(page.read_text(encoding="utf-8").split())
+    said = " ".join(study_page.read_text(encoding="utf-8").split())
     assert "core with the CAS and fence of known, and the map's cancellation" in said
     assert "Not on the map: guessed (9,000). The map answers for a cancellation of 2,000" in said
 

@@ -19,9 +19,10 @@ from sweeps.questions.read.results import figures
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.study.results import StudyResults
+from tests.fakes.records import record
+from tests.fakes.study import Synthetic, study
+from tests.fakes.validation import Gem5Data
 from tests.report.test_figures import OF_STUDY
-from tests.synthetic import Synthetic, record, study
-from tests.synthetic_gem5 import Gem5Data
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +190,7 @@ def test_a_database_without_a_study_is_named(database: Path, tmp_path: Path) -> 
         draw_engines({"own.db": own.connection, "other.db": other.connection})
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_command_draws_studies_over_one_another(tmp_path: Path) -> None:
     study(tmp_path / "own.db")
     other = study_on("gem5/o3", tmp_path / "o3.db")

@@ -10,12 +10,8 @@ from typing import Any
 
 import pytest
 
-from results.store.store import Store
 from sweeps.report.documents import PAGE
-from sweeps.report.figures import draw_all
-from sweeps.report.report import write_report
 from tests.browsing import Page, browser
-from tests.synthetic import study
 
 __all__ = ["browser"]
 
@@ -55,18 +51,9 @@ def test_the_finished_page_has_a_place_for_every_link() -> None:
     assert set(re.findall(r'href="#([^"]*)"', text)) <= set(ids)
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of a synthetic study, by the code as it is."""
-    folder = tmp_path_factory.mktemp("page")
-    with Store(study(folder / "study.db"), read_only=True) as store:
-        drawn = draw_all(store.connection, folder)
-        return write_report(store.connection, folder / "report.html", drawn)
-
-
 @pytest.fixture(params=["made", "finished"])
-def path(request: pytest.FixtureRequest, made: Path) -> Path:
-    return made if request.param == "made" else PAGE
+def path(request: pytest.FixtureRequest, study_page: Path) -> Path:
+    return study_page if request.param == "made" else PAGE
 
 
 def opened(browser: Any, path: Path, width: int = SCREEN, scheme: str = "light") -> Page:

@@ -22,26 +22,18 @@ from sweeps.questions.crossover.sentences import (
 )
 from sweeps.questions.crossover.winners import cost_table, rows, ties_words, win_words
 from sweeps.report.figures import draw_all
-from sweeps.report.report import render, write_report
+from sweeps.report.report import render
 from sweeps.study.results import PLAN, StudyResults
+from tests.fakes.records import record
+from tests.fakes.study import study
 from tests.report.test_figures import ON_THE_PAGE
-from tests.synthetic import record, study
 
 TASUKI, RESERVATION = LockLabel("tasuki"), LockLabel("reservation")
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return study(tmp_path_factory.mktemp("study") / "study.db")
-
-
-@pytest.fixture(scope="module")
-def page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> "Page":
-    folder = tmp_path_factory.mktemp("report")
-    with Store(database, read_only=True) as store:
-        drawn = draw_all(store.connection, folder)
-        path = write_report(store.connection, folder / "report.html", drawn)
-    return Page(path.read_text(encoding="utf-8"))
+def page(study_page: Path) -> "Page":
+    return Page(study_page.read_text(encoding="utf-8"))
 
 
 class Page(HTMLParser):
@@ -240,7 +232,7 @@ def test_seeds_with_which_a_lock_does_not_win_throughout_are_counted(tmp_path: P
     path = study(tmp_path / "study.db")
     with sqlite3.connect(path) as connection:
         connection.execute(
-            "INSERT INTO crossover_seeds SELECT id, seed, nullif(seed, 1), NULL, NULL, NULL "
+            "INSERT INTO crossover_seeds SELECT id, seed, nullif(seed, 1), NULL, NULL "
             "FROM crossovers, (SELECT 1 AS seed UNION SELECT 2) WHERE crossovers.value IS NULL"
         )
     with Store(path, read_only=True) as store:

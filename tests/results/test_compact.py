@@ -10,7 +10,7 @@ import pytest
 
 from results.store.queries import show_run
 from results.store.store import Store, number_text
-from tests.synthetic import record
+from tests.fakes.records import record
 
 
 def rows(connection: sqlite3.Connection, sql: str) -> list[Any]:

@@ -16,8 +16,9 @@ from sweeps.report import report
 from sweeps.report.figures import draw_all
 from sweeps.report.presentation import references
 from sweeps.study.results import StudyResults
+from tests.fakes.records import record
+from tests.fakes.study import study
 from tests.report.test_figures_gem5 import study_on
-from tests.synthetic import record, study
 
 GCC_12 = "x86_64-linux-gnu-gcc (Debian 12.2.0-14+deb12u1) 12.2.0"
 GCC_14 = "powerpc64le-linux-gnu-gcc (Debian 14.2.0-19) 14.2.0"

@@ -25,8 +25,8 @@ from sweeps.run.system import SYSTEM
 from sweeps.study import results as found
 from sweeps.study.job import STUDY
 from tests.commands import lockcross
+from tests.fakes.study import study
 from tests.results.test_queries import run
-from tests.synthetic import study
 
 CASE = Case("Barnes", "p3", "full", 1, 6, 3, (Border("cas_latency", 20, None, "tasuki", 0, 9),))
 ROWS = (Row("a", Published(1, 2), 1.0), Row("b", None, missing="failed", mark=Published(3, 3)))

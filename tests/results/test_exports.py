@@ -36,8 +36,9 @@ from sweeps.model.workloads import WORKLOADS, Choice, parse_workloads
 from sweeps.plans import EXPLORATIONS, REPRODUCTIONS, RUNTIMES, STUDIES, SWEEPS, VALIDATIONS
 from sweeps.study.plan import load_plan
 from tests.commands import lockcross
-from tests.synthetic import record, study
-from tests.synthetic_gem5 import Gem5Data
+from tests.fakes.records import record
+from tests.fakes.study import study
+from tests.fakes.validation import Gem5Data
 
 Table = tuple[list[str], list[tuple[Any, ...]]]  # columns and rows
 

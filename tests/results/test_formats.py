@@ -13,23 +13,11 @@ from results.paths import ROOT
 from sweeps.cli.main import VERSION, make_app
 from tests.commands import SMALL, lockcross
 
-WITHOUT_ROWS = {  # commands that print no rows, or one run as text
-    "check",
-    "crossover",
-    "explore",
-    "export",
-    "figures",
-    "measure",
-    "new machine",
-    "new plan",
-    "new study",
-    "python",
-    "record",
-    "report",
-    "serve",
-    "show",
-    "test",
-}
+# Commands that print no rows, or one run as text.
+WITHOUT_ROWS = (
+    "check crossover explore export figures measure python record report serve show test".split()
+)
+WITHOUT_ROWS += ["new machine", "new plan", "new study"]
 
 
 @pytest.mark.parametrize(
@@ -130,20 +118,9 @@ def test_a_shell_completes_names(line: str, there: set[str]) -> None:
 
 
 def test_every_option_and_argument_that_takes_a_name_completes_it() -> None:
-    named = {
-        "machine",
-        "lock",
-        "locks",
-        "workload",
-        "plan",
-        "isa",
-        "isas",
-        "flavour",
-        "engine",
-        "study",
-        "against",
-        "fence",
-    }
+    named = set(
+        "machine lock locks workload plan isa isas flavour engine study against fence".split()
+    )
     group = typer.main.get_command(make_app())
     assert isinstance(group, TyperGroup)
     commands = dict(group.commands)

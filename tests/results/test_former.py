@@ -15,7 +15,8 @@ from results.store.store import Store, StoreError
 from sweeps.questions.reproduce import definition
 from sweeps.study.plan import expand, parse_plan
 from tests.commands import SMALL, lockcross
-from tests.synthetic import record, study
+from tests.fakes.records import record
+from tests.fakes.study import study
 
 
 def as_before(path: Path) -> Path:

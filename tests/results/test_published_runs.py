@@ -3,7 +3,14 @@
 from statistics import median
 
 from sweeps.accuracy.published import table
-from tests.published_runs import PARTS, Part, core_to_core_row, latencies, lockhammer_table, runs
+from tests.results.published_runs import (
+    PARTS,
+    Part,
+    core_to_core_row,
+    latencies,
+    lockhammer_table,
+    runs,
+)
 
 LINE = (
     "{threads}, 0.9, 1.0, 2.0, {ns}, 0.0, 2018-06-23 10:46:07.653598, x86-9.example.com, "

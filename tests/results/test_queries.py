@@ -20,8 +20,9 @@ from results.store.store import Store
 from sweeps.cli.main import make_app
 from sweeps.questions.read.runs import list_runs
 from tests.commands import start
-from tests.synthetic import record, study
-from tests.synthetic_gem5 import Gem5Data
+from tests.fakes.records import record
+from tests.fakes.study import study
+from tests.fakes.validation import Gem5Data
 
 
 @pytest.fixture(scope="module")
@@ -270,7 +271,8 @@ def test_an_export_that_cannot_be_written(database: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_figures_and_report_are_commands(database: Path, tmp_path: Path) -> None:
+def test_figures_and_report_are_commands(tmp_path: Path) -> None:
+    database = study(tmp_path / "study.db")
     said = run("report", "--db", database, "--output", tmp_path)
     assert said.strip() == str(tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 10_000

@@ -16,7 +16,7 @@ from results.extras import REQUIREMENTS, Extra
 from results.store.queries import ask, named_queries
 from results.store.store import Store
 from tests.commands import lockcross, start
-from tests.synthetic import study
+from tests.fakes.study import study
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from results.store.records import (
     MachineRecord,
 )
 from results.store.store import Store, StoreError
-from tests.synthetic import record
+from tests.fakes.records import record
 
 ROOT = Path(__file__).parents[2]
 
@@ -289,7 +289,7 @@ def test_a_limit_on_file_size_is_a_full_disk_too(tmp_path: Path) -> None:
         import resource, signal, sys
         from pathlib import Path
         from results.store.store import Store, StoreError
-        from tests.synthetic import record
+        from tests.fakes.records import record
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         with Store(Path(sys.argv[1])) as store:
             resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
@@ -317,7 +317,7 @@ _WRITER = """
     import sys
     from pathlib import Path
     from results.store.store import Store
-    from tests.synthetic import record
+    from tests.fakes.records import record
     with Store(Path(sys.argv[1])) as store:
         number = 0
         while True:

@@ -13,7 +13,6 @@ from results.text.fitting import fitting
 from results.text.terminal import console
 from sweeps.cli.main import commands, loaded
 from tests.commands import SMALL, at_terminal, lockcross
-from tests.synthetic import study
 
 WIDTHS = (80, 100)
 LISTED = ["plans", "machines", "machines skylake", "locks", "locks reservation", "workloads"]
@@ -23,11 +22,6 @@ RUN = [shlex.join(["run", *SMALL]), "advise --machines zen4 --ranking"]
 WORDS = ["tasuki/membarrier", "a lock that nobody takes twice", "x86_64", "12.2", "+135.5 %", ""]
 
 _COLOURS, _PASTED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), "./lockcross"  # a line to be pasted
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return study(tmp_path_factory.mktemp("study") / "study.db")
 
 
 @pytest.mark.long

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from results.store.store import Store
-from sweeps.questions.bench import large
-from sweeps.questions.crossover import bench as jobs
+from sweeps.questions.bench import large, main_job
 from sweeps.run import bench
 
 # A compiler or QEMU of another version moves these a little; what is done once more for each
@@ -36,7 +35,7 @@ def test_a_served_cell_makes_fewer_pages_than_one_alone(tmp_path: Path) -> None:
 def test_the_main_jobs_first_look_asks_for_no_more_runs(tmp_path: Path) -> None:
     """But for a few: where locks cross, and so what is searched, depends on the compiler."""
     kept = bench.last_release()["crossover --quick, runs"]
-    assert 0 < jobs.runs(jobs.QUICK, tmp_path) <= _OTHER_COMPILER * kept
+    assert 0 < main_job.runs(main_job.QUICK, tmp_path) <= _OTHER_COMPILER * kept
 
 
 def test_the_table_compares_with_what_was_kept(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from results.store.store import Store
 from sweeps.cli import progress
 from sweeps.model.cell import Cell, digest, read_cell, selected
 from sweeps.run.costs import GUESS_S, Costs, RemainingTime, drawn
+from tests.fakes.cells import cell_of
 
 # Of a job. Nobody plans by the end of a shorter one, and of fewer cells too few are like another.
 LEAST_S, LEAST_CELLS = 60.0, 100
@@ -91,10 +92,7 @@ def test_it_holds_better_where_the_cells_were_run_before(
 
 
 def cell(workload: str, threads: int, lock: str = "thin") -> Cell:
-    return Cell(
-        machine="generic", isa="x86_64", flavour="lock", lock=lock, workload=workload,
-        parameters={}, threads=threads,
-    )  # fmt: skip
+    return cell_of(lock, workload, parameters={}, threads=threads)
 
 
 def test_a_cell_takes_what_its_likes_took() -> None:

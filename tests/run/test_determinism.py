@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,15 +17,10 @@ from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.run.runner import Runner
 from sweeps.study.plan import load_plan
+from tests.fakes.cells import cell_of
 
-MANY = Cell(
-    machine="generic",
-    isa="x86_64",
-    flavour="lock",
-    lock="monitor_table",
-    workload="threads",
-    parameters={"iterations": 12, "critical": 3, "think": 20},
-    threads=8,
+MANY = cell_of(
+    "monitor_table", "threads", parameters={"iterations": 12, "critical": 3, "think": 20}, threads=8
 )
 
 
@@ -40,10 +36,10 @@ def cells() -> Iterator[Cell]:
     yield replace(MANY, workload="lock_sequence", parameters=objects)
 
 
-@pytest.fixture
-def load() -> Iterator[None]:
-    """Two processes that keep the CPUs busy."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+@contextmanager
+def other_work(processes: int) -> Iterator[None]:
+    """Processes that keep as many CPUs busy."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     yield
     for process in busy:
         process.kill()
@@ -51,7 +47,6 @@ def load() -> Iterator[None]:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("load")
 def test_a_cell_has_one_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [one for one in cells() if not (invalid_reason(one) or unsupported_reason(one))]
     assert len(wanted) >= 150
@@ -59,7 +54,9 @@ def test_a_cell_has_one_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     results = []
     for number, (serve, bound) in enumerate([(True, True), (False, True), (False, False)]):
         monkeypatch.setattr("sweeps.run.work.alone", lambda _, bound=bound: not bound)
-        with Store(tmp_path / f"{number}.db") as store:
+        # Beside the threads of a run that move between CPUs; it takes these from other tests.
+        busy = other_work(0 if bound else 2)
+        with busy, Store(tmp_path / f"{number}.db") as store:
             jobs = len(os.sched_getaffinity(0)) + number
             results.append(Runner(store, jobs, limits=Limits(serve=serve)).run(wanted, "test"))
     for cell, *runs in zip(wanted, *results, strict=True):

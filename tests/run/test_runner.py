@@ -22,15 +22,9 @@ from sweeps.run.runner import Runner
 from sweeps.run.system import SYSTEM, this_system
 from sweeps.run.work import with_paths
 from tests.commands import SMALL, lockcross, program, start
+from tests.fakes.cells import cell_of
 
-CELL = Cell(
-    machine="generic",
-    isa="x86_64",
-    flavour="lock",
-    lock="cas_spin",
-    workload="sync",
-    parameters={"iterations": 50},
-)
+CELL = cell_of("cas_spin", parameters={"iterations": 50})
 PLAN = """
 title = "Long enough to be killed in the middle"
 [[sweep]]

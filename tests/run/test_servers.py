@@ -23,6 +23,7 @@ from sweeps.programs import Builder
 from sweeps.run.processes import Processes, Task
 from sweeps.run.runner import Runner
 from sweeps.run.servers import Server, ServerLostError, Servers
+from tests.fakes.cells import cell_of
 from tests.run.test_runner import CELL, alive, children, wait_until
 
 _PROGRAMS, _EACH = 12, 5  # drawn programs, and cells of each
@@ -54,12 +55,12 @@ def drawn(seed: int) -> list[Cell]:
         for _ in range(_EACH):
             machine = chance.choice([name for name in machines if isa.name in isas_of(name)])
             cells.append(
-                Cell(
+                cell_of(
+                    lock,
+                    "threads",
                     machine=machine,
                     isa=isa.name,
                     flavour=flavour,
-                    lock=lock,
-                    workload="threads",
                     threads=chance.randint(1, 5),
                     seed=chance.randint(1, 99),
                     cas_latency=chance.choice([None, chance.randint(0, 200)]),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import program
-from tests.launching import make_tree, run, shell
+from tests.set_up.launching import make_tree, run, shell
 
 PROGRAMS = ("qemu-x86_64", "qemu-ppc64le", "qemu-aarch64")
 PLUGINS = "echo '-plugin           QEMU_PLUGIN'"

@@ -16,7 +16,7 @@ from results.extras import Extra
 from results.paths import ROOT
 from sweeps.questions.develop import command as dev
 from tests.commands import program
-from tests.launching import make_tree, run, shell
+from tests.set_up.launching import make_tree, run, shell
 
 # A Python that makes environments of itself; what its pip does, a test says in the file `pip`.
 PYTHON = """case "$*" in

@@ -20,7 +20,7 @@ from sweeps.study.crossings import (
     search,
     search_near,
 )
-from tests.searching import axis, find_crossover
+from tests.fakes.searching import axis, find_crossover
 
 Cost = Callable[[Fraction], Fraction]
 

@@ -12,9 +12,10 @@ import typer
 
 from results.paths import ROOT
 from sweeps.cli.main import make_app
-from sweeps.model.cell import Cell, invalid_reason
+from sweeps.model.cell import invalid_reason
 from sweeps.support.paths import ENGINE_PLUGIN
 from tests.commands import SMALL, environment, lockcross, program
+from tests.fakes.cells import cell_of
 
 
 def documents() -> list[str]:
@@ -34,61 +35,6 @@ def test_every_command_has_help_and_stands_in_a_document(name: str) -> None:
     missing = [p.name for p in command.params if not getattr(p, "help", "x")]
     assert not missing, f"no help for {missing}"
     assert any(re.search(rf"lockcross {name}\b", text) for text in documents())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["sweep", "nonesuch"], "'nonesuch'"),
-        (["sweep", "smoke", "--jobs", "-1"], "--jobs"),
-        (["frobnicate"], "frobnicate"),
-        (["machines", "vax"], "'vax' is unknown"),
-        (["run", *SMALL, "--machine", "vax"], "'vax' is unknown"),
-        (["run", *SMALL, "--isa", "mips"], "'mips' is unknown"),
-        (["run", "--lock", "thim", *SMALL[2:]], "'thim' is unknown"),
-        (["run", *SMALL, "--engine", "gem6"], "'gem6' is unknown"),
-        (["run", *SMALL, "turns=1"], "allowed are iterations"),
-        (["run", *SMALL, "iterations=1"], "each key once"),
-        (["run", *SMALL, "--flavour", "lse"], "x86_64 has lock only"),
-        (["run", *SMALL, "--cas-latency", "10000001"], "less than or equal to 10000000"),
-        (["run", *SMALL, "--fence-latency", str(2**64)], "less than or equal to 10000000"),
-        (["calibrate", "p3", "--cas-latency", str(2**64)], "less than or equal to 10000000"),
-        (["run", *SMALL, "--cancel-latency", "9" * 30], "less than or equal to 10000000"),
-        (["run", *SMALL, "--seed", str(2**32)], "less than or equal to 4294967295"),
-        (["run", *SMALL, "--threads", "9" * 30], "less than or equal to 128"),
-        (["run", *SMALL, "--cores", "9" * 30], "less than or equal to 128"),
-        (["run", *SMALL[:-1], "iterations=" + "9" * 5000], "from 1 to 4294967295"),
-        (["run", *SMALL, "--time-limit", "inf"], "less than or equal to 1000000"),
-        (["run", *SMALL, "--time-limit", "nan"], "--time-limit"),
-        (
-            ["run", *SMALL, "--instruction-limit", "9" * 23],
-            "less than or equal to 1000000000000000",
-        ),
-        (["sweep", "smoke", "--jobs", "1000000000"], "less than or equal to 1024"),
-        (["calibrate", "p3", "--isa", "aarch64"], "it has x86_64 lock"),
-        (["runs", "--db", ""], "--db"),
-        (["sweep", "smoke", "--db", ""], "--db"),
-        (["runs", "--db", "."], "is a directory"),
-        (["advise", "--locks", ","], "--locks: ',': names are expected"),
-        (["advise", "--fences", " "], "--fences"),
-        (["advise", "--isa", ""], "'--isa': is empty"),
-        (["advise", "--machines", "zen4", "--machines="], "'--machines': is empty"),
-        (["prove", "thin", "--assembly"], "LOCK: says nothing beside --assembly"),
-        (["prove", "--mutants", "--models", "sc"], "--models: says nothing beside --mutants"),
-        (["prove", "--isas", "x86_64"], "--isas: is of --assembly"),
-        (["query", "SELECT 1", "--timeout", "nan"], "--timeout"),
-        (["query", "winners", "--format", "xml"], "'table', 'csv', 'json'"),
-        (["runs", "--format", "xml"], "'table', 'csv', 'json'"),
-        (["runs", "--threads", "0"], "--threads"),
-        (["run", *SMALL, "--machine", "p3", "--machine=zen4"], "'--machine': is given more than"),
-        (["sweep", "smoke", "-j", "1", "--jobs", "1"], "is given more than once"),
-        (["new", "plan", "mine", "--output", "a", "--output", "b"], "is given more than once"),
-    ],
-)
-def test_a_users_mistake_is_one_message_and_exit_code_2(arguments: list[str], words: str) -> None:
-    done = lockcross(*arguments)
-    assert done.returncode == 2
-    assert words in done.stderr and done.stdout == ""
 
 
 def test_options_say_whether_a_latency_is_set_or_measured() -> None:
@@ -123,14 +69,7 @@ def test_output_that_nobody_reads_is_no_mistake(closed: str, code: int) -> None:
 
 
 def test_a_cell_out_of_bounds_is_no_run() -> None:
-    cell = Cell(
-        machine="generic",
-        isa="x86_64",
-        flavour="lock",
-        lock="thin",
-        workload="sync",
-        parameters={"iterations": 1},
-    )
+    cell = cell_of()
     assert invalid_reason(cell) == ""
     for key, value in (
         ("cas_latency", 20_000_000),
@@ -139,15 +78,6 @@ def test_a_cell_out_of_bounds_is_no_run() -> None:
         ("cores", 129),
     ):
         assert f"{key}: {value}: allowed is" in invalid_reason(replace(cell, **{key: value}))
-
-
-def test_a_plan_names_its_file_and_key(tmp_path: Path) -> None:
-    plan = tmp_path / "mine.toml"
-    plan.write_text('title = "x"\n[[sweep]]\nlock = "thim"\n')
-    done = lockcross("sweep", str(plan), "--db", str(tmp_path / "a.db"))
-    assert done.returncode == 2
-    assert "mine.toml: sweep.0.machine: missing" in done.stderr
-    assert not (tmp_path / "a.db").exists()
 
 
 def test_dry_run_says_what_is_known_and_leaves_nothing(tmp_path: Path) -> None:

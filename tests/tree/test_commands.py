@@ -13,14 +13,9 @@ from sweeps.cli.main import Commands, commands, make_app
 from sweeps.report.presentation import References, Source, drawings
 from sweeps.study.job import STUDY, study_of_cells
 from tests.commands import environment
-from tests.synthetic import study
+from tests.fakes.study import study
 
 HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "parsl", "PIL", "pyarrow"}
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return study(tmp_path_factory.mktemp("study") / "study.db")
 
 
 def imported(*words: str, code: int = 0) -> set[str]:
@@ -90,7 +85,7 @@ def test_a_figure_names_the_function_that_draws_it(tmp_path: Path) -> None:
         every = drawings(own, References([Source(own)], {"another": own}))
     sections = {"study", "study/more", "studies/mine", "validation"}
     assert {one.section for one in every} == sections
-    assert len({one.draw for one in every}) == 10
+    assert len({one.draw for one in every}) == 9
     for drawing in every:
         module, _, name = drawing.draw.rpartition(".")
         assert callable(getattr(import_module(module), name))

@@ -199,16 +199,3 @@ def test_commands_and_their_options_exist(name: str) -> None:
         if command is None or not (passed_on or options <= known):
             wrong.append(" ".join(words))
     assert not wrong
-
-
-_PAGES = ["README.md", *(name for name in DOCUMENTS if name.startswith("docs/"))]
-
-
-@pytest.mark.parametrize("name", _PAGES)
-def test_a_page_announces_nothing_that_does_not_follow(name: str) -> None:
-    """No section without a text, and no colon before the next section."""
-    text = _FENCE.sub("```", (ROOT / name).read_text(encoding="utf-8"))
-    lines = [line for line in text.splitlines() if line]
-    for line, following in itertools.pairwise(lines):
-        if following.startswith("## "):
-            assert not line.startswith("## ") and not line.endswith(":"), line

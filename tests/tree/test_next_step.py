@@ -10,15 +10,9 @@ from results.paths import DATABASE
 from sweeps.cli.main import commands, loaded
 from sweeps.cli.next_step import Steps, next_steps
 from tests.commands import SMALL, at_terminal, lockcross
-from tests.synthetic import study
 
 # They say it themselves (the file that `new` wrote), hand over to another program, or stay.
 SILENT = {"new", "python", "serve", "test"}
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return study(tmp_path_factory.mktemp("study") / "study.db")
 
 
 def test_every_command_says_what_comes_next() -> None:

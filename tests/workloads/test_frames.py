@@ -11,7 +11,7 @@ import pytest
 from results.paths import ROOT
 from sweeps.programs import TARGETS, Program, find_compiler
 from sweeps.support import tools
-from tests.footprint_values import compiler
+from tests.locks.footprint_values import compiler
 
 COMPILER = "gcc-12"  # that stored results and reference cycles are of
 FRAMES = {

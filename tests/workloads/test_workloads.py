@@ -35,6 +35,7 @@ from sweeps.programs import USUAL_THREADS, Builder, Program, find_compiler
 from sweeps.questions.run.command import _parameters as parameters_of_run
 from sweeps.study.plan import Cells
 from tests.engines.test_engine import invoke
+from tests.fakes.cells import cell_of
 from tests.native_build import Outcome, run
 
 FOLDER = ROOT / "workloads"
@@ -335,7 +336,7 @@ def test_programs_and_driver_agree_on_long_sequences(sequence: str, good: bool) 
 def test_a_workload_ends_where_threads_share_a_core(workload: str) -> None:
     threads = min(2, WORKLOADS[workload].max_threads)
     outcome = run(
-        binary(workload, any_lock(workload), True),
+        binary(workload, any_lock(workload), True, many=True),
         "lock",
         threads=threads,
         cores=1,
@@ -346,15 +347,8 @@ def test_a_workload_ends_where_threads_share_a_core(workload: str) -> None:
 
 def test_a_workload_whose_threads_spin_for_each_other_gets_a_core_each() -> None:
     def cell(cores: int | None) -> Cell:
-        return Cell(
-            machine="generic",
-            isa="x86_64",
-            flavour="lock",
-            lock="nop",
-            workload="transfer",
-            threads=2,
-            cores=cores,
-            parameters=with_defaults("transfer", {}),
+        return cell_of(
+            "nop", "transfer", threads=2, cores=cores, parameters=with_defaults("transfer", {})
         )
 
     assert cell_unsupported_reason(cell(None)) == ""

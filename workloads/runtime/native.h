@@ -19,7 +19,6 @@
 
 #include "arch/arch.h"
 #include "lock.h"
-#include "monitor/park.h"
 #include "runtime/host.h"
 #include "runtime/marker.h"
 #include "runtime/runtime.h"

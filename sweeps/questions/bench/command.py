@@ -1,6 +1,5 @@
 """`lockcross bench`: how fast the engine and large databases are on this machine."""
 
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -27,13 +26,12 @@ def bench_cell(
     if context.invoked_subcommand:
         return
     first_word("measuring; it takes some minutes")
+    from sweeps.questions.bench import main_job
     from sweeps.run import bench as of_runs
 
-    # Of the questions that have a module `bench`.
-    folders = [path.parent.name for path in sorted(Path(__file__).parents[1].glob("*/bench.py"))]
-    measures = [of_runs, *(import_module(f"sweeps.questions.{name}.bench") for name in folders)]
-    with TemporaryDirectory() as folder:
-        rows = [row for measure in measures for row in measure.rows(Path(folder))]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [*of_runs.rows(folder), *main_job.rows(folder)]
     print_parts(form, of_runs.beside(rows, of_runs.last_release()), of_runs.NOTE)
     if store:
         of_runs.store(rows)

@@ -9,8 +9,9 @@ EXPORTS = {
     "arch/arch.h": r"arch/(x86_64|ppc64le|aarch64|order_|latency|model|process_barrier).*",
     "arch/latency.h": r"arch/latency_.*",
     "arch/restartable.h": r"arch/restartable_.*",
-    "lock.h": r"(types|safepoint|locks/\w+|parts/re(vocable_sections|servation_cancel))\.h",
+    "lock.h": r"(types|host|safepoint|locks/\w+|parts/re(vocable_sections|servation_cancel))\.h",
     "locks/revocable.h": r"parts/revocable_sections\.h",
+    "types.h": r"host\.h",
 }
 # What C's own headers define, of that which is used here.
 STANDARD = {

@@ -1,7 +1,7 @@
 """A thousand cells drawn at random, of the kept programs, and what the engine says of each: the
 same on every system, under every QEMU, however fast the engine becomes.
 
-`./lockcross python -m tests.drawn_cells` draws them anew and writes reference/drawn.json; with
+`./lockcross python -m tests.reference.drawn` draws them anew and writes reference/drawn.json; with
 `--measure` it keeps the cells and measures them again.
 """
 
@@ -23,9 +23,9 @@ from sweeps.engines.qemu.engine import own_options
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import isas_of, machine_names
 from sweeps.programs import TARGETS, Program
-from tests import reference_programs
 from tests.engines.test_engine import execute
-from tests.reference_cycles import CASES, programs
+from tests.reference import programs as reference_programs
+from tests.reference.cycles import CASES, programs
 
 STORED = reference_programs.FOLDER / "drawn.json"
 COUNT = 1000

@@ -3,8 +3,8 @@ of the repositories that publish them:
 
     git clone https://github.com/ARM-software/synchronization-benchmarks
     git clone https://github.com/nviennot/core-to-core-latency
-    ./lockcross python -m tests.published_runs lockhammer synchronization-benchmarks
-    ./lockcross python -m tests.published_runs core_to_core core-to-core-latency
+    ./lockcross python -m tests.results.published_runs lockhammer synchronization-benchmarks
+    ./lockcross python -m tests.results.published_runs core_to_core core-to-core-latency
 
 Each is read at one revision, whatever the clone has checked out.
 """

@@ -13,14 +13,14 @@ from results.store.records import (
     MachineRecord,
 )
 from results.store.store import Store
-from sweeps.run.work import CellRecord
 from sweeps.study.crossings import Point
-from tests.searching import find_crossover
+from tests.fakes.costs import costs
+from tests.fakes.records import SEQUENCE as MAP
+from tests.fakes.records import record
+from tests.fakes.searching import find_crossover
 
 MACHINES = ("generic", "narrow")  # with maps; on narrow a CAS takes twice what is set
 CAS, FENCE, LENGTHS, CANCELS = (0, 60, 120), (0, 60, 120), (2, 20, 200), (500, 5000)
-PAIRS = 100
-MAP = {"objects": 1, "runs": 10, "run_length": 10, "owner_share": 0.9}
 # On processors, by use (workload, threads): cycles per pair of each lock, as the study names it.
 PROCESSOR = {
     "hotspot_light": (50, 900),
@@ -29,58 +29,6 @@ PROCESSOR = {
 }
 USES = {"one_thread": ("sync", 1), "contended": ("random_threads", 4)}
 RUN_LENGTH = {"objects": 1, "runs": 2, "owner_share": 0.5}
-
-
-def cost(lock: str, cas: int, fence: int, cancel: int = 2000, length: int = 10) -> int:
-    """Cycles per pair: tasuki pays a CAS and a fence, asym_tasuki two fences, reservation half of
-    what tasuki pays and one cancellation in ten runs, thin a CAS."""
-    tasuki = 40 + cas + fence
-    return {
-        "thin": 40 + cas,
-        "tasuki": tasuki,
-        "asym_tasuki": 45 + 2 * fence,
-        "reservation": 42 + (cas + fence) // 2 + cancel // (10 * length),
-    }[lock]
-
-
-def record(identity: str, cycles: int = 1000, **changes: object) -> CellRecord:
-    """A good run on x86_64 with the latencies it was given among its resolved options."""
-    values: dict[str, object] = {
-        "identity": identity,
-        "engine": "qemu",
-        "engine_version": "1.0",
-        "machine": "generic",
-        "isa": "x86_64",
-        "flavour": "lock",
-        "lock": "tasuki",
-        "fence": "full",
-        "workload": "lock_sequence",
-        "parameters": MAP,
-        "threads": 2,
-        "cas_latency": None,
-        "fence_latency": None,
-        "cancel_latency": None,
-        "seed": 1,
-        "status": "ok",
-        "cause": "",
-        "output": "",
-        "command": f"./lockcross run {identity}",
-        "started": "2026-01-01T00:00:00",
-        "duration_s": 0.5,
-        "attempts": 1,
-        "binary_digest": "d",
-        "source_revision": "abc",
-        "compiler": "x86_64-linux-gnu-gcc (Debian 12.2.0-14+deb12u1) 12.2.0",
-        "resolved": {},
-        "metrics": {
-            "core_cycles": (cycles * PAIRS, "cycles"),
-            "pairs": (PAIRS, "pairs"),
-            "cycles_per_pair": (cycles, "cycles/pair"),
-            "stall_issue": (7, "cycles"),
-            "coherence_load_M": (3, "count"),
-        },
-    }
-    return CellRecord(**values | changes)  # type: ignore[arg-type]
 
 
 class Synthetic:
@@ -143,7 +91,7 @@ class Synthetic:
         return self.store.add_run(
             record(
                 identity,
-                cost(lock, *paid, cancel, length),
+                costs(*paid)[lock] + (lock == "reservation") * cancel // (10 * length),
                 lock=lock,
                 fence=kind,
                 machine=machine,
@@ -266,11 +214,11 @@ class Synthetic:
     def _processors(self) -> None:
         for number, (use, (workload, threads)) in enumerate(USES.items()):
             runs = []
-            for name, costs in PROCESSOR.items():
+            for name, cycles in PROCESSOR.items():
                 lock, _, kind = name.partition("/")
                 how = {"lock": lock, "fence": kind or "rmw", "workload": workload}
                 run = record(
-                    f"{use} {name}", costs[number], machine="known", threads=threads, **how
+                    f"{use} {name}", cycles[number], machine="known", threads=threads, **how
                 )
                 runs.append(self.store.add_run(run, "synthetic"))
             self.store.set_series(f"processors/{use}/known/x86_64/lock", runs)

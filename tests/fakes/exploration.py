@@ -9,7 +9,7 @@ from results.store.records import CalibrationRecord, MachineRecord
 from results.store.store import Store
 from sweeps.model.cell import Cell, command
 from sweeps.model.locks import FULL, LockLabel
-from tests.synthetic import PAIRS, record
+from tests.fakes.records import PAIRS, record
 
 CAS, FENCE, CANCEL = (0, 20, 150), (0, 30, 150), (0, 5000, 50000)
 SHARE = (0.5, 0.9, 1)

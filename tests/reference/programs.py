@@ -1,8 +1,8 @@
 """The programs of the reference cycles, kept as they were compiled: so that the regression of the
 engine tests the engine, and no compiler.
 
-`./lockcross python -m tests.reference_programs` compiles them anew, with the compilers that are
-here; `tests.reference_cycles` must follow.
+`./lockcross python -m tests.reference.programs` compiles them anew, with the compilers that are
+here; `tests.reference.cycles` must follow.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from pathlib import Path
 from results.paths import ROOT, WORK
 from sweeps.programs import TARGETS, Program, compiler_version, find_compiler, loaded_digest
 
-FOLDER = Path(__file__).with_name("reference")
+FOLDER = Path(__file__).parent
 SOURCES = ("lockimpl", "workloads")
 ARCHIVE = FOLDER / "programs.tar.xz"
 MANIFEST = FOLDER / "programs.json"  # how each was made, and its digest
@@ -111,7 +111,7 @@ def pack(programs: list[Program]) -> None:
 
 def main() -> None:
     """Writes both files."""
-    from tests.reference_cycles import CASES, programs
+    from tests.reference.cycles import CASES, programs
 
     if _git("status", "--porcelain", "--", *SOURCES):
         sys.exit("commit the C sources first: the manifest names the commit they are of")

@@ -2,8 +2,8 @@
 decoders say it reads and writes: qemu-timing/tests/isa/instructions.def, which the engine's unit
 tests read.
 
-`./lockcross python -m tests.instruction_table` adds the forms of the programs that are kept, and of
-every lock and every workload as the compiler that is here makes them.
+`./lockcross python -m tests.engines.instruction_table` adds the forms of the programs that are
+kept, and of every lock and every workload as the compiler that is here makes them.
 """
 
 import io
@@ -17,15 +17,15 @@ from results.paths import ROOT
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
 from sweeps.programs import TARGETS, Builder, Program
-from tests import reference_programs
-from tests.decoders import DECODERS, Decoded, decode, instructions
+from tests.engines.decoders import DECODERS, Decoded, decode, instructions
+from tests.reference import programs as reference_programs
 
 TABLE = ROOT / "qemu-timing" / "tests" / "isa" / "instructions.def"
 _ISAS = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64", "EM_PPC64": "ppc64le"}
 _HEAD = """\
 // The registers of every form of instruction in the study's programs, as other decoders have them:
 // iced-x86 of x86-64, Ghidra's semantics of AArch64 and POWER. Made by
-// ./lockcross python -m tests.instruction_table
+// ./lockcross python -m tests.engines.instruction_table
 //
 // SAME(isa, code, text, reads, writes): the engine's decoder must have the same.
 // OTHER(isa, code, text, reads, writes, their_reads, their_writes, reason): it must have the first
@@ -59,10 +59,10 @@ def kept_programs() -> list[Path]:
 
 
 def compiled_programs() -> list[Path]:
-    """Every lock in all that can be had of it, and every workload, for every flavour. Without a
-    variant a lock is in the program that other tests compile of it, too."""
+    """Every lock in all that can be had of it, and every workload, for every flavour: in programs
+    that other tests compile, too."""
     wanted = [
-        Program("sync" if variant else "threads", lock.name, fence, flavour, variant=variant)
+        Program("footprint" if variant else "threads", lock.name, fence, flavour, variant=variant)
         for lock in load_locks().values()
         for flavour in TARGETS
         for fence in (lock.fence_kinds if flavour == "lock" else ("full",))

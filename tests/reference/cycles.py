@@ -1,6 +1,6 @@
 """Cycles that must not move unnoticed: every lock on every flavour, alone and contended.
 
-`./lockcross python -m tests.reference_cycles` measures them anew and writes reference/cycles.json.
+`./lockcross python -m tests.reference.cycles` measures them anew and writes reference/cycles.json.
 """
 
 import json
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS
-from tests import reference_programs
 from tests.engines.test_engine import Options, Program, execute
+from tests.reference import programs as reference_programs
 
 REFERENCE = reference_programs.FOLDER / "cycles.json"
 OPTIONS: Options = {"seed": 1, "offset_max": 20}

@@ -1,7 +1,7 @@
 """A small validation of known errors, for tests."""
 
 from results.store.store import Store
-from tests.synthetic import record
+from tests.fakes.records import record
 
 COSTS = {  # set -> lock -> (gem5, embedded engine), cycles per pair
     "timing_uncontended": {

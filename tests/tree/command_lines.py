@@ -1,7 +1,7 @@
 """Command lines and files drawn at random: none may end in an internal error, and a number that is
 none must be refused.
 
-    ./lockcross python -m tests.command_lines 10000 [SEED]
+    ./lockcross python -m tests.tree.command_lines 10000 [SEED]
 """
 
 import contextlib
@@ -26,8 +26,8 @@ from results.paths import ROOT
 from sweeps.cli.main import main, make_app
 from sweeps.questions.advise.question import Question
 from sweeps.questions.advise.use import Use
+from tests.fakes.study import study
 from tests.lock_logs.test_locality import pair, write
-from tests.synthetic import study
 
 # What they do beside reading their options needs minutes, a network or the user's own program.
 LEFT_OUT = {"test", "check", "python", "bench", "doctor"}

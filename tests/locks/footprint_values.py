@@ -1,8 +1,8 @@
 """The counts of every path through every lock, kept in footprint/ for each compiler.
 
-`./lockcross python -m tests.footprint_values` counts them anew for the compiler that is here: after
-a lock has changed, with a word in the commit about why they moved, or for another compiler. With
-names of locks behind it, it counts those alone: for a new lock.
+`./lockcross python -m tests.locks.footprint_values` counts them anew for the compiler that is here:
+after a lock has changed, with a word in the commit about why they moved, or for another compiler.
+With names of locks behind it, it counts those alone: for a new lock.
 """
 
 import json
@@ -19,7 +19,7 @@ from sweeps.programs import compiler_version, find_compiler
 from sweeps.questions.footprint.command import NUMBERS, Counts, Footprint, cells, measure
 from sweeps.run.runner import Runner
 
-FOLDER = Path(__file__).with_name("footprint")
+FOLDER = Path(__file__).parents[1] / "footprint"
 Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its paths and sizes
 
 
