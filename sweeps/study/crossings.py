@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from results.errors import LockcrossError
 from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed
+from results.store.store import Store
 from sweeps.model.cell import Cell
 from sweeps.model.locks import cancels
 from sweeps.run.runner import Runner
@@ -399,6 +400,19 @@ def records(searched: Searched) -> list[CrossoverRecord]:
                 seeds=seeds,
             )
         )
+    return stored
+
+
+def store_crossovers(
+    store: Store, searches: Iterable[Searched], series: Iterable[str] = ()
+) -> dict[str, list[CrossoverRecord]]:
+    """Store the results of searches by the series of their lines, in place of earlier ones, and
+    return them. `series`: those that are to be there even without a search."""
+    stored: dict[str, list[CrossoverRecord]] = {name: [] for name in series}
+    for searched in searches:
+        stored.setdefault(searched.task.line.series, []).extend(records(searched))
+    for name, crossovers in stored.items():
+        store.set_crossovers(crossovers, name)
     return stored
 
 

@@ -356,7 +356,7 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
     )
     pair = (LockLabel("tasuki"), LockLabel("reservation"))
     tasks = [task_of(base, pair, "cancel_latency", (0, 50_000), 50, 5)]
-    ((_, (record,)),) = find(tasks, 3, store, ModelRunner(store))
+    ((record,),) = find(tasks, 3, store, ModelRunner(store)).values()
     assert record.value == pytest.approx(9200, abs=1) and record.below == "reservation"
     assert len(record.seeds) == 3 and record.runs
     (kept,) = StudyResults(store.connection).crossovers("asked")

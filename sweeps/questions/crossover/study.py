@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS, isa_of
@@ -16,7 +15,8 @@ from sweeps.plans.study import Map, RunLength, StudyPlan, labels, load_study
 from sweeps.questions.crossover import processors
 from sweeps.run.runner import Runner
 from sweeps.study.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.study.crossings import CrossoverTask, pairs, points, records, search_all
+from sweeps.study.crossings import CrossoverTask, pairs, points, search_all, store_crossovers
+from sweeps.study.job import store_series
 from sweeps.study.leads import winner
 from sweeps.study.lines import FIRST_SEED, AxisLine, exact, set_to, with_lock
 from sweeps.study.results import PLAN as PLAN_FACT
@@ -151,7 +151,7 @@ class StudyCells:
 
     def _line(
         self,
-        series: str,
+        kind: str,
         axis: str,
         values: Sequence[float],
         of: Map | RunLength,
@@ -167,7 +167,7 @@ class StudyCells:
         for name, value in held.items():
             base = set_to(base, name, value)
         numbers = tuple(map(exact, values)), exact(tolerance or of.tolerance), exact(step)
-        return AxisLine(series, base, axis, *numbers, setting, move=set_to)
+        return AxisLine(self.series(kind), base, axis, *numbers, setting, move=set_to)
 
 
 def rounds_cells(plan: StudyPlan) -> list[Cell]:
@@ -258,16 +258,9 @@ class Study:
         # Those of earlier databases name the locks that cancel.
         if stored and stored.model_dump(exclude={"cancelling"}) != plan.model_dump():
             store.forget_series()  # another plan's must not be drawn with this one's
-        by_series: dict[str, list[CrossoverRecord]] = {
-            of.series(kind): [] for kind in ("map", "run_length") for of in self._cells
-        }
-        for search in searched:
-            line, base = search.task.line, search.task.line.base
-            name = f"{line.series}/{base.machine}/{base.isa}/{base.flavour}"
-            by_series.setdefault(name, []).extend(records(search))
-        for name, kept in by_series.items():
-            store.set_crossovers(kept, name)
-        self._store_series()
+        series = [of.series(kind) for kind in ("map", "run_length") for of in self._cells]
+        store_crossovers(store, searched, series)
+        store_series(store, self._runner, PLAN, self._series())
         machines = {of.machine for of in self._tables}
         machines |= {cell.machine for cells in self._processors.values() for cell in cells}
         store_machines(store, machines | ({plan.rounds.machine} if plan.rounds else set()))
@@ -284,8 +277,8 @@ class Study:
             for of in self._tables
         ]
 
-    def _store_series(self) -> None:
-        """Which runs the figures and the tables are drawn from. All are stored already."""
+    def _series(self) -> dict[str, list[Cell]]:
+        """Return the cells that figures and tables are drawn from, by their series."""
         series: dict[str, list[Cell]] = {}
         if rounds := self._plan.rounds:
             series[f"rounds/{rounds.machine}/{rounds.flavour}"] = rounds_cells(self._plan)
@@ -295,6 +288,4 @@ class Study:
             if cells := of.cancel_map_cells():
                 series[of.series("cancel_map")] = cells
         series |= {of.series("table"): of.table_cells() for of in self._tables}
-        series |= self._processors
-        for name, cells in series.items():
-            self._store.set_series(name, [run.id for run in self._runner.require(cells, PLAN)])
+        return series | self._processors

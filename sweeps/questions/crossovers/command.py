@@ -27,7 +27,7 @@ from sweeps.model.machine import load_machine, machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
 from sweeps.run.runner import Runner
 from sweeps.study.calibrate import store_isas, store_machines
-from sweeps.study.crossings import CrossoverTask, points, records, search_all
+from sweeps.study.crossings import CrossoverTask, points, search_all, store_crossovers
 from sweeps.study.lines import (
     AxisLine,
     axis_named,
@@ -112,14 +112,14 @@ def crossings(  # noqa: PLR0913, PLR0917 its options are its arguments
     ]
     total, bounds = sum(2 * len(task.line.values) for task in tasks), served(no_server)
     with Store(db) as store, one_bar(total) as progress:
-        searches = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
-    rows = [_row(task.line.series, crossover) for task, kept in searches for crossover in kept]
+        found = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
+    rows = [_row(series, crossover) for series, some in found.items() for crossover in some]
     shown = {name: partial(_shown, name) for name in rows[0]}
     print_parts(form, Rows(rows, shown), *work_around(bases, axis), fold=False)
 
 
 def work_around(bases: Sequence[Cell], axis: str) -> list[str]:
-    """What work was assumed around the lock, which `advise` leaves out unless it is told."""
+    """Return in words the work assumed around the lock, which `advise` leaves out unless told."""
     work = {
         f"{key}={cell.parameters[key]}": None
         for cell in bases
@@ -143,7 +143,7 @@ _SHOWN = ("machine", "isa", "flavour", "workload", "axis")
 
 
 def _row(series: str, crossover: CrossoverRecord) -> dict[str, Any]:
-    """A crossing, or that there is none, for people."""
+    """Return a crossing, or that there is none, for people."""
     values = [seed.value for seed in crossover.seeds if seed.value is not None]
     other = crossover.lock_b if crossover.below == crossover.lock_a else crossover.lock_a
     cheaper = {
@@ -168,7 +168,7 @@ def _row(series: str, crossover: CrossoverRecord) -> dict[str, Any]:
 
 
 def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) -> Cell:
-    """A cell with defaults for all that is not given; its lock is still to be named."""
+    """Return a cell with defaults for all that is not given; its lock is still to be named."""
     check_known("workload", [workload], WORKLOADS)
     isa = isa or load_machine(machine).isas[0]
     check_known("--isa:", [isa], ISAS)
@@ -185,7 +185,7 @@ def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) 
 
 
 def with_settings(base: Cell, given: Mapping[str, Value]) -> Cell:
-    """The cell with other values, by the names of axes and of the workload's keys. Raises
+    """Return the cell with other values, by the names of axes and of the workload's keys. Raises
     LockcrossError."""
     for name, value in given.items():
         if name in base.parameters:
@@ -200,7 +200,7 @@ def with_settings(base: Cell, given: Mapping[str, Value]) -> Cell:
 
 
 def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
-    """The settings of a plan, whatever its locks are and where it stands on the axis."""
+    """Return the settings of a plan, whatever its locks are and where it stands on the axis."""
     own = {axis.name: axis.default for axis in AXES}
     settings: dict[str, Cell] = {}
     for cell in plan.cells:
@@ -233,7 +233,7 @@ def task_of(
     tolerance: float,
     count: int,
 ) -> CrossoverTask:
-    """The search in a setting, which begins with `count` values between both ends. Raises
+    """Return the search in a setting, which begins with `count` values between both ends. Raises
     LockcrossError for an axis that cannot be run."""
     name = axis_named(axis, base.workload)
     series = f"asked/{name}/{digest([vars(base), pair])[:12]}"
@@ -251,12 +251,10 @@ def task_of(
 
 def find(
     tasks: Sequence[CrossoverTask], seeds: int, store: Store, runner: Runner
-) -> list[tuple[CrossoverTask, list[CrossoverRecord]]]:
-    """Searches and stores what was found, in place of what an earlier search found there."""
+) -> dict[str, list[CrossoverRecord]]:
+    """Search, store what was found in place of what an earlier search found there, and return it by
+    its series."""
     searched = search_all(partial(points, runner, PLAN), tasks, range(2, 1 + seeds))
-    kept = [(search.task, records(search)) for search in searched]
-    for task, crossovers in kept:
-        store.set_crossovers(crossovers, task.line.series)
     store_machines(store, {task.line.base.machine for task in tasks})
     store_isas(store)
-    return kept
+    return store_crossovers(store, searched)
