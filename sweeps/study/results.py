@@ -255,6 +255,7 @@ class StudyResults:
         self.connection = connection
         self._series: dict[str, list[SeriesRun]] = {}
         self._marks: dict[tuple[str, str, str], list[Mark]] = {}
+        self._scales: dict[tuple[str, ...], Scale] = {}
 
     @cached_property
     def stored_plan(self) -> PlanFact | None:
@@ -316,14 +317,17 @@ class StudyResults:
         """Return what turns set into measured latencies along `cas_latency` or `fence_latency`, on
         the study's engine or the one of a `label`. Raises NoDataError."""
         op = {"cas_latency": "cas", "fence_latency": "fence"}[axis]
-        rows = self.connection.execute(
-            f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? "
-            f"AND flavour = ? AND op = ? AND engine = ? AND {axis} IS NOT NULL",
-            (machine, isa_name, flavour, op, label or self.engine),
-        ).fetchall()
-        if not rows:
-            raise NoDataError(f"{isa_name} has no calibrations; run ./lockcross crossover")
-        return Scale(rows)
+        key = machine, isa_name, flavour, op, label or self.engine
+        if key not in self._scales:
+            rows = self.connection.execute(
+                f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? "
+                f"AND flavour = ? AND op = ? AND engine = ? AND {axis} IS NOT NULL",
+                key,
+            ).fetchall()
+            if not rows:
+                raise NoDataError(f"{isa_name} has no calibrations; run ./lockcross crossover")
+            self._scales[key] = Scale(rows)
+        return self._scales[key]
 
     def marks(self, isa_name: str, flavour: str, label: str = "") -> list[Mark]:
         """Return every machine calibrated as it is, on the study's engine or the one of a
