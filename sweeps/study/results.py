@@ -72,12 +72,12 @@ class PlanFact(FactModel):
 
     @property
     def tie(self) -> float:
-        """The lead, as a share of the next lock's cost, below which two locks tie."""
+        """Return the lead, as a share of the next lock's cost, below which two locks tie."""
         return self.tie_percent / 100
 
     @property
     def machines(self) -> list[str]:
-        """Those with maps and crossovers, the study's own first."""
+        """Return the machines with maps and crossovers, the study's own first."""
         return [self.machine, *self.beside]
 
 
@@ -87,18 +87,6 @@ class Isa(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
     title: str
     full_fence: str
-
-
-class Check(BaseModel):
-    """How far interpolated costs are off, as shares, where they were checked: in so many points,
-    of so many costs; and in how many points another lock is the cheapest."""
-
-    model_config = ConfigDict(strict=True, defer_build=True)
-    points: int
-    costs: int
-    mean: float
-    worst: float
-    wrong: int
 
 
 @dataclass(frozen=True)
@@ -130,26 +118,13 @@ class Mark:
 
     @property
     def name(self) -> str:
-        """Its machine's, with a star where a latency is assumed."""
+        """Return the machine's name, with a star where a latency is assumed."""
         return self.machine + "*" * self.assumed
 
     @property
     def words(self) -> str:
-        """Its name, with what a cancellation costs on it."""
+        """Return the machine's name, with what a cancellation costs on it."""
         return self.machine if self.cancel is None else f"{self.machine} ({self.cancel:,})"
-
-
-def accuracy(checks: Sequence[Check]) -> Check | None:
-    """Over several maps that were checked; None without one."""
-    if not (costs := sum(check.costs for check in checks)):
-        return None
-    return Check(
-        points=sum(check.points for check in checks),
-        costs=costs,
-        mean=sum(check.mean * check.costs for check in checks) / costs,
-        worst=max(check.worst for check in checks),
-        wrong=sum(check.wrong for check in checks),
-    )
 
 
 @dataclass(frozen=True)
@@ -174,7 +149,7 @@ class SeriesRun:
 
     @property
     def label(self) -> LockLabel:
-        """The lock label."""
+        """Return the lock label."""
         return self.cell.label
 
     def latency(self, axis: str) -> int | None:
@@ -217,7 +192,7 @@ class FoundCrossover(FirstSeeds):
 
     @property
     def above(self) -> LockLabel:
-        """The other lock than `below`."""
+        """Return the other lock than `below`."""
         return self.lock_b if self.below == self.lock_a else self.lock_a
 
 
@@ -232,13 +207,13 @@ class Scale:
         return _along(value, sorted(self.points))
 
     def inverse(self, measured: float) -> float | None:
-        """What to set for a measured latency; None outside what was measured."""
+        """Return what to set for a measured latency; None outside what was measured."""
         points = [(y, x) for x, y in sorted(self.points)]
         return _along(measured, points) if points[0][0] <= measured <= points[-1][0] else None
 
 
 def _along(value: float, points: Sequence[tuple[float, float]]) -> float:
-    """The y at x = value, on straight lines between points in the order of their x."""
+    """Return the y at x = value, on straight lines between points in the order of their x."""
     place = bisect_right(points, value, key=lambda point: point[0]) - 1
     x, y = points[max(place, 0)]
     if place < 0 or place == len(points) - 1 or x == value:

@@ -16,12 +16,12 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import isas_of, known_machines, load_machine, machine_named
 from sweeps.plans import EXPLORATIONS, study
-from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, PLAN, cost_grid
+from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, PLAN, Check, cost_grid
 from sweeps.run.runner import Runner
 from sweeps.study.job import Job
 from sweeps.study.lines import parts, with_lock
 from sweeps.study.plan import LoadedPlan, Plan, load_plan
-from sweeps.study.results import Check, StudyResults
+from sweeps.study.results import StudyResults
 
 NAME = "explore"
 _SHARE = "owner_share"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
 
 from results.draw.drawing import Drawing
 from results.errors import NoDataError
@@ -29,14 +30,7 @@ from sweeps.report.style import style_of
 from sweeps.study.job import STUDY as STUDY_OF_CELLS
 from sweeps.study.lines import value_of
 from sweeps.study.plan import Plan
-from sweeps.study.results import (
-    Check,
-    Mark,
-    PlanFact,
-    SeriesRun,
-    StudyResults,
-    accuracy,
-)
+from sweeps.study.results import Mark, PlanFact, SeriesRun, StudyResults
 
 KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are
@@ -46,6 +40,18 @@ _SHARE = "owner_share"
 # operation, the others have full fences alone.
 _CHOSEN = ("rmw", FULL)
 _DIGITS = 4  # behind the point, of cycles: what is shown with two is then rounded but once
+
+
+class Check(BaseModel):
+    """How far interpolated costs are off, as shares, where they were checked: in so many points,
+    of so many costs; and in how many points another lock is the cheapest."""
+
+    model_config = ConfigDict(strict=True, defer_build=True)
+    points: int
+    costs: int
+    mean: float
+    worst: float
+    wrong: int
 
 
 PLAN = STUDY_OF_CELLS.of("explore")
@@ -107,6 +113,19 @@ def explorer_data(results: StudyResults) -> dict[str, Any] | None:
         "how": HOW,
         "accuracy": vars(off) if off else None,
     }
+
+
+def accuracy(checks: Sequence[Check]) -> Check | None:
+    """Return how far costs are off over several maps that were checked; None without one."""
+    if not (costs := sum(check.costs for check in checks)):
+        return None
+    return Check(
+        points=sum(check.points for check in checks),
+        costs=costs,
+        mean=sum(check.mean * check.costs for check in checks) / costs,
+        worst=max(check.worst for check in checks),
+        wrong=sum(check.wrong for check in checks),
+    )
 
 
 def _keys(results: StudyResults, kind: str, plan: Plan | PlanFact | None) -> list[tuple[str, ...]]:
