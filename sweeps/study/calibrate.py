@@ -78,11 +78,8 @@ def calibrate(
 
 
 def measure(runner: Runner, settings: Sequence[Setting]) -> list[dict[str, CalibrationRecord]]:
-    """Measure every operation in each setting.
-
-    Return one dictionary per setting, by operation; costs in cycles. Raises LockcrossError (exit code 1)
-    when a run fails.
-    """
+    """Measure every operation in each setting: one dictionary per setting, by operation; costs in
+    cycles. Raises LockcrossError (exit code 1) when a run fails."""
     loops = [setting.loops() for setting in settings]
     cells = list(itertools.chain.from_iterable(of_setting.values() for of_setting in loops))
     left = iter(runner.require(cells, "calibrate"))
