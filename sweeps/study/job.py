@@ -37,6 +37,8 @@ def searches(plan: Plan) -> list[Search]:
 
 
 def _searches_along(plan: Plan, along: Along) -> list[Search]:
+    if along.tolerance < along.step:
+        raise ValueError(f"along: tolerance {along.tolerance:g} is less than step {along.step:g}")
     blocks = plan.named(along.cells)
     # A line has one cell for each value of the axis; its locks and seeds are still to be named.
     lines: dict[tuple[Value, ...], dict[float, Cell]] = {}

@@ -138,6 +138,7 @@ def test_a_study_with_cells_is_the_kernels() -> None:
         ('along = "links"\n', "", "either `lines` with `along`, or `map`"),
         ('along = "links"\n', 'along = "link"\n', "show.1: axis 'link' is unknown; known are"),
         ('name = "many_cores_map"', 'name = "../map"', "show.2.name"),
+        ("tolerance = 0.05\nstep = 0.05", "tolerance = 0.05", "tolerance 0.05 is less than step 1"),
     ],
 )
 def test_a_mistake_in_the_plan_is_said(old: str, new: str, said: str) -> None:
