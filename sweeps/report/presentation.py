@@ -17,7 +17,7 @@ from results.paths import REFERENCE, ROOT
 from results.store.queries import compilers_of_study
 from results.store.store import Store
 from sweeps.model import engines
-from sweeps.search.found import PLAN
+from sweeps.study.results import PLAN
 
 VALIDATION = "validation.db"  # comes first
 OF_STUDIES = "engines"  # the figure of several studies

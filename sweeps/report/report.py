@@ -28,7 +28,7 @@ from sweeps.report.presentation import (
     references,
 )
 from sweeps.report.style import style_of
-from sweeps.search.found import JOB
+from sweeps.study.results import JOB
 
 _SHOWN_FAILURES = 100
 

@@ -2,23 +2,22 @@
 plan itself. A second run has nothing to do, one that was stopped goes on."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from results.store.facts import Fact
-from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.model.cell import NO_LOCK, Cell, unsupported_reason
 from sweeps.model.locks import LockLabel
 from sweeps.plans import STUDIES
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.search.lines import FIRST_SEED, AxisLine, in_parts, set_to
-from sweeps.search.searches import pairs, points, records, search_all
 from sweeps.study import nodes
+from sweeps.study.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.study.costs import Value, coordinates
+from sweeps.study.crossings import pairs, points, search_all, store_crossovers
+from sweeps.study.lines import FIRST_SEED, AxisLine, exact, set_to
 from sweeps.study.plan import Along, LoadedPlan, Plan, load_plan
 
 STUDY: Fact[Plan] = Fact("study", Plan)  # by the name of the plan
@@ -38,6 +37,8 @@ def searches(plan: Plan) -> list[Search]:
 
 
 def _searches_along(plan: Plan, along: Along) -> list[Search]:
+    if along.tolerance < along.step:
+        raise ValueError(f"along: tolerance {along.tolerance:g} is less than step {along.step:g}")
     blocks = plan.named(along.cells)
     # A line has one cell for each value of the axis; its locks and seeds are still to be named.
     lines: dict[tuple[Value, ...], dict[float, Cell]] = {}
@@ -83,16 +84,13 @@ def _line(
         if all(value == coordinates(cell).get(key) for cell in cells.values())
     }
     same.pop(along.axis, None)
-    *values, tolerance, step = in_parts(
-        base.workload, along.axis, (*sorted(cells), along.tolerance, along.step)
-    )
     return AxisLine(
         "/".join((along.cells, *map(str, held.values()))),
         base,
         along.axis,
-        tuple(values),
-        tolerance,
-        step,
+        tuple(map(exact, sorted(cells))),
+        exact(along.tolerance),
+        exact(along.step),
         {**same, **totals, **held},
         along.unit,
         move=move,
@@ -134,16 +132,10 @@ class Job:
         runner.require(self.known_cells(), self._name)
         calibrate(runner, store, self._settings())
         tasks = [task for one in self._searches for task in pairs(one.line, one.labels)]
-        by_series: dict[str, list[CrossoverRecord]] = {
-            one.line.series: [] for one in self._searches
-        }
         seeds = range(FIRST_SEED + 1, FIRST_SEED + plan.seeds)
-        for found in search_all(partial(points, runner, self._name), tasks, seeds):
-            by_series[found.task.line.series] += records(found)
-        for series, crossovers in by_series.items():
-            store.set_crossovers(crossovers, series)
-        for series, cells in self.series.items():
-            store.set_series(series, [run.id for run in runner.require(cells, self._name)])
+        found = search_all(partial(points, runner, self._name), tasks, seeds)
+        store_crossovers(store, found, [search.line.series for search in self._searches])
+        store_series(store, runner, self._name, self.series)
         store_machines(store, {cell.machine for cell in self.known_cells()})
         store_isas(store)
         STUDY.of(self._name).write(store, plan)
@@ -160,6 +152,14 @@ class Job:
                     on = cell.machine, cell.isa, cell.flavour
                     settings[Setting(*on, x, x, cell.engine, ops=LATENCY_OPS)] = None
         return list(settings)
+
+
+def store_series(
+    store: Store, runner: Runner, plan: str, series: Mapping[str, Sequence[Cell]]
+) -> None:
+    """Store which runs make up each series. Raises LockcrossError (exit code 1) when one fails."""
+    for name, cells in series.items():
+        store.set_series(name, [run.id for run in runner.require(cells, plan)])
 
 
 def study_of_cells(name: str) -> LoadedPlan | None:

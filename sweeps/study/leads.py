@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from results.errors import LockcrossError
+from sweeps.accuracy.errors import error_of, kind_of, work_of
 from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
-from sweeps.search.errors import error_of, kind_of, work_of
 
 TIE_PERCENT = 2.0
 

@@ -24,9 +24,9 @@ from sweeps.model.locks import FENCE_KINDS, LockLabel, Trait, load_locks
 from sweeps.model.machine import HOST, MachineName, isas_of, known_machines
 from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.plans import SWEEPS, study
-from sweeps.search.lines import with_lock
 from sweeps.study import nodes
 from sweeps.study.leads import TIE_PERCENT
+from sweeps.study.lines import with_lock
 from sweeps.support.text import quoted
 from sweeps.support.toml import Document, Documents, parse
 

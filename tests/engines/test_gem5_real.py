@@ -13,7 +13,7 @@ from sweeps.engines.gem5.find import find_gem5, probe
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import Setting, calibrate
+from sweeps.study.calibrate import Setting, calibrate
 from tests.engines.outcomes import metrics_of as run
 
 MACHINES = {model: f"gem5_{model}" for model in ("timing", "minor", "o3")}

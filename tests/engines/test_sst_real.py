@@ -16,7 +16,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.programs import TARGETS
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import Setting, calibrate
+from sweeps.study.calibrate import Setting, calibrate
 from sweeps.support.tools import Probe
 from tests.engines.outcomes import metrics_of as run
 from tests.engines.sst_link import answers, peer

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from sweeps.search.searches import Crossover, Point, find_all, search
+from sweeps.study.crossings import Crossover, Point, find_all, search
 
 PROBES = 9  # points of an axis where the caller names none
-Evaluate = Callable[[Sequence[tuple[str, int]]], Sequence[Point]]
+Evaluate = Callable[[Sequence[tuple[str, Fraction]]], Sequence[Point]]
 
 
 def axis(low: int, high: int, count: int = PROBES, geometric: bool = False) -> list[int]:
@@ -38,7 +38,7 @@ def find_crossover(
     """
     started = search(lock_a, lock_b, axis(low, high, geometric=geometric), tolerance)
 
-    def evaluate_one(wanted: Sequence[tuple[None, str, int]]) -> Sequence[Point]:
+    def evaluate_one(wanted: Sequence[tuple[None, str, Fraction]]) -> Sequence[Point]:
         return evaluate([(lock, x) for _, lock, x in wanted])
 
     return find_all(evaluate_one, {None: started})[None]

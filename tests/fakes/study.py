@@ -13,7 +13,7 @@ from results.store.records import (
     MachineRecord,
 )
 from results.store.store import Store
-from sweeps.search.searches import Point
+from sweeps.study.crossings import Point
 from tests.fakes.costs import costs
 from tests.fakes.records import SEQUENCE as MAP
 from tests.fakes.records import record
@@ -244,10 +244,10 @@ class Synthetic:
     ) -> list[CrossoverRecord]:
         """The crossovers of a pair; a second seed has each a cycle further."""
 
-        def evaluate(wanted: Sequence[tuple[str, int]]) -> list[Point]:
+        def evaluate(wanted: Sequence[tuple[str, Fraction]]) -> list[Point]:
             points = []
             for lock, x in wanted:
-                run_id = run(lock, x)
+                run_id = run(lock, int(x))
                 (value,) = self.store.connection.execute(
                     "SELECT value FROM metrics WHERE run_id = ? AND name = 'cycles_per_pair'",
                     (run_id,),
@@ -257,11 +257,11 @@ class Synthetic:
 
         crossover = find_crossover(evaluate, *pair, low, high, 2)
         runs = tuple(
-            CrossoverRun(p.run_id, 1, lock, x, float(p.cost))
+            CrossoverRun(p.run_id, 1, lock, int(x), float(p.cost))
             for (lock, x), p in crossover.points.items()
         )
-        always = {"a_always": pair[0], "b_always": pair[1]}.get(crossover.verdict, "")
-        ends = [(c.below, float(c.value), c.low, c.high) for c in crossover.crossings]
+        always = crossover.always
+        ends = [(c.below, float(c.value), int(c.low), int(c.high)) for c in crossover.crossings]
         return [
             CrossoverRecord(
                 machine=machine,

@@ -13,6 +13,7 @@ import pytest
 from results.draw.painter import check_file, save
 from results.errors import LockcrossError
 from results.store.store import Store
+from sweeps.accuracy import errors
 from sweeps.lock_logs.locality import Pattern
 from sweeps.lock_logs.log import BLOCK, EVENTS, HEADER, MAGIC, RECORD, VERSION, Kind, add_line
 from sweeps.model import machine as machine_module
@@ -36,9 +37,8 @@ from sweeps.questions.crossovers.command import (
     work_around,
 )
 from sweeps.run.runner import Runner
-from sweeps.search import errors
-from sweeps.search.found import crossovers
-from sweeps.search.searches import Crossover, Point
+from sweeps.study.crossings import Crossover, Point
+from sweeps.study.results import StudyResults
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
 from tests.fakes.runner import ModelRunner
@@ -356,14 +356,14 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
     )
     pair = (LockLabel("tasuki"), LockLabel("reservation"))
     tasks = [task_of(base, pair, "cancel_latency", (0, 50_000), 50, 5)]
-    ((_, (record,)),) = find(tasks, 3, store, ModelRunner(store))
+    ((record,),) = find(tasks, 3, store, ModelRunner(store)).values()
     assert record.value == pytest.approx(9200, abs=1) and record.below == "reservation"
     assert len(record.seeds) == 3 and record.runs
-    (kept,) = crossovers(store.connection, "asked")
+    (kept,) = StudyResults(store.connection).crossovers("asked")
     assert kept.band is not None and kept.band.high > kept.band.low
     find(tasks, 3, store, ModelRunner(store))
     store.forget_series()  # as a study of another plan does
-    assert len(crossovers(store.connection, "asked")) == 1
+    assert len(StudyResults(store.connection).crossovers("asked")) == 1
 
 
 def test_crossovers_in_every_setting_of_a_plan() -> None:

@@ -12,8 +12,8 @@ import pytest
 from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.store import reading
+from sweeps.accuracy.errors import read_rows
 from sweeps.questions.runtimes.summary import RUNS, sentences, trust, with_answer
-from sweeps.search.errors import read_rows
 from tests.commands import lockcross
 
 README = ROOT / "README.md"

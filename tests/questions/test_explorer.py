@@ -18,9 +18,9 @@ from sweeps.model.cell import Cell, as_written, command
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import load_study
-from sweeps.questions.crossover import answer
-from sweeps.questions.crossover.answer import cost_table
+from sweeps.questions.crossover import winners
 from sweeps.questions.crossover.study import Study, table_machines
+from sweeps.questions.crossover.winners import cost_table
 from sweeps.questions.explore.command import explore
 from sweeps.questions.explore.explore import (
     Exploration,
@@ -35,6 +35,7 @@ from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner
 from sweeps.study.plan import Plan
+from sweeps.study.results import StudyResults
 from tests.fakes.exploration import (
     CANCEL,
     CAS,
@@ -101,7 +102,7 @@ def data(database: Path) -> dict[str, Any]:
 
 
 def shown(store: Store) -> dict[str, Any]:
-    data = explorer_data(store.connection)
+    data = explorer_data(StudyResults(store.connection))
     assert data
     return data
 
@@ -211,7 +212,7 @@ def test_axes_are_measured_and_costs_as_stored(data: dict[str, Any], tmp_path: P
 
 def test_between_points_costs_lie_on_straight_lines(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        grid = cost_grid(store.connection, "explore/generic/x86_64/lock")
+        grid = cost_grid(StudyResults(store.connection), "explore/generic/x86_64/lock")
     for label, point, expected in (
         ("tasuki", (87, 47, 1000, 0.64), 40 + 85 + 45),
         ("thin", (22, 100, 0, 0.5), 50.5),
@@ -295,13 +296,13 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
     with Store(tmp_path / "both.db") as store:
         runner = ModelRunner(store)
         Study(study_plan, study_plan.flavours, store, runner).run()
-        alone = explorer_data(store.connection)
+        alone = explorer_data(StudyResults(store.connection))
         made = runner.made
         Exploration(plan, [], [], store, runner).run()
         assert runner.made > made
-        data = explorer_data(store.connection)
+        data = explorer_data(StudyResults(store.connection))
         page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
-        table = cost_table(answer.rows(store.connection), study_plan.locks)
+        table = cost_table(winners.rows(StudyResults(store.connection)), study_plan.locks)
         stored: dict[tuple[str, str], dict[str, float]] = {}
         for kind in ("table", "explore/as_is"):
             for name, lock, fence, cost in store.connection.execute(
@@ -356,7 +357,7 @@ def test_x86_64_begins_with_locked_rmw_and_full_fences(tmp_path: Path) -> None:
     with Store(tmp_path / "kinds.db") as store:
         plan = load_exploration()
         Exploration(plan, *ASKED, store, ModelRunner(store)).run()
-        data = explorer_data(store.connection)
+        data = explorer_data(StudyResults(store.connection))
     assert data and data["chosen"] == ["rmw", "full"]
     assert [kind for kind, _ in data["fences"]] == ["rmw", "lock_add", "full"]
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from results.paths import PAPER
-from sweeps.search.published import Entry, Published, Table, index, parse, stated, table
+from sweeps.accuracy.published import Entry, Published, Table, index, parse, stated, table
 
 
 def all_tables() -> list[Table]:

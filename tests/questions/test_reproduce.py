@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 from results.paths import ROOT
 from results.store.records import StoredRun
 from results.store.store import Store
+from sweeps.accuracy import published as paper
+from sweeps.accuracy.published import Published, stated
 from sweeps.cli.main import make_app
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import load_machine
@@ -37,8 +39,6 @@ from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render
 from sweeps.run.runner import Runner
-from sweeps.search import published as paper
-from sweeps.search.published import Published, stated
 from sweeps.support.paths import MACHINES
 from tests.commands import at_terminal, lockcross
 

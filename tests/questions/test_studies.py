@@ -17,9 +17,9 @@ from sweeps.questions.studies.presentation import written
 from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
 from sweeps.run.runner import Runner
-from sweeps.search.found import crossovers
 from sweeps.study.job import Job, check, searches, study_of_cells
 from sweeps.study.plan import LoadedPlan, expand, parse_plan
+from sweeps.study.results import StudyResults
 from tests.commands import lockcross
 from tests.fakes.runner import FakeRunner
 
@@ -138,6 +138,7 @@ def test_a_study_with_cells_is_the_kernels() -> None:
         ('along = "links"\n', "", "either `lines` with `along`, or `map`"),
         ('along = "links"\n', 'along = "link"\n', "show.1: axis 'link' is unknown; known are"),
         ('name = "many_cores_map"', 'name = "../map"', "show.2.name"),
+        ("tolerance = 0.05\nstep = 0.05", "tolerance = 0.05", "tolerance 0.05 is less than step 1"),
     ],
 )
 def test_a_mistake_in_the_plan_is_said(old: str, new: str, said: str) -> None:
@@ -191,7 +192,7 @@ def test_a_second_run_has_nothing_to_do(tmp_path: Path) -> None:
 
 def test_costs_cross_along_cores_with_a_band_over_the_seeds(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        found = crossovers(store.connection, "many_cores/cores")
+        found = StudyResults(store.connection).crossovers("many_cores/cores")
     assert len(found) == 15, "each pair of six locks"
     (one,) = (c for c in found if {c.lock_a, c.lock_b} == {"tasuki", "mcs"})
     # 100 n = 900 + 10 n
@@ -204,8 +205,8 @@ def test_costs_cross_along_cores_with_a_band_over_the_seeds(database: Path) -> N
 def test_costs_cross_along_distance_and_share(database: Path) -> None:
     with Store(database, read_only=True) as store:
         rows = changes(store.connection, plan().plan).records
-        far = crossovers(store.connection, "many_cores/owner_share/14")
-        near = crossovers(store.connection, "many_cores/owner_share/1")
+        far = StudyResults(store.connection).crossovers("many_cores/owner_share/14")
+        near = StudyResults(store.connection).crossovers("many_cores/owner_share/1")
     (along,) = (row for row in rows if row["along"].startswith("links") and "50 %" in row["held"])
     # 20 + 25 links = 100 at 3.2 links, of which whole ones are tried
     assert (along["cheaper"], along["bracket"]) == ("tasuki from 4 links", "3 to 4")

@@ -15,12 +15,12 @@ from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
 from sweeps.plans.study import StudyPlan, labels, load_study
-from sweeps.questions.crossover.answer import grid
+from sweeps.questions.crossover.grids import grid
 from sweeps.questions.crossover.study import Study, StudyCells
 from sweeps.questions.explore.presentation import cost_grid
 from sweeps.report.report import present
-from sweeps.search.found import Band, crossovers, series, series_names
 from sweeps.study.job import study_of_cells
+from sweeps.study.results import Band, StudyResults
 from sweeps.support.toml import parse
 from tests.fakes.runner import ModelRunner
 
@@ -45,7 +45,7 @@ def test_borders_are_where_the_model_says(database: Path) -> None:
     """tasuki = asym_tasuki where cas = fence + 5, measured 3 and 2 more than set; reservation =
     tasuki where (cas + fence) / 2 = 2 + cancel / (20 x 20)."""
     with Store(database, read_only=True) as store:
-        crossings = grid(store.connection, "generic", "ppc64le", "larx").crossings
+        crossings = grid(StudyResults(store.connection), "generic", "ppc64le", "larx").crossings
     assert crossings
     for one in crossings:
         cas, fence = one.cas - 3, one.fence - 2
@@ -61,7 +61,7 @@ def test_borders_are_where_the_model_says(database: Path) -> None:
 def test_crossovers_have_a_band_over_all_seeds(database: Path) -> None:
     """Each seed makes tasuki a cycle dearer, so it meets asym_tasuki at a CAS a cycle cheaper."""
     with Store(database, read_only=True) as store:
-        found = crossovers(store.connection, "axis/cas_latency/generic/x86_64")
+        found = StudyResults(store.connection).crossovers("axis/cas_latency/generic/x86_64")
         (one,) = [c for c in found if {c.lock_a, c.lock_b} == {"tasuki", "asym_tasuki"}]
         runs = store.connection.execute(
             "SELECT DISTINCT crossover_runs.seed, runs.seed FROM crossover_runs "
@@ -101,8 +101,8 @@ def test_who_wins_throughout_is_asked_with_every_seed(database: Path) -> None:
 
 def test_both_maps_have_every_point_of_the_plans_grid(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        shown = grid(store.connection, "generic", "ppc64le", "larx")
-        page = cost_grid(store.connection, "map/generic/ppc64le/larx")
+        shown = grid(StudyResults(store.connection), "generic", "ppc64le", "larx")
+        page = cost_grid(StudyResults(store.connection), "map/generic/ppc64le/larx")
     of_plan = load_study("crossover").map
     assert page.given[:2] == [of_plan.cas_latency, of_plan.fence_latency]
     assert {costs.shape[:2] for costs in page.costs.values()} == {(6, 6)}
@@ -114,7 +114,7 @@ def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None
     with Store(database, read_only=True) as store:
         found = [
             one
-            for one in crossovers(store.connection, "run_length/generic/ppc64le")
+            for one in StudyResults(store.connection).crossovers("run_length/generic/ppc64le")
             if "tasuki" in (one.lock_a, one.lock_b)
         ]
     assert {one.setting["cancel_latency"] for one in found} == {1000, 5000, 20000}
@@ -132,7 +132,7 @@ def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None
 
 def test_shares_are_searched_in_the_steps_that_are_exact(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        found = crossovers(store.connection, "axis/owner_share")
+        found = StudyResults(store.connection).crossovers("axis/owner_share")
         tried = store.connection.execute(
             "SELECT DISTINCT x FROM crossover_runs JOIN crossovers ON crossovers.id = crossover_id "
             "WHERE axis = 'owner_share'"
@@ -161,8 +161,10 @@ def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -
     copy.write_bytes(database.read_bytes())
     with Store(copy) as store:
         study(store, load_study("crossover_quick"), ["larx"])
-        assert series_names(store.connection, "map") == [("generic", "ppc64le", "larx")]
-        assert {one.axis for one in crossovers(store.connection, "axis")} == {
+        assert StudyResults(store.connection).series_names("map") == [
+            ("generic", "ppc64le", "larx")
+        ]
+        assert {one.axis for one in StudyResults(store.connection).crossovers("axis")} == {
             "cas_latency",
             "fence_latency",
             "cancel_latency",
@@ -171,12 +173,12 @@ def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -
 
 def test_every_series_is_there(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        assert series_names(store.connection, "map") == [
+        assert StudyResults(store.connection).series_names("map") == [
             ("generic", "x86_64", "lock"),
             ("generic", "ppc64le", "larx"),
         ]
-        assert series_names(store.connection, "rounds") == [("p3", "lock")]
-        tables = {machine for machine, *_ in series_names(store.connection, "table")}
+        assert StudyResults(store.connection).series_names("rounds") == [("p3", "lock")]
+        tables = {machine for machine, *_ in StudyResults(store.connection).series_names("table")}
         here = {"lock", "larx"}
         real = load_study("crossover").calibration.machines
         assert tables == {"generic"} | {
@@ -185,11 +187,15 @@ def test_every_series_is_there(database: Path) -> None:
             if {f for i in load_machine(name).isas for f in ISAS[i].flavours} & here
         }
         # The fence of x86-64 is an atomic; processors are of these flavours' ISAs alone.
-        assert series_names(store.connection, "cancel_map") == [("generic", "x86_64", "lock")]
-        of_processors = series_names(store.connection, "processors/one_thread")
+        assert StudyResults(store.connection).series_names("cancel_map") == [
+            ("generic", "x86_64", "lock")
+        ]
+        of_processors = StudyResults(store.connection).series_names("processors/one_thread")
         assert {flavour for *_, flavour in of_processors} == here
-        assert of_processors == series_names(store.connection, "processors/contended")
-        shown = {run.label for run in series(store.connection, "table/zen4/x86_64/lock")}
+        assert of_processors == StudyResults(store.connection).series_names("processors/contended")
+        shown = {
+            run.label for run in StudyResults(store.connection).series("table/zen4/x86_64/lock")
+        }
     assert {"thin", "asym_tasuki/rmw", "tasuki/lock_add"} <= shown
 
 
@@ -233,12 +239,14 @@ def test_series_of_another_plan_are_forgotten(tmp_path: Path) -> None:
     plan = parse(StudyPlan, PLAN)
     with Store(tmp_path / "a.db") as store:
         study(store, plan, ["larx"])
-        names = series_names(store.connection, "map")
+        names = StudyResults(store.connection).series_names("map")
         study(store, plan, ["lse"])
-        assert set(series_names(store.connection, "map")) > set(names)
+        assert set(StudyResults(store.connection).series_names("map")) > set(names)
         store.set_fact("plan", {**plan.model_dump(), "locks": ["tasuki", "thin"]})
         study(store, plan, ["llsc"])
-        assert {flavour for _, _, flavour in series_names(store.connection, "map")} == {"llsc"}
+        assert {
+            flavour for _, _, flavour in StudyResults(store.connection).series_names("map")
+        } == {"llsc"}
 
 
 def test_fence_kinds_are_those_of_lock_and_isa() -> None:

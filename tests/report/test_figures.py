@@ -15,7 +15,7 @@ from matplotlib.text import Annotation
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 from sweeps.model.locks import LockLabel
-from sweeps.questions.crossover.answer import Grid, Marks, grid, interpolate, map_marks, rows
+from sweeps.questions.crossover.grids import Grid, Marks, grid, interpolate, map_marks
 from sweeps.questions.crossover.study import neighbours
 from sweeps.questions.crossover.winner_map import (
     Panel,
@@ -24,9 +24,10 @@ from sweeps.questions.crossover.winner_map import (
     label_regions,
     polyline,
 )
+from sweeps.questions.crossover.winners import rows
 from sweeps.report.figures import draw_all
 from sweeps.report.style import STYLES
-from sweeps.search.found import Isa
+from sweeps.study.results import Isa, StudyResults
 from tests.fakes.study import study
 
 MFENCE = Isa(title="x86-64", full_fence="mfence")
@@ -136,7 +137,7 @@ def test_a_mistake_in_drawing_shows_its_place(
 
 def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        shown = grid(store.connection, "generic", "x86_64", "lock")
+        shown = grid(StudyResults(store.connection), "generic", "x86_64", "lock")
     assert shown.xs == (2.0, 62.0, 122.0)
     assert set(shown.costs) == {"tasuki", "reservation", "asym_tasuki", "asym_tasuki/rmw", "thin"}
     assert shown.aside == ("thin",)
@@ -162,7 +163,7 @@ def test_a_folder_that_cannot_be_made_is_said_plainly(database: Path, tmp_path: 
 
 def test_the_winner_table(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        table = {row.machine: row for row in rows(store.connection)}
+        table = {row.machine: row for row in rows(StudyResults(store.connection))}
     row = table["known"]
     assert list(row.costs.values()) == sorted(row.costs.values())
     overall, full = row.contests["full"]
@@ -204,7 +205,7 @@ def test_only_processors_with_the_maps_cancellation_stand_on_it(
     is a place: it has no lock's look, whoever wins on the processor."""
     with Store(database, read_only=True) as store:
         own, other = (draw_map(store.connection, name).axes for name in ("generic", "narrow"))
-        shown = map_marks(store.connection, "generic", "x86_64", "lock")
+        shown = map_marks(StudyResults(store.connection), "generic", "x86_64", "lock")
     assert shown.cancel == 2000
     assert [mark.words for mark in shown.here + shown.apart] == ["known (2,000)", "guessed (9,000)"]
     for ax in own[:2]:

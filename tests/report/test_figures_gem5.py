@@ -18,7 +18,7 @@ from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.results import figures
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
-from sweeps.search.found import measured
+from sweeps.study.results import StudyResults
 from tests.fakes.records import record
 from tests.fakes.study import Synthetic, study
 from tests.fakes.validation import Gem5Data
@@ -126,11 +126,11 @@ def test_a_studys_axes_are_those_of_its_own_engine(tmp_path: Path) -> None:
                 )
             ]
         )
-        scale = measured(store.connection, "generic", "x86_64", "lock", "cas_latency")
+        scale = StudyResults(store.connection).measured("generic", "x86_64", "lock", "cas_latency")
         assert scale(60) == 62
         store.connection.execute("UPDATE calibrations SET engine = 'x' WHERE engine = 'qemu'")
         with pytest.raises(NoDataError, match="calibrations"):
-            measured(store.connection, "generic", "x86_64", "lock", "cas_latency")
+            StudyResults(store.connection).measured("generic", "x86_64", "lock", "cas_latency")
 
 
 def study_on(engine: str, path: Path, **plan: object) -> Path:

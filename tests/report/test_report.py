@@ -14,19 +14,16 @@ from PIL import Image
 from results.store.queries import ask
 from results.store.store import Store
 from sweeps.model.locks import LockLabel, load_locks
-from sweeps.questions.crossover.answer import (
+from sweeps.questions.crossover.sentences import (
     CrossoverSentence,
     axis_tables,
-    cost_table,
     lines,
-    rows,
-    ties_words,
-    win_words,
     with_production,
 )
+from sweeps.questions.crossover.winners import cost_table, rows, ties_words, win_words
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render
-from sweeps.search.found import PLAN
+from sweeps.study.results import PLAN, StudyResults
 from tests.fakes.records import record
 from tests.fakes.study import study
 from tests.report.test_figures import ON_THE_PAGE
@@ -174,7 +171,7 @@ def test_where_locks_change_places_is_a_table_of_each_axis(page: Page) -> None:
 
 def test_sentences_speak_of_two_locks_and_of_one_side(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        words = [line.words for line in lines(store.connection, "axis")]
+        words = [line.words for line in lines(StudyResults(store.connection), "axis")]
     band = r"2,\d{3} \(2,\d{3} to 2,\d{3}\)"
     assert any(re.fullmatch(rf"tasuki beats reservation above {band} cycles", one) for one in words)
     assert "tasuki beats asymmetric everywhere from 0 to 9,000 cycles" in words
@@ -183,7 +180,7 @@ def test_sentences_speak_of_two_locks_and_of_one_side(database: Path) -> None:
 @pytest.fixture
 def sentence(database: Path) -> CrossoverSentence:
     with Store(database, read_only=True) as store:
-        return lines(store.connection, "axis")[0]
+        return lines(StudyResults(store.connection), "axis")[0]
 
 
 def test_a_tie_has_no_winner(sentence: CrossoverSentence) -> None:
@@ -216,7 +213,9 @@ def test_what_is_tried_value_by_value_names_the_first_value(
             "UPDATE crossover_seeds SET bracket_high = ? + (seed - 1) * ?", (bracket[1], step)
         )
     with Store(path, read_only=True) as store:
-        found, _ = [one for one in lines(store.connection, "axis") if one.of.axis == axis]
+        found, _ = [
+            one for one in lines(StudyResults(store.connection), "axis") if one.of.axis == axis
+        ]
     assert found.words == f"tasuki beats reservation {words}"
 
 
@@ -225,7 +224,7 @@ def test_a_seed_without_the_crossover_is_counted(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE crossover_seeds SET value = NULL WHERE seed = 2")
     with Store(path, read_only=True) as store:
-        words = [one.short for one in lines(store.connection, "axis")]
+        words = [one.short for one in lines(StudyResults(store.connection), "axis")]
     assert any(one.endswith(", 1 of 2 seeds)") for one in words)
 
 
@@ -237,13 +236,13 @@ def test_seeds_with_which_a_lock_does_not_win_throughout_are_counted(tmp_path: P
             "FROM crossovers, (SELECT 1 AS seed UNION SELECT 2) WHERE crossovers.value IS NULL"
         )
     with Store(path, read_only=True) as store:
-        words = [one.short for one in lines(store.connection, "axis")]
+        words = [one.short for one in lines(StudyResults(store.connection), "axis")]
     assert "tasuki everywhere from 0 to 9,000 (not with 1 of 2 seeds)" in words
 
 
 def test_machines_stand_beside_one_another(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        (table,) = axis_tables(lines(store.connection, "axis"), by_machine=True)
+        (table,) = axis_tables(lines(StudyResults(store.connection), "axis"), by_machine=True)
     assert table.columns == ("generic", "narrow")
     assert {row.group for row in table.rows} == {"x86-64"} and not table.has_groups
     ((cheap, dear),) = [row.cells for row in table.rows if row.pair == "tasuki / reservation"]
@@ -255,9 +254,9 @@ def test_leads_below_the_threshold_are_ties(tmp_path: Path) -> None:
     4 % is one."""
     path = study(tmp_path / "study.db")
     with Store(path) as store:
-        (before,) = [row for row in rows(store.connection) if row.machine == "known"]
+        (before,) = [row for row in rows(StudyResults(store.connection)) if row.machine == "known"]
         PLAN.write(store, PLAN.read(store.connection).model_copy(update={"tie_percent": 4.0}))
-        table = rows(store.connection)
+        table = rows(StudyResults(store.connection))
         page = Page(render(store.connection, {}))
         found = ask(store.connection, "winners", path)
     (after,) = [row for row in table if row.machine == "known"]
@@ -315,7 +314,9 @@ def test_settings_of_one_result_share_a_row(sentence: CrossoverSentence) -> None
 
 def test_locks_of_the_cost_table_are_in_the_order_of_the_study(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        table = cost_table(rows(store.connection), ["tasuki", "reservation", "asym_tasuki"])
+        table = cost_table(
+            rows(StudyResults(store.connection)), ["tasuki", "reservation", "asym_tasuki"]
+        )
     assert table.heads == [
         ("tasuki", ["full fences"]),
         ("reservation", ["full fences"]),

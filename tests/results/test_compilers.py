@@ -15,7 +15,7 @@ from sweeps.questions.read.runs import list_runs
 from sweeps.report import report
 from sweeps.report.figures import draw_all
 from sweeps.report.presentation import references
-from sweeps.search.found import series
+from sweeps.study.results import StudyResults
 from tests.fakes.records import record
 from tests.fakes.study import study
 from tests.report.test_figures_gem5 import study_on
@@ -49,12 +49,12 @@ def test_a_series_of_two_compilers_is_refused(database: Path) -> None:
         name, run = store.connection.execute(
             "SELECT name, run_id FROM series WHERE name GLOB 'map/*' LIMIT 1"
         ).fetchone()
-        assert series(store.connection, name)
+        assert StudyResults(store.connection).series(name)
         store.connection.execute("UPDATE runs SET compiler = ?", (GCC_12,))
-        assert series(store.connection, name)
+        assert StudyResults(store.connection).series(name)
         store.connection.execute("UPDATE runs SET compiler = ? WHERE id = ?", (GCC_14, run))
         with pytest.raises(NoDataError, match=r"gcc 12\.2\.0 and gcc 14\.2\.0"):
-            series(store.connection, name)
+            StudyResults(store.connection).series(name)
 
 
 @pytest.mark.usefixtures("sketched")

@@ -13,6 +13,7 @@ from results.paths import REFERENCE
 from results.store.damage import damage
 from results.store.facts import Fact
 from results.store.store import Store, StoreError
+from sweeps.accuracy.published import Published
 from sweeps.questions.crossover.winner_map import draw_map
 from sweeps.questions.explore import presentation as explorer
 from sweeps.questions.reproduce import answer, overtake
@@ -21,8 +22,7 @@ from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.questions.validate import answer as validation
 from sweeps.report.report import render
 from sweeps.run.system import SYSTEM
-from sweeps.search import found
-from sweeps.search.published import Published
+from sweeps.study import results as found
 from sweeps.study.job import STUDY
 from tests.commands import lockcross
 from tests.fakes.study import study

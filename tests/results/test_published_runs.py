@@ -2,7 +2,7 @@
 
 from statistics import median
 
-from sweeps.search.published import table
+from sweeps.accuracy.published import table
 from tests.results.published_runs import (
     PARTS,
     Part,

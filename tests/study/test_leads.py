@@ -2,9 +2,9 @@
 
 import pytest
 
+from sweeps.accuracy.errors import ATOMIC, error_of, kind_of
 from sweeps.model.cell import usual
 from sweeps.model.locks import LockLabel
-from sweeps.search.errors import ATOMIC, error_of, kind_of
 from sweeps.study.leads import Lead, Win, error_in, winner
 
 X, Y, Z = map(LockLabel, "xyz")

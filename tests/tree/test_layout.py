@@ -34,7 +34,7 @@ ROOMS = (
     "sweeps.engines",
     "sweeps.plans",
     "sweeps.run",
-    "sweeps.search",
+    "sweeps.accuracy",
     "sweeps.study",
     "sweeps.cli",
     "sweeps.report",

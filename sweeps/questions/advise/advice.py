@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sweeps.accuracy.errors import EngineError
 from sweeps.model.axes import AXIS_WORDS, Quantity
 from sweeps.model.locks import LockLabel
 from sweeps.questions.advise.question import STORE_FORWARD, Input
-from sweeps.search.errors import EngineError
 from sweeps.study.leads import Win, winner
 
 # Numbers of a use that may be moved, where they are others than those of a cell.

@@ -9,6 +9,7 @@ from statistics import fmean
 
 from results.errors import LockcrossError
 from results.store.store import Store
+from sweeps.accuracy.errors import ONE_THREAD, EngineError, error_of, kind_of, work_of
 from sweeps.engines.base import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
@@ -31,11 +32,10 @@ from sweeps.questions.advise.mixture import Scenario, mixture
 from sweeps.questions.advise.question import MEASURED, QUOTED, STORE_FORWARD, STUDY, Question
 from sweeps.questions.advise.use import STEPS
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
-from sweeps.search.errors import ONE_THREAD, EngineError, error_of, kind_of, work_of
-from sweeps.search.found import Scale
-from sweeps.search.lines import FIRST_SEED, own_latency, set_to, value_of, with_lock
-from sweeps.search.searches import Point, points
+from sweeps.study.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
+from sweeps.study.crossings import Point, points
+from sweeps.study.lines import FIRST_SEED, own_latency, set_to, value_of, with_lock
+from sweeps.study.results import Scale
 
 PLAN = "advise"
 # Where cycles go, by the metrics of a run; all else is the rest.

@@ -13,8 +13,8 @@ from sweeps.questions.advise.advice import USE_QUANTITIES, AxisAnswer, Change
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.question import Question
 from sweeps.questions.advise.use import ACQUISITION, SHARE, STEPS
-from sweeps.search.lines import value_of
-from sweeps.search.searches import Crossover, Point, find_all, search
+from sweeps.study.crossings import Crossover, Point, find_all, search
+from sweeps.study.lines import value_of
 
 _LATENCY_VALUES = (0, 300)
 _CANCEL_VALUES, _CANCEL_TOLERANCE = (0, 100_000), 20
@@ -155,8 +155,8 @@ def find_changes(
 
     by_name = {axis.name: axis for axis in axes}
 
-    def costs(wanted: Sequence[tuple[tuple[str, LockLabel], str, int]]) -> Sequence[Point]:
-        return evaluate([by_name[name].at(label, x) for (name, _), label, x in wanted])
+    def costs(wanted: Sequence[tuple[tuple[str, LockLabel], str, Fraction]]) -> Sequence[Point]:
+        return evaluate([by_name[name].at(label, int(x)) for (name, _), label, x in wanted])
 
     searches = {
         (axis.name, other): search(best, other, axis.values, axis.tolerance)

@@ -17,7 +17,7 @@ from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell
 from sweeps.model.workloads import Value, with_defaults
 from sweeps.questions.advise.use import ExactUse
-from sweeps.search.lines import FIRST_SEED, check_cell, moved, parts, with_lock
+from sweeps.study.lines import FIRST_SEED, check_cell, moved, parts, with_lock
 
 _LONG = 10_000  # acquisitions by one thread, behind which each costs what the last did
 _MOST_PAIRS = 40_000  # of a run: a fraction of a second

@@ -14,7 +14,7 @@ from sweeps.plans.study import load_study
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.use import MOST_THREADS, ExactUse, Use, settle
-from sweeps.search.lines import check_label, own_latency
+from sweeps.study.lines import check_label, own_latency
 
 if TYPE_CHECKING:
     from sweeps.lock_logs.locality import Pattern

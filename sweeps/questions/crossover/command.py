@@ -82,7 +82,7 @@ def crossover(
         if new := _count_runs(store) - before:
             words = ["--quick"] * quick + [f"--study {study}"] * bool(study)
             words += [f"--isas {','.join(chosen)}"] if chosen else []
-            from sweeps.search.found import JOB, JobFact
+            from sweeps.study.results import JOB, JobFact
 
             command = " ".join(["./lockcross crossover", *words])
             duration = round(time.monotonic() - begin, 1)

@@ -14,8 +14,7 @@ from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
 from sweeps.report.style import style_of
-from sweeps.search import found
-from sweeps.search.found import SeriesRun, series, series_names
+from sweeps.study.results import FoundCrossover, SeriesRun, StudyResults
 
 _TURN = 3  # rounds a thread runs before the other's turn
 _HIGH = 20  # bars above this say how high they are
@@ -33,10 +32,11 @@ Curves = dict[tuple[LockLabel, int], tuple[list[int], list[float]]]
 def draw_rounds(connection: sqlite3.Connection) -> Figure:
     """Cycles of each round relative to the base lock's first, a panel for each kind of fence.
     Raises NoDataError."""
+    results = StudyResults(connection)
     shown = [
         (machine, kind, of_kind)
-        for machine, flavour in series_names(connection, "rounds")
-        for runs in [series(connection, f"rounds/{machine}/{flavour}")]
+        for machine, flavour in results.series_names("rounds")
+        for runs in [results.series(f"rounds/{machine}/{flavour}")]
         for kind in FENCE_KINDS  # full fences first
         if (of_kind := [run for run in runs if run.label.fence == kind])
     ]
@@ -45,21 +45,21 @@ def draw_rounds(connection: sqlite3.Connection) -> Figure:
     figure = Figure(figsize=(8.2, 3.4 * len(shown) + 0.3), layout="constrained")
     axes = figure.subplots(len(shown), 1, squeeze=False, sharey=True).flatten()
     titles = dict(connection.execute("SELECT name, title FROM machines"))
-    engine = found.engine(connection)
+    engine = results.engine
     where = f" on {engines.title(engine)}" if engine != engines.DEFAULT else ""
     for ax, (machine, kind, runs) in zip(axes, shown, strict=True):
-        _draw_bars(ax, connection, runs)
+        _draw_bars(ax, results, runs)
         ax.set_title(f"{titles.get(machine, machine)}{where}: {FENCE_KINDS[kind]}")
         ax.legend(loc="upper right", ncols=3)
     return figure
 
 
-def _draw_bars(ax: Axes, connection: sqlite3.Connection, runs: list[SeriesRun]) -> None:
+def _draw_bars(ax: Axes, results: StudyResults, runs: list[SeriesRun]) -> None:
     """A group of bars a round, a bar a lock. Raises NoDataError."""
-    labels = [LockLabel(lock) for lock in found.PLAN.read(connection).locks]
+    labels = [LockLabel(lock) for lock in results.plan.locks]
     base = labels[0]
     ids = {run.label.with_full_fences: run.id for run in runs}
-    rounds = {label: found.phases(connection, ids[label]) for label in labels if label in ids}
+    rounds = {label: results.phases(ids[label]) for label in labels if label in ids}
     if not rounds.get(base):
         raise NoDataError(f"the rounds experiment lacks a good run of {base.words()}, its base")
     places = np.arange(len(next(iter(rounds.values()))))
@@ -83,19 +83,20 @@ def _draw_bars(ax: Axes, connection: sqlite3.Connection, runs: list[SeriesRun]) 
 def draw_locked_operation(connection: sqlite3.Connection, machine: str) -> Figure:
     """The cost of each lock, with each kind of fence that is a locked operation, over the measured
     latency of a CAS, where runtimes fence by such: a panel a flavour. Raises NoDataError."""
-    plan = found.PLAN.read(connection)
+    results = StudyResults(connection)
+    plan = results.plan
     names = [
         (isa_name, flavour)
-        for isa_name, flavour in series_names(connection, "map", machine)
+        for isa_name, flavour in results.series_names("map", machine)
         if flavour in plan.production
     ]
     if not names:
         raise NoDataError("the study has no ISA whose fences are locked operations")
     figure, axes = panels(len(names), 1, (7.4, 4.4), (0.0, 0.2))
     for ax, (isa_name, flavour) in zip(axes, names, strict=True):
-        scale = found.measured(connection, machine, isa_name, flavour, "cas_latency")
+        scale = results.measured(machine, isa_name, flavour, "cas_latency")
         lines: dict[LockLabel, dict[float, float]] = {}
-        for run in series(connection, f"map/{machine}/{isa_name}/{flavour}"):
+        for run in results.series(f"map/{machine}/{isa_name}/{flavour}"):
             cas, label = run.cell.cas_latency, run.label
             pays_other = label.fence == FULL and len(load_locks()[label.lock].fence_kinds) > 1
             if cas is not None and not pays_other:
@@ -105,7 +106,7 @@ def draw_locked_operation(connection: sqlite3.Connection, machine: str) -> Figur
             drawn: dict[str, Any] = {"color": style_of(label).colour, "ls": "-" if usual else "--"}
             ax.plot(*zip(*sorted(costs.items()), strict=True), linewidth=1.8, **drawn)
         _name_ends(ax, {label: max(costs.items()) for label, costs in lines.items()})
-        ax.set_title(f"{found.isa(connection, isa_name).title}, machine {machine}")
+        ax.set_title(f"{results.isa(isa_name).title}, machine {machine}")
         ax.set_xlabel("measured latency of a locked operation, a CAS (cycles)")
         ax.set_ylabel("core cycles per acquire-release pair")
         ax.grid(True)
@@ -127,26 +128,27 @@ def _name_ends(ax: Axes, ends: dict[LockLabel, tuple[float, float]]) -> None:
 def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
     """One panel a flavour, with the break-even run lengths of a machine marked. Raises
     NoDataError."""
-    names = series_names(connection, "run_length", machine)
+    results = StudyResults(connection)
+    names = results.series_names("run_length", machine)
     if not names:
         raise NoDataError("the study has no run lengths")
     figure, axes = panels(len(names), 2, (5.2, 3.7), (0.0, 0.4), sharey=True)
-    plan = found.PLAN.read(connection)
+    plan = results.plan
     labels = [LockLabel(label) for label in plan.locks]
     cancelling: set[LockLabel] = set()
     for ax, (isa_name, flavour) in zip(axes, names, strict=False):
         place = f"run_length/{machine}/{isa_name}/{flavour}"
         several = sum(isa == isa_name for isa, _ in names) > 1
-        title = found.isa(connection, isa_name).title
+        title = results.isa(isa_name).title
         title += f", {flavour_name(flavour)}" if several else ""
         if (kind := plan.production.get(flavour, FULL)) != FULL:
             title += f", {FENCE_KINDS[kind]}"
         ax.set_title(title)
-        runs = series(connection, place)
+        runs = results.series(place)
         cancelling |= {_plain(run.label) for run in runs if run.cell.cancel_latency is not None}
         curves = _draw_curves(ax, runs)
         others = [label for label in labels if label not in cancelling]
-        _draw_break_even(ax, curves, found.crossovers(connection, place), others)
+        _draw_break_even(ax, curves, results.crossovers(place), others)
     others = [label for label in labels if label not in cancelling]
     key = [sign(own.words(), color=style_of(own).colour, ls=style_of(own).line) for own in others]
     for label in (label for label in labels if label in cancelling):
@@ -162,7 +164,7 @@ def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
     """Costs over run lengths, a line for each lock and cancellation cost."""
     points: dict[tuple[LockLabel, int], list[tuple[int, float]]] = {}
     for run in runs:
-        key = (_plain(run.label), run.latency("cancel_latency", "charge_stop") or 0)
+        key = (_plain(run.label), run.latency("cancel_latency") or 0)
         points.setdefault(key, []).append((int(run.cell.parameters["run_length"]), run.cost))
     curves: Curves = {}
     for key, at in sorted(points.items()):
@@ -185,7 +187,7 @@ def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
 
 
 def _draw_break_even(
-    ax: Axes, curves: Curves, marks: list[found.FoundCrossover], others: list[LockLabel]
+    ax: Axes, curves: Curves, marks: list[FoundCrossover], others: list[LockLabel]
 ) -> None:
     """Where a lock that cancels begins to pay, against each of the others."""
     own = {label: curve for (label, _), curve in curves.items()}

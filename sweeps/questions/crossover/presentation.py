@@ -13,10 +13,11 @@ from sweeps.model import engines
 from sweeps.model.axes import AXIS_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
-from sweeps.questions.crossover import answer
+from sweeps.questions.crossover import sentences, winners
+from sweeps.questions.crossover.grids import map_marks
 from sweeps.questions.crossover.processors import Processor, processors, summary
 from sweeps.report.presentation import OF_STUDIES, Part, Presentation, References, Section
-from sweeps.search.found import PLAN, series_names
+from sweeps.study.results import PLAN, StudyResults
 
 STUDY = "study"  # the figures' section
 MORE = f"{STUDY}/more"  # of those that the page folds
@@ -29,8 +30,8 @@ _SHOWN_AXES = ("cas_latency", "fence_latency", "cancel_latency")  # in the termi
 
 
 def figures(connection: sqlite3.Connection, others: References) -> Iterator[Drawing]:
-    """Real processors side by side, the winner map and the rounds; then what the page folds: run
-    lengths, and what machines beside the study's own have, named after the machine. Beside them
+    """Yield real processors side by side, the winner map and the rounds; then what the page folds:
+    run lengths, and what machines beside the study's own have, named after the machine. Beside them
     the borders of several studies."""
     plan, own = PLAN.optional(connection), file_of(connection)
     names = plan.machines if plan else []
@@ -49,7 +50,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "cheapest lock, and those that the engine cannot tell from it.",
             said=True,
         )
-    decided = plan is not None and bool(series_names(connection, "cancel_map"))
+    decided = plan is not None and bool(StudyResults(connection).series_names("cancel_map"))
     if decided:
         yield Drawing(
             "decision_map",
@@ -143,23 +144,24 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
 def part(
     connection: sqlite3.Connection, others: References, drawn: Collection[Drawing]
 ) -> Part | None:
-    """The question in the page's head, the figures, the answer and what it rests on."""
+    """Return the question in the page's head, the figures, the answer and what it rests on."""
     plan = PLAN.optional(connection)
     if plan is None:
         return None
-    rows = answer.rows(connection)
-    lines = {kind: answer.lines(connection, kind) for kind in _KINDS}
+    results = StudyResults(connection)
+    rows = winners.rows(results)
+    lines = {kind: sentences.lines(results, kind) for kind in _KINDS}
     crossed = [(title, lines[kind]) for kind, title in _KINDS.items() if lines[kind]]
-    costs = answer.cost_table(rows, plan.locks)
+    costs = winners.cost_table(rows, plan.locks)
     # The real processors that the study's map speaks of, and the others, each once, in words.
-    compared = [] if plan.processors is None else processors(connection)
+    compared = [] if plan.processors is None else processors(results)
     latencies = [
         line
         for line in lines["axis"]
         if line.of.axis in _SHOWN_AXES and line.of.machine == plan.machine
     ]
-    maps = series_names(connection, "map", plan.machine)
-    marks = [answer.map_marks(connection, plan.machine, *parts) for parts in maps]
+    maps = results.series_names("map", plan.machine)
+    marks = [map_marks(results, plan.machine, *parts) for parts in maps]
     study: dict[str, Any] = {
         "plan": plan,
         "marked": not engines.entry(plan.engine).own_costs,
@@ -172,18 +174,18 @@ def part(
         "processors": compared,
         "uses": {use: used.words for one in compared for use, used in one.uses.items()},
         "summaries": _summaries(compared),
-        "changes": answer.axis_tables(answer.with_production(latencies, plan.production)),
+        "changes": sentences.axis_tables(sentences.with_production(latencies, plan.production)),
         "locks": ", ".join(LockLabel(label).words() for label in plan.locks),
         "aside": ", ".join(LockLabel(label).words() for label in plan.table_locks),
         "machines": " and ".join(plan.machines),
-        "ties": answer.ties_words(rows),
-        "seeds": answer.seeds_words([line for some in lines.values() for line in some]),
+        "ties": winners.ties_words(rows),
+        "seeds": sentences.seeds_words([line for some in lines.values() for line in some]),
         "costs": costs,
         "any_fence": any(len(row.contests) > 1 for row in rows),
         "assumed": any(row.assumed for row in rows),
-        "axes": answer.axis_tables(lines["axis"]),
-        "run_lengths": answer.axis_tables(lines["run_length"]),
-        "borders": answer.axis_tables(lines["map"]),
+        "axes": sentences.axis_tables(lines["axis"]),
+        "run_lengths": sentences.axis_tables(lines["run_length"]),
+        "borders": sentences.axis_tables(lines["map"]),
         "crossovers": crossed,
     }
     sections = {
@@ -200,21 +202,22 @@ def part(
 
 
 def _summaries(compared: Sequence[Processor]) -> list[str]:
-    """A sentence for each way of using locks."""
+    """Return a sentence for each way of using locks."""
     return [
         summary(compared, use) for use in dict.fromkeys(u for one in compared for u in one.uses)
     ]
 
 
 def present(connection: sqlite3.Connection) -> None:
-    """Prints who is the cheapest on real processors, the winner table and the crossovers along
+    """Print who is the cheapest on real processors, the winner table and the crossovers along
     latencies."""
     plan = PLAN.optional(connection)
     if plan is None:
         return
-    for words in _summaries([] if plan.processors is None else processors(connection)):
+    results = StudyResults(connection)
+    for words in _summaries([] if plan.processors is None else processors(results)):
         say(f"{words}.\n")
-    rows = answer.rows(connection)
+    rows = winners.rows(results)
     aside = ", ".join(plan.table_locks)
     table = Table(
         "machine",
@@ -232,22 +235,22 @@ def present(connection: sqlite3.Connection) -> None:
         place = [row.machine + "*" * row.assumed, isa, cas, f"{row.fence:.0f}"]
         for fences, contest in row.contests.items():
             wins = contest if aside else [contest.overall]
-            table.add_row(*place, row.fences_words(fences), *map(answer.win_words, wins))
+            table.add_row(*place, row.fences_words(fences), *map(winners.win_words, wins))
             place = [""] * len(place)
     table.caption = "\n".join(
         [
-            f"in brackets: the lead over the next lock; {answer.ties_words(rows)}",
+            f"in brackets: the lead over the next lock; {winners.ties_words(rows)}",
             "* CAS or fence latency assumed",
             *(f"{lock}: {limit}" for lock, limit in plan.limits.items()),
         ]
     )
     console(fold=False).print(table)
-    lines = [line for line in answer.lines(connection, "axis") if line.of.axis in _SHOWN_AXES]
+    lines = [line for line in sentences.lines(results, "axis") if line.of.axis in _SHOWN_AXES]
     if not lines:
         return
     print()
-    for sentences in (lines, answer.lines(connection, "run_length")):
-        for by_axis in answer.axis_tables(sentences, by_machine=True):
+    for of_kind in (lines, sentences.lines(results, "run_length")):
+        for by_axis in sentences.axis_tables(of_kind, by_machine=True):
             unit = f" ({by_axis.unit})" if by_axis.unit else ""
             held = ["held at"] if by_axis.has_held else []
             table = Table(f"{by_axis.axis}{unit}", "ISA", *held, *by_axis.columns, box=None)
@@ -256,7 +259,7 @@ def present(connection: sqlite3.Connection) -> None:
             console(fold=False).print(table)
     say(
         "Where the named lock begins to beat the other of the two (a third may be cheaper than "
-        f"both); {answer.seeds_words(lines)}."
+        f"both); {sentences.seeds_words(lines)}."
     )
 
 

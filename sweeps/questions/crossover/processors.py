@@ -3,20 +3,19 @@ runtimes use there, by one thread and by several that contend."""
 
 import itertools
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from results.errors import NoDataError
+from sweeps.accuracy.errors import EngineError, error_of, kind_of, work_of
 from sweeps.model.cell import Cell, unsupported_reason, usual
 from sweeps.model.isa import ISAS, isa_of, isa_words
 from sweeps.model.locks import FULL, LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import Processors, StudyPlan
-from sweeps.search import found
-from sweeps.search.errors import EngineError, error_of, kind_of, work_of
-from sweeps.search.lines import with_lock
+from sweeps.study.lines import with_lock
+from sweeps.study.results import SeriesRun, StudyResults
 
 KIND = "processors"  # of the series: processors/USE/MACHINE/ISA/FLAVOUR
 
@@ -100,17 +99,19 @@ class Processor:
     uses: Mapping[str, Used]
 
 
-def processors(connection: sqlite3.Connection) -> list[Processor]:
+def processors(results: StudyResults) -> list[Processor]:
     """Every processor that was run, in the order of the study. Raises NoDataError."""
-    if (plan := found.PLAN.read(connection).processors) is None:
+    if (plan := results.plan.processors) is None:
         raise NoDataError("the study has no processors")
     uses: dict[tuple[str, str, str], dict[str, Used]] = {}
     described = {
         name: (title, "out_of_order" in json.loads(text))
-        for name, title, text in connection.execute("SELECT name, title, description FROM machines")
+        for name, title, text in results.connection.execute(
+            "SELECT name, title, description FROM machines"
+        )
     }
-    for use, machine, isa, flavour in found.series_names(connection, KIND):
-        runs = found.series(connection, "/".join((KIND, use, machine, isa, flavour)))
+    for use, machine, isa, flavour in results.series_names(KIND):
+        runs = results.series("/".join((KIND, use, machine, isa, flavour)))
         if runs:
             one = _used(runs, plan.locks, *described[machine])
             uses.setdefault((machine, isa, flavour), {})[use] = one
@@ -120,7 +121,7 @@ def processors(connection: sqlite3.Connection) -> list[Processor]:
         Processor(
             machine,
             described[machine][0],
-            isa_words(found.isa(connection, isa).title, flavour),
+            isa_words(results.isa(isa).title, flavour),
             {use: by_use[use] for use in Processors.USES if use in by_use},
         )
         for (machine, isa, flavour), by_use in sorted(
@@ -147,9 +148,7 @@ def _counted(names: Sequence[LockLabel]) -> str:
     return f"{', '.join(parts)} of {len(names)} processors"
 
 
-def _used(
-    runs: Sequence[found.SeriesRun], names: Sequence[str], title: str, out_of_order: bool
-) -> Used:
+def _used(runs: Sequence[SeriesRun], names: Sequence[str], title: str, out_of_order: bool) -> Used:
     cell = runs[0].cell
     work = work_of(cell.workload, cell.threads)
     if work is None:
@@ -159,7 +158,7 @@ def _used(
         kinds = {kind_of(label) for label in labels}
         return error_of(out_of_order, work, kinds, title=title)
 
-    def one(run: found.SeriesRun) -> Cost:
+    def one(run: SeriesRun) -> Cost:
         label, of = run.label, error(run.label)
         name = label if label in names else label.with_full_fences
         return Cost(name, label, run.cost, run.cost * of.low, run.cost * of.high)

@@ -12,6 +12,7 @@ from results.draw.painter import EDGED, note
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.questions.crossover.processors import Cost, Used, processors
 from sweeps.report.style import style_of
+from sweeps.study.results import StudyResults
 
 _WIDTH, _ROW = 1.4, 0.23  # inches of a processor's column, and of a lock's row
 _NAMES = 2.0  # of the names beside the columns
@@ -33,7 +34,7 @@ _ROOM = 1.32  # of the scale: for the numbers behind the bars
 
 def draw_processors(connection: sqlite3.Connection) -> Figure:
     """A column a processor, a block of rows for each way of using a lock. Raises NoDataError."""
-    shown = processors(connection)
+    shown = processors(StudyResults(connection))
     uses = list(dict.fromkeys(use for one in shown for use in one.uses))
     locks = {cost.name: cost for one in shown for used in one.uses.values() for cost in used.costs}
     heights = [_HEADS + _ROW * len(locks)] * len(uses)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS, isa_of
@@ -15,12 +14,13 @@ from sweeps.model.machine import load_machine
 from sweeps.plans.study import Map, RunLength, StudyPlan, labels, load_study
 from sweeps.questions.crossover import processors
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.search.found import PLAN as PLAN_FACT
-from sweeps.search.found import PlanFact
-from sweeps.search.lines import FIRST_SEED, AxisLine, in_parts, set_to, with_lock
-from sweeps.search.searches import CrossoverTask, pairs, points, records, search_all
+from sweeps.study.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
+from sweeps.study.crossings import CrossoverTask, pairs, points, search_all, store_crossovers
+from sweeps.study.job import store_series
 from sweeps.study.leads import winner
+from sweeps.study.lines import FIRST_SEED, AxisLine, exact, set_to, with_lock
+from sweeps.study.results import PLAN as PLAN_FACT
+from sweeps.study.results import PlanFact
 
 PLAN = "crossover"
 _LATENCIES = ("cas_latency", "fence_latency")
@@ -140,19 +140,18 @@ class StudyCells:
                 axis, ends, other = _LATENCIES[along], (here[along], there[along]), here[1 - along]
                 lock_a, lock_b = sorted((first, second))
                 line = self.line_on_map(axis, other, ends)
-                tasks[axis, ends, other, lock_a, lock_b] = CrossoverTask(line, lock_a, lock_b, ends)
+                tasks[axis, ends, other, lock_a, lock_b] = CrossoverTask(line, lock_a, lock_b)
         return list(tasks.values())
 
     def line_on_map(self, axis: str, other: int, values: Sequence[int]) -> AxisLine:
         """Between points of the map along CAS or fence latency, the other held at a set value."""
         grid = self.plan.map
         along, held = tuple(grid.latencies)[:: 1 if axis == "cas_latency" else -1]
-        line = self._line("map", along, values, grid, **{held: other})
-        return replace(line, whole=tuple(grid.latencies[along]))
+        return self._line("map", along, values, grid, **{held: other})
 
     def _line(
         self,
-        series: str,
+        kind: str,
         axis: str,
         values: Sequence[float],
         of: Map | RunLength,
@@ -167,10 +166,8 @@ class StudyCells:
         base = self._with(of)
         for name, value in held.items():
             base = set_to(base, name, value)
-        numbers = in_parts(base.workload, axis, (*values, tolerance or of.tolerance, step))
-        return AxisLine(
-            series, base, axis, numbers[:-2], numbers[-2], numbers[-1], setting, move=set_to
-        )
+        numbers = tuple(map(exact, values)), exact(tolerance or of.tolerance), exact(step)
+        return AxisLine(self.series(kind), base, axis, *numbers, setting, move=set_to)
 
 
 def rounds_cells(plan: StudyPlan) -> list[Cell]:
@@ -261,16 +258,9 @@ class Study:
         # Those of earlier databases name the locks that cancel.
         if stored and stored.model_dump(exclude={"cancelling"}) != plan.model_dump():
             store.forget_series()  # another plan's must not be drawn with this one's
-        by_series: dict[str, list[CrossoverRecord]] = {
-            of.series(kind): [] for kind in ("map", "run_length") for of in self._cells
-        }
-        for search in searched:
-            line, base = search.task.line, search.task.line.base
-            name = f"{line.series}/{base.machine}/{base.isa}/{base.flavour}"
-            by_series.setdefault(name, []).extend(records(search))
-        for name, kept in by_series.items():
-            store.set_crossovers(kept, name)
-        self._store_series()
+        series = [of.series(kind) for kind in ("map", "run_length") for of in self._cells]
+        store_crossovers(store, searched, series)
+        store_series(store, self._runner, PLAN, self._series())
         machines = {of.machine for of in self._tables}
         machines |= {cell.machine for cells in self._processors.values() for cell in cells}
         store_machines(store, machines | ({plan.rounds.machine} if plan.rounds else set()))
@@ -287,8 +277,8 @@ class Study:
             for of in self._tables
         ]
 
-    def _store_series(self) -> None:
-        """Which runs the figures and the tables are drawn from. All are stored already."""
+    def _series(self) -> dict[str, list[Cell]]:
+        """Return the cells that figures and tables are drawn from, by their series."""
         series: dict[str, list[Cell]] = {}
         if rounds := self._plan.rounds:
             series[f"rounds/{rounds.machine}/{rounds.flavour}"] = rounds_cells(self._plan)
@@ -298,6 +288,4 @@ class Study:
             if cells := of.cancel_map_cells():
                 series[of.series("cancel_map")] = cells
         series |= {of.series("table"): of.table_cells() for of in self._tables}
-        series |= self._processors
-        for name, cells in series.items():
-            self._store.set_series(name, [run.id for run in self._runner.require(cells, PLAN)])
+        return series | self._processors

@@ -22,9 +22,9 @@ from results.store.queries import compilers_of_study
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
-from sweeps.questions.crossover.answer import CancelGrid, Grid, Surface, cancel_grid, grid
+from sweeps.questions.crossover.grids import CancelGrid, Grid, Surface, cancel_grid, grid
 from sweeps.report.style import style_of
-from sweeps.search.found import PLAN, MapCrossing, PlanFact, series_names
+from sweeps.study.results import MapCrossing, PlanFact, StudyResults
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
@@ -68,14 +68,15 @@ class Panel(NamedTuple):
 def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
     """One panel for each flavour with full fences, and one with every fence kind where an ISA has
     others. Raises NoDataError."""
-    shown = panels_of(connection, machine)
+    results = StudyResults(connection)
+    shown = panels_of(results, machine)
     if not shown:
         raise NoDataError("the study has no winner map")
     figure, axes = panels(len(shown) + 1, 3, (3.9, 3.9), (0.0, 0.3))
     for ax, panel in zip(axes, shown, strict=False):
         draw_panel(ax, panel)
     axes[len(shown)].axis("off")
-    _draw_key(axes[len(shown)], PLAN.read(connection), machine, shown)
+    _draw_key(axes[len(shown)], results.plan, machine, shown)
     return figure
 
 
@@ -83,15 +84,16 @@ def draw_decisions(connection: sqlite3.Connection) -> Figure:
     """A panel for each flavour of the study's own machine, over the two latencies that decide
     there: CAS and full fence, or CAS and cancellation, where the study's first fence is an atomic.
     Raises NoDataError."""
-    plan, shown = PLAN.read(connection), list[Panel]()
-    for isa_name, flavour in series_names(connection, "map", plan.machine):
+    results, shown = StudyResults(connection), list[Panel]()
+    plan = results.plan
+    for isa_name, flavour in results.series_names("map", plan.machine):
         place = plan.machine, isa_name, flavour
-        if other := cancel_grid(connection, *place):
+        if other := cancel_grid(results, *place):
             compared = tuple(label for label in other.costs if label not in other.aside)
             kinds = dict.fromkeys(FENCE_KINDS[label.fence] for label in compared)
             shown.append(Panel(other, compared, f"{other.isa.title}, {' and '.join(kinds)}"))
         else:
-            shown.append(_full(grid(connection, *place)))
+            shown.append(_full(grid(results, *place)))
     if not any(isinstance(panel.grid, CancelGrid) for panel in shown):
         raise NoDataError("the study has no map over CAS and cancellation")
     figure, axes = panels(len(shown), 2, (4.6, 3.7))
@@ -100,11 +102,11 @@ def draw_decisions(connection: sqlite3.Connection) -> Figure:
     return figure
 
 
-def panels_of(connection: sqlite3.Connection, machine: str) -> list[Panel]:
+def panels_of(results: StudyResults, machine: str) -> list[Panel]:
     """Every winner map of a machine. Raises NoDataError."""
     shown = []
-    for isa_name, flavour in series_names(connection, "map", machine):
-        costs = grid(connection, machine, isa_name, flavour)
+    for isa_name, flavour in results.series_names("map", machine):
+        costs = grid(results, machine, isa_name, flavour)
         every = tuple(label for label in costs.costs if label not in costs.aside)
         shown.append(full := _full(costs))
         if len(full.labels) < len(every):
@@ -426,9 +428,10 @@ def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
     studies = []
     for title, connection in connections.items():
         try:
-            plan = PLAN.read(connection)
+            results = StudyResults(connection)
+            plan = results.plan
             of_flavour: dict[str, Panel] = {}
-            for panel in panels_of(connection, plan.machine):  # full fences alone come first
+            for panel in panels_of(results, plan.machine):  # full fences alone come first
                 of_flavour.setdefault(panel.grid.flavour, panel)
         except NoDataError as missing:
             raise NoDataError(f"{title}: {missing.message}") from None

@@ -4,6 +4,7 @@ of a plan."""
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any
 
@@ -25,17 +26,17 @@ from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import store_isas, store_machines
-from sweeps.search.lines import (
+from sweeps.study.calibrate import store_isas, store_machines
+from sweeps.study.crossings import CrossoverTask, points, search_all, store_crossovers
+from sweeps.study.lines import (
     AxisLine,
     axis_named,
     check_cell,
     check_label,
-    in_parts,
-    parts,
+    exact,
+    granularity,
     set_to,
 )
-from sweeps.search.searches import CrossoverTask, points, records, search_all
 from sweeps.study.plan import LoadedPlan, load_plan
 
 PLAN = "crossovers"
@@ -109,16 +110,16 @@ def crossings(  # noqa: PLR0913, PLR0917 its options are its arguments
         task_of(base, (pair[0], pair[1]), axis, (low, high), tolerance, coarse_points)
         for base in bases
     ]
-    total, bounds = sum(2 * len(task.coarse) for task in tasks), served(no_server)
+    total, bounds = sum(2 * len(task.line.values) for task in tasks), served(no_server)
     with Store(db) as store, one_bar(total) as progress:
-        searches = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
-    rows = [_row(task.line.series, crossover) for task, kept in searches for crossover in kept]
+        found = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
+    rows = [_row(series, crossover) for series, some in found.items() for crossover in some]
     shown = {name: partial(_shown, name) for name in rows[0]}
     print_parts(form, Rows(rows, shown), *work_around(bases, axis), fold=False)
 
 
 def work_around(bases: Sequence[Cell], axis: str) -> list[str]:
-    """What work was assumed around the lock, which `advise` leaves out unless it is told."""
+    """Return in words the work assumed around the lock, which `advise` leaves out unless told."""
     work = {
         f"{key}={cell.parameters[key]}": None
         for cell in bases
@@ -142,7 +143,7 @@ _SHOWN = ("machine", "isa", "flavour", "workload", "axis")
 
 
 def _row(series: str, crossover: CrossoverRecord) -> dict[str, Any]:
-    """A crossing, or that there is none, for people."""
+    """Return a crossing, or that there is none, for people."""
     values = [seed.value for seed in crossover.seeds if seed.value is not None]
     other = crossover.lock_b if crossover.below == crossover.lock_a else crossover.lock_a
     cheaper = {
@@ -167,7 +168,7 @@ def _row(series: str, crossover: CrossoverRecord) -> dict[str, Any]:
 
 
 def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) -> Cell:
-    """A cell with defaults for all that is not given; its lock is still to be named."""
+    """Return a cell with defaults for all that is not given; its lock is still to be named."""
     check_known("workload", [workload], WORKLOADS)
     isa = isa or load_machine(machine).isas[0]
     check_known("--isa:", [isa], ISAS)
@@ -184,7 +185,7 @@ def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) 
 
 
 def with_settings(base: Cell, given: Mapping[str, Value]) -> Cell:
-    """The cell with other values, by the names of axes and of the workload's keys. Raises
+    """Return the cell with other values, by the names of axes and of the workload's keys. Raises
     LockcrossError."""
     for name, value in given.items():
         if name in base.parameters:
@@ -199,7 +200,7 @@ def with_settings(base: Cell, given: Mapping[str, Value]) -> Cell:
 
 
 def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
-    """The settings of a plan, whatever its locks are and where it stands on the axis."""
+    """Return the settings of a plan, whatever its locks are and where it stands on the axis."""
     own = {axis.name: axis.default for axis in AXES}
     settings: dict[str, Cell] = {}
     for cell in plan.cells:
@@ -218,9 +219,10 @@ def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
     return list(settings.values())
 
 
-def coarse(low: int, high: int, count: int) -> tuple[int, ...]:
-    """So many values from `low` to `high`, evenly spaced, or all there are."""
-    return tuple(sorted({low + (high - low) * n // (count - 1) for n in range(count)}))
+def coarse(low: Fraction, high: Fraction, count: int, step: Fraction) -> tuple[Fraction, ...]:
+    """Return so many values from `low` to `high`, evenly spaced, or all there are."""
+    between = ((high - low) * n / (count - 1) // step * step for n in range(count))
+    return tuple(sorted({low + distance for distance in between}))
 
 
 def task_of(
@@ -231,30 +233,28 @@ def task_of(
     tolerance: float,
     count: int,
 ) -> CrossoverTask:
-    """The search in a setting, which begins with `count` values between both ends. Raises
+    """Return the search in a setting, which begins with `count` values between both ends. Raises
     LockcrossError for an axis that cannot be run."""
     name = axis_named(axis, base.workload)
     series = f"asked/{name}/{digest([vars(base), pair])[:12]}"
-    whole = parts(base.workload, name) > 1
+    step = granularity(base.workload, name)
     for option, value in (("--low", ends[0]), ("--high", ends[1]), ("--tolerance", tolerance)):
-        if not whole and value != round(value):
+        if step == 1 and value != round(value):
             raise LockcrossError(f"{option} {value:g}: {name} takes whole numbers")
-    low, high, wide = in_parts(base.workload, name, (*ends, tolerance))
-    wide = wide or max((high - low) // _SHARE, 1)
-    line = AxisLine(series, base, name, coarse(low, high, count), wide)
-    for label, x in itertools.product(pair, line.limits):
+    low, high, width = (round(exact(x) / step) * step for x in (*ends, tolerance))
+    width = width or max((high - low) / _SHARE // step * step, step)
+    line = AxisLine(series, base, name, coarse(low, high, count, step), width, step)
+    for label, x in itertools.product(pair, (low, high)):
         check_cell(line.cell(label, x))
-    return CrossoverTask(line, *pair, line.values)
+    return CrossoverTask(line, *pair)
 
 
 def find(
     tasks: Sequence[CrossoverTask], seeds: int, store: Store, runner: Runner
-) -> list[tuple[CrossoverTask, list[CrossoverRecord]]]:
-    """Searches and stores what was found, in place of what an earlier search found there."""
+) -> dict[str, list[CrossoverRecord]]:
+    """Search, store what was found in place of what an earlier search found there, and return it by
+    its series."""
     searched = search_all(partial(points, runner, PLAN), tasks, range(2, 1 + seeds))
-    kept = [(search.task, records(search)) for search in searched]
-    for task, crossovers in kept:
-        store.set_crossovers(crossovers, task.line.series)
     store_machines(store, {task.line.base.machine for task in tasks})
     store_isas(store)
-    return kept
+    return store_crossovers(store, searched)

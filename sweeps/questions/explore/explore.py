@@ -16,12 +16,12 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import isas_of, known_machines, load_machine, machine_named
 from sweeps.plans import EXPLORATIONS, study
-from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, PLAN, cost_grid
+from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, PLAN, Check, cost_grid
 from sweeps.run.runner import Runner
-from sweeps.search import found
-from sweeps.search.lines import in_parts, parts, with_lock
 from sweeps.study.job import Job
+from sweeps.study.lines import parts, with_lock
 from sweeps.study.plan import LoadedPlan, Plan, load_plan
+from sweeps.study.results import StudyResults
 
 NAME = "explore"
 _SHARE = "owner_share"
@@ -97,8 +97,8 @@ def drawn_points(plan: Plan, machine: str, flavour: str) -> list[Point]:
     draw = Random(f"{plan.check.seed} {machine} {flavour}")
     ends = {name: (values[0], values[-1]) for name, values in grid_of(plan).items()}
     cancel = [math.log(max(end, 1)) for end in ends["cancel_latency"]]
-    low, high = in_parts(workload, _SHARE, ends[_SHARE])
     whole = parts(workload, _SHARE)
+    low, high = (round(end * whole) for end in ends[_SHARE])
     return [
         (
             draw.randint(*ends["cas_latency"]),
@@ -162,10 +162,10 @@ class Exploration:
             for label in self._plan.labels(like.flavour)
         ]
 
-    def _checked(self, name: str, like: Cell) -> found.Check | None:
+    def _checked(self, name: str, like: Cell) -> Check | None:
         """Return how far interpolated costs of a map are off from those of the runs."""
         try:
-            grid = cost_grid(self._store.connection, name)
+            grid = cost_grid(StudyResults(self._store.connection), name)
         except NoDataError:  # the page says why
             return None
         runs = iter(self._runner.require(self._check_cells(like), NAME))
@@ -183,7 +183,7 @@ class Exploration:
             wrong += int(np.argmin(guessed) != np.argmin(costs))
         if not errors:
             return None
-        return found.Check(
+        return Check(
             points=len(points),
             costs=len(errors),
             mean=float(np.mean(errors)),

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
 
 from results.draw.drawing import Drawing
 from results.errors import NoDataError
@@ -26,23 +27,10 @@ from sweeps.model.isa import FLAVOURS, isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LOCK_ADD, LockLabel
 from sweeps.report.presentation import Part, Presentation, References, Section
 from sweeps.report.style import style_of
-from sweeps.search.found import PLAN as STUDY
-from sweeps.search.found import (
-    Check,
-    Mark,
-    PlanFact,
-    SeriesRun,
-    accuracy,
-    engine,
-    isa,
-    map_crossings,
-    measured,
-    places,
-    series,
-)
-from sweeps.search.lines import value_of
 from sweeps.study.job import STUDY as STUDY_OF_CELLS
+from sweeps.study.lines import value_of
 from sweeps.study.plan import Plan
+from sweeps.study.results import Mark, PlanFact, SeriesRun, StudyResults
 
 KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are
@@ -54,14 +42,26 @@ _CHOSEN = ("rmw", FULL)
 _DIGITS = 4  # behind the point, of cycles: what is shown with two is then rounded but once
 
 
+class Check(BaseModel):
+    """How far interpolated costs are off, as shares, where they were checked: in so many points,
+    of so many costs; and in how many points another lock is the cheapest."""
+
+    model_config = ConfigDict(strict=True, defer_build=True)
+    points: int
+    costs: int
+    mean: float
+    worst: float
+    wrong: int
+
+
 PLAN = STUDY_OF_CELLS.of("explore")
 CHECK: Fact[dict[str, Check]] = Fact("explore/check", dict[str, Check])  # by MACHINE/FLAVOUR
 
 
 def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing]) -> Part | None:
     """Return the map; beside a study without any, how it is made."""
-    data = explorer_data(connection)
-    of_study = STUDY.optional(connection) is not None
+    results = StudyResults(connection)
+    data, of_study = explorer_data(results), results.stored_plan is not None
     if not (data or of_study):
         return None
     return Part(
@@ -75,20 +75,20 @@ def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing])
 PRESENTATION = Presentation(part, alone=lambda connection: PLAN.optional(connection) is not None)
 
 
-def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
+def explorer_data(results: StudyResults) -> dict[str, Any] | None:
     """Everything that the map shows, or None where the database has no map. Maps on the grid of
     `./lockcross explore` come first; `notes`: why some maps are missing."""
-    explored, study = PLAN.optional(connection), STUDY.optional(connection)
-    checked = CHECK.optional(connection) or {}
+    explored, study = PLAN.optional(results.connection), results.stored_plan
+    checked = CHECK.optional(results.connection) or {}
     kinds: dict[tuple[str, ...], str] = {}  # a map is shown once
     for kind, plan in ((KIND, explored), ("map", study)):
-        for key in _keys(connection, kind, plan):
+        for key in _keys(results, kind, plan):
             kinds.setdefault(key, kind)
     maps, notes, checks = [], [], []
     for (machine, isa_name, flavour), kind in kinds.items():
         name = f"{kind}/{machine}/{isa_name}/{flavour}"
         try:
-            maps.append(_map(connection, name, explored if kind == KIND else study))
+            maps.append(_map(results, name, explored if kind == KIND else study))
         except NoDataError as missing:
             notes.append(f"machine {machine}, {isa_name} {flavour}: {missing.message}")
             continue
@@ -104,7 +104,7 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
     off = accuracy(checks)
     return {
         "maps": maps,
-        "processors": processors(connection),
+        "processors": processors(results),
         "locks": [(name, LockLabel(name).words()) for name in names],
         "fences": [(kind, FENCE_KINDS.get(kind, kind)) for kind in ordered],
         "chosen": [kind for kind in _CHOSEN if kind in fences],
@@ -115,9 +115,20 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
     }
 
 
-def _keys(
-    connection: sqlite3.Connection, kind: str, plan: Plan | PlanFact | None
-) -> list[tuple[str, ...]]:
+def accuracy(checks: Sequence[Check]) -> Check | None:
+    """Return how far costs are off over several maps that were checked; None without one."""
+    if not (costs := sum(check.costs for check in checks)):
+        return None
+    return Check(
+        points=sum(check.points for check in checks),
+        costs=costs,
+        mean=sum(check.mean * check.costs for check in checks) / costs,
+        worst=max(check.worst for check in checks),
+        wrong=sum(check.wrong for check in checks),
+    )
+
+
+def _keys(results: StudyResults, kind: str, plan: Plan | PlanFact | None) -> list[tuple[str, ...]]:
     """Machine, ISA and flavour of the series of a kind, in the order of the plan's machines and
     flavours."""
     machines = _machines(plan)
@@ -131,10 +142,7 @@ def _keys(
             "/".join(key),
         )
 
-    names = connection.execute(
-        "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
-    ).fetchall()
-    keys = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in names]
+    keys = results.keys(kind)
     return sorted((key for key in keys if len(key) == 3), key=place)  # series of AS_IS have more
 
 
@@ -169,12 +177,11 @@ class CostGrid:
         return float(costs)
 
 
-def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
+def cost_grid(results: StudyResults, name: str) -> CostGrid:
     """Return the grid of a series. Raises NoDataError when some of its runs or calibrations are
     missing."""
     _, machine, isa_name, flavour = name.split("/")
-    full_fence = f"fence_{isa(connection, isa_name).full_fence}"
-    runs = series(connection, name)
+    runs = results.series(name)
     if not runs:
         raise NoDataError("all of its runs failed")
     # A run at the machine's own cancellation may be one that a study asked for without setting it.
@@ -183,19 +190,19 @@ def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
     # the map does not set.
     points: dict[int, tuple[float | None, ...]] = {
         run.id: (
-            run.latency("cas_latency", "cas_success"),
-            run.latency("fence_latency", full_fence) if run.label.fence == FULL else None,
-            run.latency("cancel_latency", "charge_stop") if run.label in cancelling else None,
+            run.latency("cas_latency"),
+            run.latency("fence_latency"),
+            run.latency("cancel_latency") if run.label in cancelling else None,
             value_of(run.cell, _SHARE),
         )
         for run in runs
     }
     given = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
     if not given[2]:  # no run sets it: they have the machine's own
-        given[2] = [runs[0].latency("cancel_latency", "charge_stop") or 0]
+        given[2] = [runs[0].latency("cancel_latency") or 0]
     engine_label = runs[0].cell.engine
     cas, fence = (
-        list(map(measured(connection, machine, isa_name, flavour, axis, engine_label), values))
+        list(map(results.measured(machine, isa_name, flavour, axis, engine_label), values))
         for axis, values in zip(LATENCIES, given[:2], strict=False)
     )
     by_label: dict[LockLabel, list[SeriesRun]] = {}
@@ -216,18 +223,18 @@ def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
     return CostGrid(given, [cas, fence, *given[2:]], costs, fullest)
 
 
-def _map(connection: sqlite3.Connection, name: str, plan: Plan | PlanFact | None) -> dict[str, Any]:
+def _map(results: StudyResults, name: str, plan: Plan | PlanFact | None) -> dict[str, Any]:
     """Return one map. `searched`: the cancellation cost and the share of the crossings' search.
     Raises NoDataError when some of its runs or calibrations are missing."""
-    grid = cost_grid(connection, name)
+    grid = cost_grid(results, name)
     explored = isinstance(plan, Plan)
     first, *_ = grid.runs.values()
     aside = plan.aside if isinstance(plan, Plan) else plan.table_locks if plan else []
     cas, fence, cancel, share = grid.axes
-    own = _place(connection, first)
+    own = _place(results, first)
     return {
-        **_common(connection, first, plan.tie_percent / 100 if plan else 0.0),
-        **_crossings(connection, first),
+        **_common(results, first, plan.tie_percent / 100 if plan else 0.0),
+        **_crossings(results, first),
         "explored": explored,
         "cas": {"measured": _rounded(cas), "set": grid.given[0]},
         "fence": {"measured": _rounded(fence), "set": grid.given[1]},
@@ -240,7 +247,7 @@ def _map(connection: sqlite3.Connection, name: str, plan: Plan | PlanFact | None
                 "aside": label.lock in aside,
                 "shape": costs.shape,
                 "costs": _rounded(np.ravel(costs)),
-                "command": _template(_command(connection, grid.runs[label])),
+                "command": _template(_command(results, grid.runs[label])),
             }
             for label, costs in grid.costs.items()
         ],
@@ -248,34 +255,35 @@ def _map(connection: sqlite3.Connection, name: str, plan: Plan | PlanFact | None
     }
 
 
-def processors(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+def processors(results: StudyResults) -> list[dict[str, Any]]:
     """Return the machines as they are, with their own cores, caches and latencies: those of the
     study's winner table, then what else an exploration has run. Their locks come cheapest first;
     costs are as stored, and beside them as the tables of the page have them."""
     known: dict[tuple[str, ...], dict[str, Any]] = {}
-    for kind, plan in (("table", STUDY.optional(connection)), (AS_IS, PLAN.optional(connection))):
+    explored = PLAN.optional(results.connection)
+    for kind, plan in (("table", results.stored_plan), (AS_IS, explored)):
         if plan is None:
             continue
-        label = engine(connection) if kind == "table" else engines.DEFAULT
-        for key in _keys(connection, kind, plan):
+        label = results.engine if kind == "table" else engines.DEFAULT
+        for key in _keys(results, kind, plan):
             neutral = key[0] in _machines(plan)  # by intent, not for want of a figure
             # As in the table: a core model with costs of its own is not a real processor's.
             if key in known or (engines.entry(label).own_costs and not neutral):
                 continue
-            runs = series(connection, "/".join((kind, *key)))
-            if not runs or (place := _place(connection, runs[0])) is None:
+            runs = results.series("/".join((kind, *key)))
+            if not runs or (place := _place(results, runs[0])) is None:
                 continue  # without a good run, or not calibrated
             known[key] = {
-                **_common(connection, runs[0], plan.tie_percent / 100),
+                **_common(results, runs[0], plan.tie_percent / 100),
                 **_mark(place, place.assumed and not neutral),
-                "cancel": runs[0].latency("cancel_latency", "charge_stop") or 0,
+                "cancel": runs[0].latency("cancel_latency") or 0,
                 "share": value_of(runs[0].cell, _SHARE),
                 "locks": [
                     {
                         **_label(run.label),
                         "cost": run.cost,
                         "shown": f"{run.cost:.1f}",
-                        "command": _command(connection, run),
+                        "command": _command(results, run),
                     }
                     for run in sorted(runs, key=lambda run: (run.cost, run.label))
                 ],
@@ -283,18 +291,18 @@ def processors(connection: sqlite3.Connection) -> list[dict[str, Any]]:
     return list(known.values())
 
 
-def _crossings(connection: sqlite3.Connection, like: SeriesRun) -> dict[str, Any]:
+def _crossings(results: StudyResults, like: SeriesRun) -> dict[str, Any]:
     """Return the study's searched crossovers on a map, if they are of the same workload, with the
     cancellation cost and the share that they were searched with."""
     cell = like.cell
     place = cell.machine, cell.isa, cell.flavour
     name = "/".join(("map", *place))
     runs = []
-    if STUDY.optional(connection) is not None and engine(connection) == cell.engine:
-        runs = series(connection, name)
+    if results.stored_plan and results.engine == cell.engine:
+        runs = results.series(name)
     if not runs or _workload(runs[0].cell) != _workload(cell):
         return {"crossings": [], "searched": {"cancel": None, "share": 0}}
-    cas, fence = (measured(connection, *place, axis) for axis in ("cas_latency", "fence_latency"))
+    cas, fence = (results.measured(*place, axis) for axis in ("cas_latency", "fence_latency"))
     return {
         "crossings": [
             {
@@ -302,10 +310,10 @@ def _crossings(connection: sqlite3.Connection, like: SeriesRun) -> dict[str, Any
                 "cas": round(crossing.cas, _DIGITS),
                 "fence": round(crossing.fence, _DIGITS),
             }
-            for crossing in map_crossings(connection, name, cas, fence)
+            for crossing in results.map_crossings(name, cas, fence)
         ],
         "searched": {
-            "cancel": runs[0].latency("cancel_latency", "charge_stop"),
+            "cancel": runs[0].latency("cancel_latency"),
             "share": value_of(runs[0].cell, _SHARE),
         },
     }
@@ -316,15 +324,15 @@ def _workload(cell: Cell) -> tuple[Any, ...]:
     return cell.workload, cell.threads, keys
 
 
-def _common(connection: sqlite3.Connection, run: SeriesRun, tie: float) -> dict[str, Any]:
+def _common(results: StudyResults, run: SeriesRun, tie: float) -> dict[str, Any]:
     """Return what a map and a machine as it is both have."""
     cell = run.cell
-    title, out_of_order = connection.execute(
+    title, out_of_order = results.connection.execute(
         "SELECT title, json_extract(description, '$.out_of_order') IS NOT NULL FROM machines "
         "WHERE name = ?",
         (cell.machine,),
     ).fetchone() or (cell.machine, False)
-    known, keys = isa(connection, cell.isa), cell.parameters
+    known, keys = results.isa(cell.isa), cell.parameters
     threads = "1 thread" if cell.threads == 1 else f"{cell.threads} threads"
     return {
         "machine": cell.machine,
@@ -339,10 +347,10 @@ def _common(connection: sqlite3.Connection, run: SeriesRun, tie: float) -> dict[
     }
 
 
-def _place(connection: sqlite3.Connection, run: SeriesRun) -> Mark | None:
+def _place(results: StudyResults, run: SeriesRun) -> Mark | None:
     """Return where a run's machine stands, if it was calibrated on the run's engine."""
     cell = run.cell
-    every = places(connection, cell.isa, cell.flavour, cell.engine)
+    every = results.marks(cell.isa, cell.flavour, cell.engine)
     return next((mark for mark in every if mark.machine == cell.machine), None)
 
 
@@ -365,8 +373,8 @@ def _label(label: LockLabel) -> dict[str, Any]:
     }
 
 
-def _command(connection: sqlite3.Connection, run: SeriesRun) -> str:
-    return str(show_run(connection, run.id).columns["command"])
+def _command(results: StudyResults, run: SeriesRun) -> str:
+    return str(show_run(results.connection, run.id).columns["command"])
 
 
 def _template(command: str) -> str:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from results.errors import check_known
 from results.paths import DATABASE
 from results.text.rows import Form, Format, Rows, print_parts
+from sweeps.accuracy import published as paper
 from sweeps.cli import options
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.model.cell import Cell, unsupported_reason, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.run.work import PATHS
-from sweeps.search import published as paper
 
 if TYPE_CHECKING:
     from sweeps.run.runner import Runner

@@ -70,7 +70,7 @@ def query(
 
 def _compared_in_study(connection: sqlite3.Connection) -> str:
     """Say which locks and fence kinds the winner table of the main job compares."""
-    from sweeps.search.found import PLAN
+    from sweeps.study.results import PLAN
 
     rows = connection.execute(
         "SELECT DISTINCT lock, variant, fence FROM series JOIN runs ON runs.id = run_id "

@@ -13,12 +13,12 @@ from statistics import StatisticsError, correlation
 from typing import TYPE_CHECKING, Any, Literal
 
 from results.store.facts import Fact
+from sweeps.accuracy.published import Published
 from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import Value
-from sweeps.search.published import Published
 from sweeps.support.toml import Document
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from sweeps.questions.reproduce.answer import (
 )
 from sweeps.questions.reproduce.definition import load
 from sweeps.questions.reproduce.overtake import AXES, Case
-from sweeps.search.calibrate import store_machines
+from sweeps.study.calibrate import store_machines
 
 _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
 

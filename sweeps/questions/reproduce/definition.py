@@ -24,6 +24,8 @@ from pydantic import Field, model_validator
 from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.former import current
+from sweeps.accuracy import published as paper
+from sweeps.accuracy.published import Published
 from sweeps.model import engines
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import machine_names
@@ -41,8 +43,6 @@ from sweeps.questions.reproduce.answer import (
     in_words,
 )
 from sweeps.questions.reproduce.macro import MacroPlan, macro_cells, macro_rows
-from sweeps.search import published as paper
-from sweeps.search.published import Published
 from sweeps.support import toml
 from sweeps.support.toml import Document
 

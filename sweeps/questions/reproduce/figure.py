@@ -10,10 +10,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from results.draw.painter import EDGED, note
 from results.errors import NoDataError
+from sweeps.accuracy.published import Published
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.questions.reproduce.answer import Reproduction, Row
 from sweeps.report.style import STYLES
-from sweeps.search.published import Published
 
 _CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 _MARKERS = "osD^vP"

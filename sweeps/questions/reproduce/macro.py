@@ -15,13 +15,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from sweeps.accuracy import published as paper
+from sweeps.accuracy.published import Published
 from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.workloads import Value
 from sweeps.questions.reproduce.answer import Lookup, PlannedRow, Row, cell_on, in_words
-from sweeps.search import published as paper
-from sweeps.search.lines import parts
-from sweeps.search.published import Published
+from sweeps.study.lines import parts
 from sweeps.support.toml import Document
 
 PARTS = parts("lock_mix", "owner_share")

@@ -14,8 +14,8 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.questions.reproduce import macro
-from sweeps.search.lines import AxisLine, own_latency, set_to, with_lock
-from sweeps.search.searches import Crossover, Point, find_all, search
+from sweeps.study.crossings import Crossover, Point, find_all, search
+from sweeps.study.lines import own_latency, set_to, with_lock
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
@@ -136,8 +136,7 @@ class Place:
 
     def cell(self, lock: str, axis: str, x: int) -> Cell:
         """A lock's run at a value of an axis, everything else as the machine has it."""
-        line = AxisLine(NAME, self.base, axis, COARSE[axis], TOLERANCE[axis], move=set_to)
-        return line.cell(self.label(lock), x)
+        return with_lock(set_to(self.base, axis, x), self.label(lock))
 
     def cells(self) -> list[Cell]:
         """Its locks as the machine is: the base, those compared, and none."""
@@ -150,12 +149,9 @@ class Place:
     def border(self, axis: str, crossover: Crossover) -> Border:
         """What a search along an axis found, as a source would give it."""
         access, own = self.access(axis), self.own(axis)
-        low, high = crossover.low + access, crossover.high + access
+        low, high = int(crossover.low) + access, int(crossover.high) + access
         if not crossover.crossings:
-            always = {"a_always": LOCKS[0], "b_always": LOCKS[1]}.get(
-                crossover.verdict, "both alike"
-            )
-            return Border(axis, own, None, always, low, high)
+            return Border(axis, own, None, crossover.always or "both alike", low, high)
         first = crossover.crossings[0]
         above = LOCKS[1] if first.below == LOCKS[0] else LOCKS[0]
         return Border(axis, own, float(first.value) + access, above, low, high)
@@ -209,8 +205,8 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
         stop = place.own("cancel_latency") if cell.cancel_latency is None else cell.cancel_latency
         return cycles + missing * (stop + overheads[place])
 
-    def evaluate(wanted: Sequence[tuple[tuple[Place, str], str, int]]) -> list[Point]:
-        cells = [place.cell(lock, axis, x) for (place, axis), lock, x in wanted]
+    def evaluate(wanted: Sequence[tuple[tuple[Place, str], str, Fraction]]) -> list[Point]:
+        cells = [place.cell(lock, axis, int(x)) for (place, axis), lock, x in wanted]
         return [
             Point(cost(place, cell, run), run.id)
             for ((place, _), _, _), cell, run in zip(wanted, cells, run_all(cells), strict=True)

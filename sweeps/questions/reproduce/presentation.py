@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from results.draw.drawing import Drawing
 from sweeps.questions.reproduce import answer, overtake
 from sweeps.report.presentation import Part, Presentation, References, Section
-from sweeps.search.found import PLAN
+from sweeps.study.results import PLAN
 
 
 def figures(connection: sqlite3.Connection, _: References) -> Iterator[Drawing]:

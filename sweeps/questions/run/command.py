@@ -289,8 +289,8 @@ def calibrate(
     from sweeps.model.isa import ISAS
     from sweeps.model.machine import load_machine, machine_named
     from sweeps.run.runner import Runner
-    from sweeps.search.calibrate import Setting
-    from sweeps.search.calibrate import calibrate as measure
+    from sweeps.study.calibrate import Setting
+    from sweeps.study.calibrate import calibrate as measure
 
     machine = machine_named(machine)
     known = [

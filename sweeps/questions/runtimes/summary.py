@@ -15,6 +15,7 @@ from results.errors import LockcrossError, writing
 from results.paths import REFERENCE
 from results.store.store import reading
 from results.text.rows import Form, Format, Rows, print_parts
+from sweeps.accuracy.errors import ANY, CONTENDED, IN_TURN, ONE_THREAD, OUT_OF_ORDER, Row, read_rows
 from sweeps.cli.options import Database, Page
 from sweeps.model.engines import ENGINES
 from sweeps.model.machine import load_machine
@@ -26,8 +27,7 @@ from sweeps.questions.runtimes.answer import (
     places_words,
     span,
 )
-from sweeps.search.errors import ANY, CONTENDED, IN_TURN, ONE_THREAD, OUT_OF_ORDER, Row, read_rows
-from sweeps.search.lines import own_latency
+from sweeps.study.lines import own_latency
 
 RUNS = REFERENCE / "runtimes.db"
 ALONE, BARRIERS, MUTEXES = "byte_writer", "membarrier", "mutexes"

@@ -12,10 +12,10 @@ from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.locks import LockLabel
 from sweeps.report.tables import table_of
-from sweeps.search.found import crossovers
 from sweeps.study.costs import LOCK, Panel, coordinates, panels_of
 from sweeps.study.job import STUDY
 from sweeps.study.plan import Along, Plan, Quantity, Show
+from sweeps.study.results import StudyResults
 
 Metrics = Mapping[str, float]
 Sample = tuple[Cell, Metrics]  # a good run
@@ -115,14 +115,15 @@ def tables(connection: sqlite3.Connection, plan: Plan) -> list[Rows]:
 def changes(connection: sqlite3.Connection, plan: Plan) -> Rows:
     """Return the searches whose locks change places: which two locks, along which axis, what is
     held, and where they do, in words, with the bracket and the crossover's id."""
-    records = [row for along in plan.along for row in _changes_along(connection, along)]
+    results = StudyResults(connection)
+    records = [row for along in plan.along for row in _changes_along(results, along)]
     heads = {"two locks": "pair", "along": "along", "held at": "held", "cheaper": "cheaper"}
     return Rows(records, {head: f"{{{name}}}" for head, name in heads.items()})
 
 
-def _changes_along(connection: sqlite3.Connection, along: Along) -> list[dict[str, Any]]:
+def _changes_along(results: StudyResults, along: Along) -> list[dict[str, Any]]:
     rows = []
-    for crossing in crossovers(connection, along.cells):
+    for crossing in results.crossovers(along.cells):
         if crossing.bracket_low is None or crossing.bracket_high is None or crossing.band is None:
             continue  # one of the two is cheaper throughout, or they are equal
         ends = (crossing.bracket_high, crossing.band.upper_low, crossing.band.upper_high)

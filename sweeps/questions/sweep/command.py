@@ -46,7 +46,7 @@ def sweep(
     from results.store.queries import PREFIX
     from sweeps.cli.progress import Bar
     from sweeps.run.runner import Runner
-    from sweeps.search.calibrate import store_machines
+    from sweeps.study.calibrate import store_machines
     from sweeps.study.plan import load_plan
 
     loaded = load_plan(plan)

@@ -56,9 +56,9 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     """
     if errors:
         from results.paths import REFERENCE
+        from sweeps.accuracy.errors import STORED, keep
         from sweeps.questions.validate.errors import count_stored
         from sweeps.questions.validate.table import error_rows
-        from sweeps.search.errors import STORED, keep
 
         beside = [] if db == DATABASE else [db]
         rows, left_out = count_stored([*sorted(REFERENCE.glob("*.db")), *beside])

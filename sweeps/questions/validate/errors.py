@@ -14,11 +14,11 @@ from statistics import median, quantiles
 
 from results.errors import LockcrossError
 from results.store.store import Store
+from sweeps.accuracy import errors
+from sweeps.accuracy.errors import ANY, ATOMIC, BOTH, LEADS, NO_ATOMIC, SILICON, Row
 from sweeps.model.engines import entry
 from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.answer import FLOOR, Compared, Stored, apart, contests
-from sweeps.search import errors
-from sweeps.search.errors import ANY, ATOMIC, BOTH, LEADS, NO_ATOMIC, SILICON, Row
 
 _UNLIKE = "store forwarding, which does not wait on silicon as on the engine"
 _REPLACED = "variants that the engine runs another in the place of"

@@ -16,7 +16,7 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.answer import Compared, SetSummary, Stored, summarize
 from sweeps.report.style import FLAVOUR_STYLES, STYLES, style_of
-from sweeps.search.found import isa_title
+from sweeps.study.results import isa_title
 
 _BAND = 0.10
 _REACH = 1.25  # the least that a panel shows on either side: this factor

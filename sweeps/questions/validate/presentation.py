@@ -9,7 +9,7 @@ from results.store.database import file_of
 from sweeps.model import engines
 from sweeps.questions.validate.answer import ALL_ISAS, CLEAR, percent, signed, speeds, summarize
 from sweeps.report.presentation import Part, Presentation, References, Section, Source
-from sweeps.search.found import PLAN, isa_title
+from sweeps.study.results import PLAN, isa_title
 
 _VALIDATION = "validation"
 

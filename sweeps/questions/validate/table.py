@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from results.text.rows import Rows, plain
+from sweeps.accuracy.errors import Row, decisive
 from sweeps.model import engines
 from sweeps.questions.validate.answer import (
     SetSummary,
@@ -12,7 +13,6 @@ from sweeps.questions.validate.answer import (
     speeds,
     summarize,
 )
-from sweeps.search.errors import Row, decisive
 
 _CENTRED = {"title_justify": "center"}
 _SHOWN = 5  # findings of a set that are listed; the report has all

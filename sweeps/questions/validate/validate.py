@@ -21,7 +21,7 @@ from sweeps.model.machine import HOST
 from sweeps.plans import VALIDATIONS
 from sweeps.questions.validate.answer import ALL_ISAS, BARS, JAVA_LOCKS, Bars, JavaLocks, StoredSet
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import store_isas, store_machines
+from sweeps.study.calibrate import store_isas, store_machines
 from sweeps.study.plan import load_plan
 from sweeps.support.toml import Document
 

@@ -9,10 +9,7 @@ from results.errors import LockcrossError
 from results.paths import REFERENCE
 from results.store.records import MachineRecord
 from results.store.store import Store
-from sweeps.model.locks import LockLabel
-from sweeps.questions.validate.errors import Cells, count_stored
-from sweeps.questions.validate.table import error_rows
-from sweeps.search.errors import (
+from sweeps.accuracy.errors import (
     ANY,
     ATOMIC,
     BOTH,
@@ -33,6 +30,9 @@ from sweeps.search.errors import (
     text_of,
     work_of,
 )
+from sweeps.model.locks import LockLabel
+from sweeps.questions.validate.errors import Cells, count_stored
+from sweeps.questions.validate.table import error_rows
 from tests.commands import lockcross
 from tests.fakes.validation import Gem5Data
 

@@ -13,7 +13,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.machine import HOST
 from sweeps.model.workloads import choices
 from sweeps.run.runner import Runner, record_of
-from sweeps.search import found
+from sweeps.study.results import ISA, Isa
 
 ITERATIONS = 2000
 # A charge may be thousands of cycles, and takes the same each time: a few are enough.
@@ -24,14 +24,14 @@ _BASE = {"fence": "store"}  # the loop an operation is compared with, where it i
 
 
 def store_isas(store: Store) -> None:
-    """Keeps the titles of the ISAs and the mnemonics of their full fences."""
+    """Store the titles of the ISAs and the mnemonics of their full fences."""
     for isa in ISAS.values():
         mnemonic = isa.full_fence.removeprefix("fence_")
-        found.ISA.of(isa.name).write(store, found.Isa(title=isa.title, full_fence=mnemonic))
+        ISA.of(isa.name).write(store, Isa(title=isa.title, full_fence=mnemonic))
 
 
 def store_machines(store: Store, names: Iterable[str]) -> None:
-    """Keeps machines as they are described now."""
+    """Store machines as they are described now."""
     for name in sorted(set(names) - {HOST}):
         store.set_machine(record_of(name))
 
@@ -52,7 +52,7 @@ class Setting:
     membarrier_latency: int | None = None
 
     def loops(self) -> dict[tuple[str, int], Cell]:
-        """The run of every loop, by its operation and iterations."""
+        """Return the run of every loop, by its operation and iterations."""
         loops = [(op, iterations(op)) for op in self.ops]
         loops += [("empty", CHARGE_ITERATIONS)] if set(_CHARGES) & set(self.ops) else []
         axes = {name: getattr(self, name) for name in ("engine", *LATENCIES)}
@@ -64,25 +64,22 @@ class Setting:
 
 
 def iterations(op: str) -> int:
-    """How many turns an operation's loop has."""
+    """Return how many turns an operation's loop has."""
     return CHARGE_ITERATIONS if op in _CHARGES else ITERATIONS
 
 
 def calibrate(
     runner: Runner, store: Store, settings: Sequence[Setting]
 ) -> list[dict[str, CalibrationRecord]]:
-    """Measures as `measure` does, and stores the calibrations."""
+    """Measure as `measure` does, and store the calibrations."""
     calibrated = measure(runner, settings)
     store.add_calibrations(record for records in calibrated for record in records.values())
     return calibrated
 
 
 def measure(runner: Runner, settings: Sequence[Setting]) -> list[dict[str, CalibrationRecord]]:
-    """Measures every operation in each setting.
-
-    One dictionary a setting, by operation; costs in cycles. Raises LockcrossError (exit code 1)
-    when a run fails.
-    """
+    """Measure every operation in each setting: one dictionary per setting, by operation; costs in
+    cycles. Raises LockcrossError (exit code 1) when a run fails."""
     loops = [setting.loops() for setting in settings]
     cells = list(itertools.chain.from_iterable(of_setting.values() for of_setting in loops))
     left = iter(runner.require(cells, "calibrate"))

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweeps.search.searches import (
-    Axis,
+from sweeps.study.crossings import (
     Crossing,
     Crossover,
     Difference,
     Point,
+    Precision,
     Repeat,
     check_throughout,
     find_all,
@@ -22,15 +22,15 @@ from sweeps.search.searches import (
 )
 from tests.fakes.searching import axis, find_crossover
 
-Cost = Callable[[int], Fraction]
+Cost = Callable[[Fraction], Fraction]
 
 
 def run(a: Cost, b: Cost, low: int, high: int, tolerance: int, **kwargs: bool) -> Crossover:
     costs = {"a": a, "b": b}
 
-    def evaluate(wanted: Sequence[tuple[str, int]]) -> list[Point]:
+    def evaluate(wanted: Sequence[tuple[str, Fraction]]) -> list[Point]:
         assert wanted
-        return [Point(Fraction(costs[lock](x)), x) for lock, x in wanted]
+        return [Point(costs[lock](x), 1) for lock, x in wanted]
 
     return find_crossover(evaluate, "a", "b", low, high, tolerance, **kwargs)
 
@@ -128,7 +128,7 @@ def test_break_even_run_length_matches_the_closed_form(cancel: int, saved: int) 
 def test_searches_run_together_in_few_batches() -> None:
     batches = []
 
-    def evaluate(wanted: Sequence[tuple[int, str, int]]) -> list[Point]:
+    def evaluate(wanted: Sequence[tuple[int, str, Fraction]]) -> list[Point]:
         batches.append(len(wanted))
         return [Point(Fraction(x if lock == "a" else key), 0) for key, lock, x in wanted]
 
@@ -140,9 +140,9 @@ def test_searches_run_together_in_few_batches() -> None:
 
 
 def test_no_value_is_asked_for_twice() -> None:
-    asked: list[tuple[str, int]] = []
+    asked: list[tuple[str, Fraction]] = []
 
-    def evaluate(wanted: Sequence[tuple[str, int]]) -> list[Point]:
+    def evaluate(wanted: Sequence[tuple[str, Fraction]]) -> list[Point]:
         asked.extend(wanted)
         return [Point(Fraction(x**2 if lock == "a" else 5000), 0) for lock, x in wanted]
 
@@ -165,19 +165,26 @@ def test_tolerance_below_one_is_refused(tolerance: int) -> None:
         run(lambda _: Fraction(0), lambda _: Fraction(1), 0, 10, tolerance)
 
 
+def crossing_at(value: int, either_side: int = 1) -> Crossing:
+    """A crossing in the middle of its bracket, a being cheaper below it."""
+    middle = Fraction(value)
+    return Crossing(middle, middle - either_side, middle + either_side, "a")
+
+
 def near(first: Crossing, exact: int, limits: tuple[int, int] = (0, 1000)) -> Repeat:
     """A search near a crossing, of costs that cross at `exact`, a being cheaper below it."""
 
-    def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:
-        return [Point(Fraction(x if lock == "a" else exact), x) for _, lock, x in wanted]
+    def evaluate(wanted: Sequence[tuple[None, str, Fraction]]) -> list[Point]:
+        return [Point(Fraction(x if lock == "a" else exact), 1) for _, lock, x in wanted]
 
-    started = search_near(first, Difference("a", "b"), Axis(*limits, 2))
+    ends = Fraction(limits[0]), Fraction(limits[1])
+    started = search_near(first, Difference("a", "b"), ends, Precision.of(2))
     return find_all(evaluate, {None: started})[None]
 
 
 @given(st.integers(1, 999), st.integers(1, 999))
 def test_another_seeds_crossing_is_found_wherever_it_lies(first: int, exact: int) -> None:
-    found = near(Crossing(Fraction(first), first - 1, first + 1, "a"), exact)
+    found = near(crossing_at(first), exact)
     assert found.crossing is not None
     assert found.crossing.value == exact
     assert found.crossing.high - found.crossing.low <= 2
@@ -185,12 +192,12 @@ def test_another_seeds_crossing_is_found_wherever_it_lies(first: int, exact: int
 
 
 def test_a_crossing_that_stays_takes_one_look_at_its_bracket() -> None:
-    assert len(near(Crossing(Fraction(50), 49, 51, "a"), 50).points) == 4
-    assert len(near(Crossing(Fraction(50), 50, 50, "a"), 50).points) == 2
+    assert len(near(crossing_at(50), 50).points) == 4
+    assert len(near(crossing_at(50, 0), 50).points) == 2
 
 
 def test_a_seed_may_have_no_crossing() -> None:
-    first = Crossing(Fraction(50), 49, 51, "a")
+    first = crossing_at(50)
     assert near(first, 200, (0, 100)).crossing is None
     assert near(first, -7).crossing is None
     assert near(replace(first, below="b"), 50).crossing is None
@@ -198,10 +205,10 @@ def test_a_seed_may_have_no_crossing() -> None:
 
 def test_costs_that_cross_more_than_once_are_all_found() -> None:
     """As over the number of threads, where each value is other work."""
-    lead = {2: 1, 3: -4, 4: 1, 5: -7, 6: -7, 7: -8, 8: -9}
+    lead: dict[float | Fraction, int] = {2: 1, 3: -4, 4: 1, 5: -7, 6: -7, 7: -8, 8: -9}
     started = search("a", "b", [2, 3, 4, 6, 8], 1)
 
-    def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:
+    def evaluate(wanted: Sequence[tuple[None, str, Fraction]]) -> list[Point]:
         return [Point(Fraction(lead[x] if lock == "a" else 0), 1) for _, lock, x in wanted]
 
     found = find_all(evaluate, {None: started})[None]
@@ -216,14 +223,37 @@ def test_a_lock_that_wins_throughout_is_asked_where_it_leads_least(
     found = run(Fraction, lambda x: Fraction(10_000 + 3 * x, 100), 0, 100, 2)
     assert found.verdict == "a_always"
 
-    def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:
+    def evaluate(wanted: Sequence[tuple[None, str, Fraction]]) -> list[Point]:
         return [
-            Point(found.points[lock, x].cost + (dearer if lock == "a" else 0), x)
+            Point(found.points[lock, x].cost + (dearer if lock == "a" else 0), 1)
             for _, lock, x in wanted
         ]
 
     crossing = find_all(evaluate, {None: check_throughout(found)})[None].crossing
     assert (crossing.value if crossing else None) == there
+
+
+@given(st.integers(1, 50), st.integers(1, 50), st.integers(1, 999), st.integers(1, 20))
+def test_a_share_is_searched_as_whole_numbers_of_its_steps_are(
+    slope: int, other: int, crossing: int, tolerance: int
+) -> None:
+    """The same costs along 0 to 1000, and along 0 to 1 in thousandths."""
+    costs = {
+        "a": lambda x: 10 * x + slope * x / (x + other),
+        "b": lambda x: 10 * x + Fraction(slope * crossing, crossing + other),
+    }
+
+    def along(unit: Fraction) -> Crossover:
+        def evaluate(wanted: Sequence[tuple[None, str, Fraction]]) -> list[Point]:
+            return [Point(costs[lock](x / unit), 1) for _, lock, x in wanted]
+
+        values = [unit * x for x in (0, 250, 500, 1000)]
+        started = search("a", "b", values, unit * tolerance, unit)
+        return find_all(evaluate, {None: started})[None]
+
+    whole, share = along(Fraction(1)), along(Fraction(1, 1000))
+    assert share.points == {(lock, x / 1000): point for (lock, x), point in whole.points.items()}
+    assert [one.value * 1000 for one in share.crossings] == [one.value for one in whole.crossings]
 
 
 def test_empty_range_is_refused() -> None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sweeps.model.cell import Cell
-from sweeps.search.lines import AxisLine
-from sweeps.search.searches import CrossoverTask, Point, Searched, records, search_all
+from sweeps.study.crossings import CrossoverTask, Point, Searched, records, search_all
+from sweeps.study.lines import AxisLine
 
 SEEDS = (2, 3, 4)
 
@@ -24,8 +24,8 @@ def searched(jump: int = 0, dearer: int = 0) -> tuple[list[Searched], list[Cell]
         parameters={},
         threads=2,
     )
-    values = (0, 50, 100, 200)
-    line = AxisLine("axis/cas_latency", base, "cas_latency", values, 4)
+    values = tuple(map(Fraction, (0, 50, 100, 200)))
+    line = AxisLine("axis/cas_latency", base, "cas_latency", values, Fraction(4))
     asked: list[Cell] = []
 
     def cost(cell: Cell) -> Fraction:
@@ -38,7 +38,7 @@ def searched(jump: int = 0, dearer: int = 0) -> tuple[list[Searched], list[Cell]
         asked.extend(cells)
         return [Point(cost(cell), len(asked)) for cell in cells]
 
-    return search_all(evaluate, [CrossoverTask(line, "tasuki", "thin", values)], SEEDS), asked
+    return search_all(evaluate, [CrossoverTask(line, "tasuki", "thin")], SEEDS), asked
 
 
 def test_each_seed_has_a_crossing_of_its_own_with_runs_at_both_ends_of_its_bracket() -> None:
@@ -74,7 +74,7 @@ def test_runs_are_shared_between_searches() -> None:
         ]
 
     pairs = [("tasuki", "thin"), ("tasuki", "mcs")]
-    search_all(evaluate, [CrossoverTask(line, *pair, line.values) for pair in pairs], SEEDS)
+    search_all(evaluate, [CrossoverTask(line, *pair) for pair in pairs], SEEDS)
     assert len(asked) == len(set(asked))
     assert {replace(cell, lock="") for cell in asked if cell.lock == "mcs"} <= {
         replace(cell, lock="") for cell in asked if cell.lock == "tasuki"

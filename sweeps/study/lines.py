@@ -1,6 +1,6 @@
 """Cells and the axes around them: everything stays as a cell has it, one value moves."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -17,7 +17,7 @@ FIRST_SEED = 1  # of maps and tables, and of each search
 
 
 def set_to(cell: Cell, axis: str, x: float) -> Cell:
-    """The cell with another value of an axis: one of its own, or a key of its workload."""
+    """Return the cell with another value of an axis: one of its own, or a key of its workload."""
     if axis in cell.parameters:
         return replace(cell, parameters={**cell.parameters, axis: x})
     changes: dict[str, Any] = {axis: x}
@@ -25,15 +25,15 @@ def set_to(cell: Cell, axis: str, x: float) -> Cell:
 
 
 def moved(cell: Cell, axis: str, x: float) -> Cell:
-    """The same, but for the value that the cell has already: there the run is the cell's own, which
-    may leave a latency to the machine."""
+    """Return the same, except at the value that the cell has already: there the run is the cell's
+    own, which may leave a latency to the machine."""
     return cell if x == value_of(cell, axis) else set_to(cell, axis, x)
 
 
 def with_lock(cell: Cell, label: str, seed: int = FIRST_SEED) -> Cell:
-    """The cell with a lock. A latency that the lock never pays is left unset, so that one run
-    serves for all its values: the full fence's with another fence kind, the cancellation's with a
-    lock that cancels nothing."""
+    """Return the cell with a lock. A latency that the lock never pays is left unset, so that one
+    run serves for all its values: the full fence's with another fence kind, the cancellation's with
+    a lock that cancels nothing."""
     built = LockLabel(label)
     return replace(
         cell,
@@ -47,7 +47,7 @@ def with_lock(cell: Cell, label: str, seed: int = FIRST_SEED) -> Cell:
 
 
 def own_latency(cell: Cell, axis: str) -> int:
-    """The machine's own latency on an axis, as it would be set."""
+    """Return the machine's own latency on an axis, as it would be set."""
     figures = load_machine(cell.machine).figures(cell.isa)
     if axis == "cas_latency":  # a machine's figure is the whole operation, its access too
         return figures["cas_success"].number - figures["lat_l1"].number
@@ -55,7 +55,7 @@ def own_latency(cell: Cell, axis: str) -> int:
 
 
 def value_of(cell: Cell, axis: str) -> float:
-    """Where a cell stands on an axis."""
+    """Return where a cell stands on an axis."""
     value = cell.parameters[axis] if axis in cell.parameters else getattr(cell, axis)
     if value is None:
         return own_latency(cell, axis)
@@ -63,36 +63,39 @@ def value_of(cell: Cell, axis: str) -> float:
 
 
 def parts(workload: str, axis: str) -> int:
-    """So many steps of a line along an axis are 1: many where the axis is a share, since searches
-    go along whole numbers."""
+    """Return how many parts of a value are 1: many where the axis is a share, which a program has
+    in whole parts."""
     key = WORKLOADS[workload].keys.get(axis) if workload in WORKLOADS else None
     return key.parts if isinstance(key, Share) else 1
 
 
-def in_parts(workload: str, axis: str, values: Iterable[float]) -> tuple[int, ...]:
-    """Values of an axis as a line has them."""
-    return tuple(round(x * parts(workload, axis)) for x in values)
+def exact(x: float) -> Fraction:
+    """Return a number by the decimals that it is written with: 0.1 is a tenth."""
+    return Fraction(str(x))
+
+
+def granularity(workload: str, axis: str) -> Fraction:
+    """Return the least distance of two values of an axis, in its unit."""
+    return Fraction(1, parts(workload, axis))
 
 
 @dataclass(frozen=True)
 class AxisLine:
     """An axis through the cell `base`, whose lock is still to be named: `cell` gives the run of a
-    lock label at a value, with a seed. Its values are whole numbers: of a share its `parts`.
+    lock label at a value, with a seed. Values are exact, in the unit of the axis.
 
-    `setting`: what is held fixed, for the database; left out, all that the cell has. `step`: the
-    unit in which values move; `whole`: all values of the axis, where `values` are a part of it;
-    `move` makes the cell of a value.
+    `step`: the values tried are multiples of it; `setting`: what is held fixed, for the database,
+    left out, all that the cell has; `move` makes the cell of a value.
     """
 
     series: str
     base: Cell
     axis: str
-    values: tuple[int, ...]
-    tolerance: int = 1
-    step: int = 1
+    values: tuple[Fraction, ...]
+    tolerance: Fraction = Fraction(1)
+    step: Fraction = Fraction(1)
     setting: Mapping[str, Value] = field(default_factory=dict)
     unit: str = ""
-    whole: tuple[int, ...] = ()
     move: Callable[[Cell, str, Any], Cell] = field(default=moved, compare=False)
 
     def __post_init__(self) -> None:
@@ -105,25 +108,19 @@ class AxisLine:
         unit = QUANTITIES[self.axis].unit if self.axis in QUANTITIES else self.axis
         object.__setattr__(self, "unit", self.unit or unit)
 
-    def cell(self, label: str, x: int, seed: int = FIRST_SEED) -> Cell:
-        """The run of a lock label at a value."""
-        return with_lock(self.move(self.base, self.axis, self.own(x)), label, seed)
+    def cell(self, label: str, x: Fraction, seed: int = FIRST_SEED) -> Cell:
+        """Return the run of a lock label at a value."""
+        return with_lock(self.move(self.base, self.axis, self.in_unit(x)), label, seed)
 
-    def own(self, x: float | Fraction) -> float:
-        """A value of the line as the axis has it: a share from 0 to 1."""
-        whole = parts(self.base.workload, self.axis)
-        return x if whole == 1 and isinstance(x, int) else float(x / whole)
-
-    @property
-    def limits(self) -> tuple[int, int]:
-        """The ends of the axis."""
-        every = self.whole or self.values
-        return every[0], every[-1]
+    def in_unit(self, x: Fraction) -> float:
+        """Return a value as cells have it: whole, except for a share."""
+        share = granularity(self.base.workload, self.axis) < 1
+        return float(x) if share or x.denominator > 1 else int(x)
 
 
 def axis_named(name: str, workload: str) -> str:
-    """The axis of a name as people give it: `cas_latency`, `cancel-latency`, `threads`, or a key of
-    the workload. Raises LockcrossError for what has no number."""
+    """Return the axis of a name as people give it: `cas_latency`, `cancel-latency`, `threads`, or a
+    key of the workload. Raises LockcrossError for what has no number."""
     names = [axis.name for axis in AXES if axis.quantity and axis.name != "seed"]
     keys = WORKLOADS[workload].keys.items()
     names += [key for key, kind in keys if isinstance(kind, Number | Share)]
@@ -134,7 +131,7 @@ def axis_named(name: str, workload: str) -> str:
 
 
 def check_label(text: str) -> LockLabel:
-    """A lock label as people write it: `tasuki`, `tasuki/rmw`, `reservation:signal`. Raises
+    """Read a lock label as people write it: `tasuki`, `tasuki/rmw`, `reservation:signal`. Raises
     LockcrossError."""
     label = LockLabel(text)
     known = load_locks()
@@ -149,6 +146,6 @@ def check_label(text: str) -> LockLabel:
 
 
 def check_cell(cell: Cell) -> None:
-    """Raises LockcrossError for a cell that no engine would run."""
+    """Raise LockcrossError for a cell that no engine would run."""
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise LockcrossError(why)

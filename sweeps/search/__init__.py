@@ -1,1 +1,0 @@
-"""What is looked for among runs: costs along lines, where two locks change places, who wins."""

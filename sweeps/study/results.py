@@ -1,0 +1,401 @@
+"""What a database holds of a study: its plan, series, crossovers and calibrations, from which
+figures, tables and report are made."""
+
+import json
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic import BaseModel, ConfigDict
+
+from results.errors import NoDataError
+from results.store import queries
+from results.store.facts import Fact
+from results.store.records import FirstSeeds
+from sweeps.model import engines
+from sweeps.model.axes import QUANTITIES
+from sweeps.model.cell import Cell, read_cell, selected
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import FULL, LockLabel
+
+
+class FactModel(BaseModel):
+    """What is read of a fact that says more."""
+
+    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
+
+
+class MapParameters(FactModel):
+    """Keys of the workload of a map."""
+
+    objects: int
+    runs: int
+    run_length: int
+    owner_share: float
+
+
+class MapFact(FactModel):
+    """The winner map of a study: set latencies in cycles, and the tolerance of crossovers."""
+
+    threads: int
+    tolerance: int
+    parameters: MapParameters
+    cas_latency: list[int] = []
+    fence_latency: list[int] = []
+
+
+class ProcessorsFact(FactModel):
+    """The real processors of a study that stand side by side, and the locks on them."""
+
+    machines: list[str]
+    locks: list[str]
+
+
+class PlanFact(FactModel):
+    """The plan of the study that a database holds."""
+
+    title: str
+    engine: str = engines.DEFAULT
+    machine: str
+    flavours: list[str]
+    beside: list[str]
+    locks: list[str]
+    table_locks: list[str]
+    production: dict[str, str] = {}
+    limits: dict[str, str]
+    seeds: int
+    tie_percent: float
+    map: MapFact
+    processors: ProcessorsFact | None = None
+
+    @property
+    def tie(self) -> float:
+        """Return the lead, as a share of the next lock's cost, below which two locks tie."""
+        return self.tie_percent / 100
+
+    @property
+    def machines(self) -> list[str]:
+        """Return the machines with maps and crossovers, the study's own first."""
+        return [self.machine, *self.beside]
+
+
+class Isa(BaseModel):
+    """An ISA's title and the mnemonic of its full fence."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+    title: str
+    full_fence: str
+
+
+@dataclass(frozen=True)
+class JobFact:
+    """The last main job that made new runs."""
+
+    command: str
+    started: str  # ISO 8601
+    duration_s: float
+    new_runs: int
+
+
+PLAN: Fact[PlanFact] = Fact("plan", PlanFact)
+JOB: Fact[JobFact] = Fact("job", JobFact)
+ISA: Fact[Isa] = Fact("isa", Isa)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A machine's place on a map: its measured CAS and fence latency, and its own cost of a
+    cancellation (cycles; None where its description has none)."""
+
+    machine: str
+    title: str
+    cas: float
+    fence: float
+    assumed: bool  # CAS or fence rests on an assumption
+    cancel: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the machine's name, with a star where a latency is assumed."""
+        return self.machine + "*" * self.assumed
+
+    @property
+    def words(self) -> str:
+        """Return the machine's name, with what a cancellation costs on it."""
+        return self.machine if self.cancel is None else f"{self.machine} ({self.cancel:,})"
+
+
+@dataclass(frozen=True)
+class MapCrossing:
+    """Two locks cost the same at these measured latencies (cycles)."""
+
+    lock_a: LockLabel
+    lock_b: LockLabel
+    cas: float
+    fence: float
+
+
+@dataclass(frozen=True)
+class SeriesRun:
+    """A run of a series: its cost in core cycles per pair, and what the engine made of all
+    options."""
+
+    id: int
+    cell: Cell
+    resolved: dict[str, int]
+    cost: float
+
+    @property
+    def label(self) -> LockLabel:
+        """Return the lock label."""
+        return self.cell.label
+
+    def latency(self, axis: str) -> int | None:
+        """Return a set latency, or else the machine's own, which the engine may report; None where
+        it does not, and of a full fence where the lock has another kind: its run serves for all
+        latencies of that one."""
+        if axis == "fence_latency" and self.label.fence != FULL:
+            return None
+        given: int | None = getattr(self.cell, axis)
+        figure = QUANTITIES[axis].figure or ISAS[self.cell.isa].full_fence
+        return self.resolved.get(figure) if given is None else given
+
+
+@dataclass(frozen=True)
+class Band:
+    """The least and the greatest value of a crossover, and of its bracket's upper end, over the
+    seeds. `there`: with how many of the `seeds` it is found near the first seed's, or at all if the
+    first has none."""
+
+    seeds: int
+    there: int
+    low: float
+    high: float
+    upper_low: int
+    upper_high: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundCrossover(FirstSeeds):
+    """A crossover as it is found in the database, and its band over the seeds where the two locks
+    cross."""
+
+    id: int
+    series: str
+    setting: Mapping[str, int]
+    lock_a: LockLabel
+    lock_b: LockLabel
+    below: LockLabel
+    band: Band | None = None
+
+    @property
+    def above(self) -> LockLabel:
+        """Return the other lock than `below`."""
+        return self.lock_b if self.below == self.lock_a else self.lock_a
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Turns set latencies into measured ones: straight lines between the calibrations `points`, and
+    outside of them the value of the last."""
+
+    points: Sequence[tuple[float, float]]
+
+    def __call__(self, value: float) -> float:
+        return _along(value, sorted(self.points))
+
+    def inverse(self, measured: float) -> float | None:
+        """Return what to set for a measured latency; None outside what was measured."""
+        points = [(y, x) for x, y in sorted(self.points)]
+        return _along(measured, points) if points[0][0] <= measured <= points[-1][0] else None
+
+
+def _along(value: float, points: Sequence[tuple[float, float]]) -> float:
+    """Return the y at x = value, on straight lines between points in the order of their x."""
+    place = bisect_right(points, value, key=lambda point: point[0]) - 1
+    x, y = points[max(place, 0)]
+    if place < 0 or place == len(points) - 1 or x == value:
+        return float(y)
+    next_x, next_y = points[place + 1]
+    return float((next_y - y) / (next_x - x) * (value - x) + y)
+
+
+class StudyResults:
+    """What a database holds of a study. Each part is loaded when it is first asked for, and once:
+    a command makes one and passes it on."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._series: dict[str, list[SeriesRun]] = {}
+        self._marks: dict[tuple[str, str, str], list[Mark]] = {}
+        self._scales: dict[tuple[str, ...], Scale] = {}
+
+    @cached_property
+    def stored_plan(self) -> PlanFact | None:
+        """The study's plan, if there is a study."""
+        return PLAN.optional(self.connection)
+
+    @property
+    def plan(self) -> PlanFact:
+        """The study's plan. Raises NoDataError."""
+        if self.stored_plan is None:
+            raise NoDataError(PLAN.missing)
+        return self.stored_plan
+
+    @property
+    def engine(self) -> str:
+        """The engine label of the study. Raises NoDataError."""
+        return self.plan.engine
+
+    @cached_property
+    def isas(self) -> dict[str, Isa]:
+        """The ISAs by name."""
+        rows = self.connection.execute("SELECT name FROM facts WHERE name GLOB 'isa/*'")
+        names = [name.removeprefix("isa/") for (name,) in rows]
+        return {name: ISA.of(name).read(self.connection) for name in names}
+
+    def isa(self, name: str) -> Isa:
+        """Return an ISA by name. Raises NoDataError."""
+        if name not in self.isas:
+            raise NoDataError(ISA.missing)
+        return self.isas[name]
+
+    @cached_property
+    def _names(self) -> list[str]:
+        rows = self.connection.execute("SELECT DISTINCT name FROM series ORDER BY name")
+        return [name for (name,) in rows]
+
+    def keys(self, kind: str) -> list[tuple[str, ...]]:
+        """Return the parts behind `kind/` of every series of a kind."""
+        known = [name for name in self._names if name.startswith(f"{kind}/")]
+        return [tuple(name.removeprefix(f"{kind}/").split("/")) for name in known]
+
+    def series_names(self, kind: str, machine: str = "") -> list[tuple[str, ...]]:
+        """Return the same in the order of the study's flavours; with a machine, the parts behind
+        `kind/machine/`."""
+        names = self.keys(f"{kind}/{machine}" if machine else kind)
+        places = {flavour: place for place, flavour in enumerate(self.plan.flavours)}
+        return sorted(names, key=lambda parts: (places.get(parts[-1], len(places)), parts))
+
+    def series(self, name: str) -> list[SeriesRun]:
+        """Return the good runs of a series. Raises NoDataError when they are of several
+        compilers."""
+        if name not in self._series:
+            self._series[name] = _runs_of_series(self.connection, name)
+        return self._series[name]
+
+    def measured(
+        self, machine: str, isa_name: str, flavour: str, axis: str, label: str = ""
+    ) -> Scale:
+        """Return what turns set into measured latencies along `cas_latency` or `fence_latency`, on
+        the study's engine or the one of a `label`. Raises NoDataError."""
+        op = {"cas_latency": "cas", "fence_latency": "fence"}[axis]
+        key = machine, isa_name, flavour, op, label or self.engine
+        if key not in self._scales:
+            rows = self.connection.execute(
+                f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? "
+                f"AND flavour = ? AND op = ? AND engine = ? AND {axis} IS NOT NULL",
+                key,
+            ).fetchall()
+            if not rows:
+                raise NoDataError(f"{isa_name} has no calibrations; run ./lockcross crossover")
+            self._scales[key] = Scale(rows)
+        return self._scales[key]
+
+    def marks(self, isa_name: str, flavour: str, label: str = "") -> list[Mark]:
+        """Return every machine calibrated as it is, on the study's engine or the one of a
+        `label`."""
+        key = isa_name, flavour, label or self.engine
+        if key not in self._marks:
+            self._marks[key] = self._read_marks(*key)
+        return self._marks[key]
+
+    def _read_marks(self, isa_name: str, flavour: str, engine: str) -> list[Mark]:
+        marks = []
+        for name, title, text, cas, fence in self.connection.execute(
+            "SELECT name, title, description, a.cycles, b.cycles FROM machines "
+            "JOIN calibrations a ON a.machine = name AND a.op = 'cas' "
+            "JOIN calibrations b ON b.machine = name AND b.op = 'fence' AND a.isa = b.isa "
+            "AND a.flavour = b.flavour AND b.cas_latency IS NULL AND b.fence_latency IS NULL "
+            "AND a.engine = b.engine WHERE a.cas_latency IS NULL AND a.fence_latency IS NULL "
+            "AND a.isa = ? AND a.flavour = ? AND a.engine = ? ORDER BY name",
+            (isa_name, flavour, engine),
+        ):
+            description = json.loads(text)
+            figures = description["latency"][isa_name]
+            stop = description.get("charges", {}).get("stop", {})
+            full_fence = f"fence_{self.isa(isa_name).full_fence}"
+            assumed = any("assumption" in figures[key] for key in ("cas_success", full_fence))
+            cancel = stop.get("value", stop.get("assumption"))
+            marks.append(Mark(name, title, cas, fence, assumed, cancel))
+        return marks
+
+    @cached_property
+    def _crossovers(self) -> list[FoundCrossover]:
+        return _all_crossovers(self.connection)
+
+    def crossovers(self, kind: str) -> list[FoundCrossover]:
+        """Return all crossovers of the series of a kind, or of one series."""
+        return [one for one in self._crossovers if f"{one.series}/".startswith(f"{kind}/")]
+
+    def map_crossings(self, name: str, cas: Scale, fence: Scale) -> list[MapCrossing]:
+        """Return the searched crossovers of a winner map's series, at measured latencies."""
+        crossings = []
+        for crossing in self.crossovers(name):
+            if crossing.value is not None:
+                at = {**crossing.setting, crossing.axis: crossing.value}
+                place = cas(at["cas_latency"]), fence(at["fence_latency"])
+                crossings.append(MapCrossing(crossing.lock_a, crossing.lock_b, *place))
+        return crossings
+
+    def phases(self, run_id: int) -> list[float]:
+        """Return the cycles of each phase of a run, in order."""
+        rows = self.connection.execute(
+            "SELECT name, value FROM metrics WHERE run_id = ? AND name GLOB 'phase_*_cycles'",
+            (run_id,),
+        )
+        by_number = sorted((int(name.split("_")[1]), value) for name, value in rows)
+        return [value for _, value in by_number]
+
+
+def isa_title(connection: sqlite3.Connection, name: str) -> str:
+    """Return an ISA's title; its name in a database without a study."""
+    known = ISA.of(name).optional(connection)
+    return known.title if known else name
+
+
+def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
+    rows = connection.execute(
+        f"SELECT compiler, resolved, cycles_per_pair, runs.id, {selected(connection)} FROM series "
+        "JOIN runs ON runs.id = series.run_id "
+        "JOIN resolved ON resolved.run_id = runs.id "
+        "WHERE series.name = ? AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY runs.id",
+        (name,),
+    ).fetchall()
+    if len(compilers := queries.names(row[0] for row in rows)) > 1:
+        several = " and ".join(compilers)
+        raise NoDataError(f"the series {name} mixes programs of {several}; run it with one")
+    return [
+        SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost)
+        for _, resolved, cost, run_id, *columns in rows
+    ]
+
+
+def _all_crossovers(connection: sqlite3.Connection) -> list[FoundCrossover]:
+    columns = [name for name in FoundCrossover.__dataclass_fields__ if name != "band"]
+    rows = connection.execute(
+        "SELECT count(seeds.seed), count(seeds.value), min(seeds.value), max(seeds.value), "
+        "min(seeds.bracket_high), max(seeds.bracket_high), "
+        f"{', '.join(f'crossovers.{name}' for name in columns)} FROM crossovers "
+        "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id GROUP BY id ORDER BY id"
+    )
+    crossings = []
+    for row in rows:
+        values = dict(zip(columns, row[6:], strict=True))
+        values["band"] = Band(*row[:6]) if row[1] else None
+        labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
+        setting = json.loads(values["setting"])
+        crossings.append(FoundCrossover(**values | labels | {"setting": setting}))
+    return crossings
