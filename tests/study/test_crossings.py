@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sweeps.study.crossings import (
@@ -35,6 +35,7 @@ def run(a: Cost, b: Cost, low: int, high: int, tolerance: int, **kwargs: bool) -
     return find_crossover(evaluate, "a", "b", low, high, tolerance, **kwargs)
 
 
+@settings(deadline=None)
 @given(
     st.integers(1, 50),
     st.integers(1, 50),
@@ -58,6 +59,7 @@ def test_straight_lines_cross_where_algebra_says(
     assert found.verdict == "crosses"
 
 
+@settings(deadline=None)
 @given(st.integers(1, 100), st.integers(3, 97), st.integers(1, 10))
 def test_saturating_costs_are_bracketed(scale: int, percent: int, tolerance: int) -> None:
     """a rises towards 100, b is flat at `percent`: equal where 100 x / (x + scale) = percent."""
@@ -103,6 +105,7 @@ def test_a_stretch_of_equal_costs_is_one_crossing() -> None:
     assert 30 <= only.low <= only.value <= only.high <= 70
 
 
+@settings(deadline=None)
 @given(st.integers(200, 50_000), st.integers(5, 200))
 def test_break_even_run_length_matches_the_closed_form(cancel: int, saved: int) -> None:
     """The owner saves `saved` cycles in each of R acquisitions; one cancellation costs `cancel`;
@@ -150,6 +153,7 @@ def test_no_value_is_asked_for_twice() -> None:
     assert len(asked) == len(set(asked))
 
 
+@settings(deadline=None)
 @given(st.integers(1, 50), st.integers(1, 5000), st.integers(2, 30), st.booleans())
 def test_axes_hold_their_ends_in_order(low: int, width: int, count: int, geometric: bool) -> None:
     values = axis(low, low + width, count, geometric)
@@ -182,6 +186,7 @@ def near(first: Crossing, exact: int, limits: tuple[int, int] = (0, 1000)) -> Re
     return find_all(evaluate, {None: started})[None]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 999), st.integers(1, 999))
 def test_another_seeds_crossing_is_found_wherever_it_lies(first: int, exact: int) -> None:
     found = near(crossing_at(first), exact)
@@ -233,6 +238,7 @@ def test_a_lock_that_wins_throughout_is_asked_where_it_leads_least(
     assert (crossing.value if crossing else None) == there
 
 
+@settings(deadline=None)
 @given(st.integers(1, 50), st.integers(1, 50), st.integers(1, 999), st.integers(1, 20))
 def test_a_share_is_searched_as_whole_numbers_of_its_steps_are(
     slope: int, other: int, crossing: int, tolerance: int
