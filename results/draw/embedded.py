@@ -8,7 +8,7 @@ from PIL import Image
 
 from results.errors import writing
 
-_COLOURS = 128  # fewer take the colour from thin letters
+_COLOURS = 256
 
 
 def embedded(png: Path) -> str:
@@ -27,6 +27,7 @@ def copy(png: Path, to: Path) -> None:
 
 def _few_colours(png: Path) -> Image.Image:
     with Image.open(png) as image:
+        # An octree keeps the colours of small fields and thin letters; a median cut does not.
         return image.convert("RGB").quantize(
-            _COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
+            _COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE
         )

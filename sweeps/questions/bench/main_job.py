@@ -1,12 +1,12 @@
 """How long the main job takes on this machine, as its user calls it, and how much it asks for."""
 
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from results.errors import LockcrossError
+from results.paths import ROOT
 from results.store.store import Store
 from sweeps.run.bench import Row
 
@@ -18,7 +18,7 @@ def runs(command: str, folder: Path) -> int:
     LockcrossError (1) when it fails."""
     database = folder / f"{command}.db"
     where = ["--db", str(database), "--output", str(folder / command)]
-    argv = [sys.executable, "-P", "-m", "sweeps", *command.split(), *where]
+    argv = [str(ROOT / "lockcross"), *command.split(), *where]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
         raise LockcrossError(f"{command} failed: {done.stderr.strip()}", 1)
