@@ -10,12 +10,10 @@ from results.paths import ROOT, WORK
 
 
 class Tree:
-    """The tree's files in another folder, but for those in `left_out`; what is built is shared with
-    the tree itself."""
+    """The tree's files in another folder, but for databases and those in `left_out`; what is built
+    is shared with the tree itself."""
 
-    def __init__(
-        self, folder: Path, left_out: tuple[str, ...] = ("tests/", "results/reference/")
-    ) -> None:
+    def __init__(self, folder: Path, left_out: tuple[str, ...] = ("tests/",)) -> None:
         self.folder = folder
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -25,7 +23,7 @@ class Tree:
             text=True,
         ).stdout
         for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file() and not name.startswith(left_out):
+            if (ROOT / name).is_file() and not (name.startswith(left_out) or name.endswith(".db")):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 # With its time: else make would build the checker anew.
                 shutil.copy2(ROOT / name, folder / name)

@@ -51,7 +51,7 @@ PRESENTATION = Presentation(part)
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    made = Tree(tmp_path_factory.mktemp("tree"), left_out=("tests/",))
+    made = Tree(tmp_path_factory.mktemp("tree"))
     folder = "sweeps/questions/variety"
     made.write(f"{folder}/__init__.py", ABOUT.lstrip())
     made.write(f"{folder}/command.py", COMMAND.lstrip())
