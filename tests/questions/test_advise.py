@@ -28,7 +28,7 @@ from sweeps.questions.advise.program import RecordedProgram, without_own_lock
 from sweeps.questions.advise.question import ASSUMED, Logged, ask
 from sweeps.questions.advise.text import headline, reason, remarks
 from sweeps.questions.advise.use import ACQUISITION, Use
-from sweeps.questions.crossovers.command import (
+from sweeps.questions.crossings.command import (
     base_cell,
     find,
     settings_of,
