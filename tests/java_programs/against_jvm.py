@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.lock_logs.log import Kind, read_events
 from sweeps.model.machine import load_machine
@@ -177,6 +178,7 @@ def row(program: Program, both: tuple[Mode, Mode], machine: str) -> list[str]:
 
 def main(machine: str, *names: str) -> None:
     """Print the table of the named programs, or of all but the two with the fewest locks."""
+    load_machine(machine)  # a name that is wrong is said at once
     both = modes()
     programs = chosen(names, PROGRAMS[:-2])
     build(libraries=any(program.libraries for program in programs))
@@ -187,4 +189,7 @@ def main(machine: str, *names: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except LockcrossError as error:
+        sys.exit(error.message)

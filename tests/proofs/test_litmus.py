@@ -75,7 +75,7 @@ FAULTS = {
     ),
     "a wider load does not wait": (
         "interleaved.cc",
-        "return !covers(store.offset, store.size, at);",
+        "return !contains(store.offset, store.size, at);",
         "return false;",
         "tso-wait",
     ),

@@ -17,7 +17,7 @@ from tests.commands import environment
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 # What is not run here, by how it begins, and why. A line ends with a newline.
 ELSEWHERE = {
-    "crossover\n": "the main job: tests/search/test_crossover.py runs a small one",
+    "crossover\n": "the main job: tests/questions/test_study.py runs a small one",
     "crossover --": "studies of minutes, on other engines too: the same test",
     "test": "this is it",
     "serve": "tests/results/test_serve.py",
@@ -34,6 +34,7 @@ ELSEWHERE = {
     "measure": "needs a quiet host: tests/questions/test_measure.py",
     "run --machine mine": "needs that measurement",
     "validate": "minutes: tests/questions/test_validation.py",
+    "python -m tests.java_programs.against_jvm": "half an hour: tests/questions/test_against_jvm.py",
     "cluster check": "needs a cluster: tests/slurm",
     "sweep contended --cluster": "needs a cluster: tests/slurm",
     "sweep small --cluster": "installs Parsl: tests/run/test_cluster.py runs a smaller one",
