@@ -34,7 +34,7 @@ ELSEWHERE = {
     "measure": "needs a quiet host: tests/questions/test_measure.py",
     "run --machine mine": "needs that measurement",
     "validate": "minutes: tests/questions/test_validation.py",
-    "python -m tests.java_programs.against_jvm": "half an hour: tests/questions/test_against_jvm.py",
+    "python -m tests.java_programs.against_jvm": "minutes: tests/questions/test_against_jvm.py",
     "cluster check": "needs a cluster: tests/slurm",
     "sweep contended --cluster": "needs a cluster: tests/slurm",
     "sweep small --cluster": "installs Parsl: tests/run/test_cluster.py runs a smaller one",
