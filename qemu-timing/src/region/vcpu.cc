@@ -113,21 +113,21 @@ void Vcpu::clear_timer_word() {
 
 // QEMU lets a store-conditional succeed when the value is the one that the load-linked saw, even if
 // another core has written the line in between. Here the model's reservation decides: when it is
-// lost, the value in memory is flipped during the store-conditional, which then fails as on a real
-// core. No other thread runs meanwhile.
+// lost, a byte that the load-linked did not see stands in memory during the store-conditional, which
+// then fails as on a real core. No other thread runs meanwhile.
 void Vcpu::before_store_conditional(const TimedInsn &insn) {
     pending_ = &insn;
     pending_accessed_ = false;
     if (core->reservation_lost()) {
-        flipped_ = true;
-        region_.image.host[linked_address_] ^= 0xff;
+        uint8_t &byte = region_.image.host[linked_address_];
+        hidden_byte_ = std::exchange(byte, uint8_t(~linked_byte_));
     }
 }
 
-void Vcpu::undo_flip() {
-    if (flipped_)
-        region_.image.host[linked_address_] ^= 0xff;
-    flipped_ = false;
+void Vcpu::restore_hidden_byte() {
+    if (hidden_byte_)
+        region_.image.host[linked_address_] = *hidden_byte_;
+    hidden_byte_.reset();
 }
 
 void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, bool is_store) {
@@ -140,12 +140,13 @@ void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, 
     switch (insn.effect) {
     case Effect::LoadLinked:
         linked_address_ = address;
+        linked_byte_ = region_.image.host[address];
         core->load_linked(insn, address, size);
         return;
     case Effect::StoreConditional:
     case Effect::Cas:
     case Effect::Rmw:
-        undo_flip();
+        restore_hidden_byte();
         pending_ = &insn;
         pending_address_ = address;
         pending_size_ = size;
@@ -172,7 +173,7 @@ void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, 
 void Vcpu::resolve_pending() {
     const TimedInsn &insn = *pending_;
     pending_ = nullptr;
-    undo_flip();
+    restore_hidden_byte();
     bool changed = false;
     if (pending_accessed_) {
         uint8_t *now = region_.image.host + pending_address_;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace lockcross {
@@ -87,7 +88,7 @@ class Vcpu {
     // From one access of the loop to the next.
     void run_iteration();
     void resolve_pending();
-    void undo_flip();
+    void restore_hidden_byte();
     void check_instruction_limit();
     void hand_over(const TimedInsn &insn);
     void clear_timer_word();
@@ -108,7 +109,9 @@ class Vcpu {
     std::vector<SpinLoop::Step> loop_; // that the core waits in, from its load on
 
     uint64_t linked_address_ = 0; // of the last load-linked
-    bool flipped_ = false;        // see before_store_conditional
+    uint8_t linked_byte_ = 0;     // what it saw there
+    // What stands at its address, while another byte takes its place (before_store_conditional).
+    std::optional<uint8_t> hidden_byte_;
 
     std::deque<Cycle> interrupts_; // that are not taken yet
 
