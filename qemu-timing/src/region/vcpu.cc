@@ -113,8 +113,8 @@ void Vcpu::clear_timer_word() {
 
 // QEMU lets a store-conditional succeed when the value is the one that the load-linked saw, even if
 // another core has written the line in between. Here the model's reservation decides: when it is
-// lost, a byte that the load-linked did not see stands in memory during the store-conditional, which
-// then fails as on a real core. No other thread runs meanwhile.
+// lost, a byte that the load-linked did not see stands in memory during the store-conditional,
+// which then fails as on a real core. No other thread runs meanwhile.
 void Vcpu::before_store_conditional(const TimedInsn &insn) {
     pending_ = &insn;
     pending_accessed_ = false;
