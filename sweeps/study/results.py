@@ -164,7 +164,7 @@ class SeriesRun:
 
 
 @dataclass(frozen=True)
-class Band:
+class CrossoverBand:
     """The least and the greatest value of a crossover, and of its bracket's upper end, over the
     seeds. `there`: with how many of the `seeds` it is found near the first seed's, or at all if the
     first has none."""
@@ -188,7 +188,7 @@ class FoundCrossover(FirstSeeds):
     lock_a: LockLabel
     lock_b: LockLabel
     below: LockLabel
-    band: Band | None = None
+    band: CrossoverBand | None = None
 
     @property
     def above(self) -> LockLabel:
@@ -394,7 +394,7 @@ def _all_crossovers(connection: sqlite3.Connection) -> list[FoundCrossover]:
     crossings = []
     for row in rows:
         values = dict(zip(columns, row[6:], strict=True))
-        values["band"] = Band(*row[:6]) if row[1] else None
+        values["band"] = CrossoverBand(*row[:6]) if row[1] else None
         labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
         setting = json.loads(values["setting"])
         crossings.append(FoundCrossover(**values | labels | {"setting": setting}))

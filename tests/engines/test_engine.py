@@ -129,7 +129,10 @@ def test_a_store_conditional_without_reservation_fails_whatever_the_values(
     a byte of 127 and one of 128 are each other's complement."""
     program = Program("conformance", "tasuki", "full", flavour)
     for seed in (1, 2, 3):
-        run(program, {"threads": 5, "iterations": 2}, {"seed": seed, "offset_max": 100}, tmp_path)
+        options: Options = {"seed": seed, "offset_max": 100}
+        # Where a section was not counted, the program fails.
+        report = run(program, {"threads": 5, "iterations": 2}, options, tmp_path)
+        assert sum(core["reservations_lost"] for core in report["cores"]) > 0
 
 
 # A core that issues out of order, as wide as real ones.

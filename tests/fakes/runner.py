@@ -1,5 +1,6 @@
 """Runners that answer cells from a cost model, without an engine."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from results.store.records import StoredRun
@@ -12,7 +13,7 @@ from tests.fakes.costs import costs
 from tests.fakes.records import record
 
 
-class FakeRunner(Runner):
+class FakeRunner(Runner, ABC):
     """Stores an answer for each cell that is new; `made` counts them."""
 
     def __init__(self, store: Store) -> None:
@@ -22,9 +23,9 @@ class FakeRunner(Runner):
     def identity(self, cell: Cell) -> str:
         return digest([cell.engine, command(cell)])
 
+    @abstractmethod
     def answer(self, cell: Cell) -> Mapping[str, object]:
         """Return the fields of the run that are not the cell's."""
-        raise NotImplementedError
 
     def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
         names = [self.identity(cell) for cell in cells]

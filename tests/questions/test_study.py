@@ -20,7 +20,7 @@ from sweeps.questions.crossover.study import Study, StudyCells
 from sweeps.questions.explore.presentation import cost_grid
 from sweeps.report.report import present
 from sweeps.study.job import study_of_cells
-from sweeps.study.results import Band, StudyResults
+from sweeps.study.results import CrossoverBand, StudyResults
 from sweeps.support.toml import parse
 from tests.fakes.runner import ModelRunner
 
@@ -70,7 +70,7 @@ def test_crossovers_have_a_band_over_all_seeds(database: Path) -> None:
         ).fetchall()
     assert one.value == 35  # the fence's 30, and 5
     assert one.band is not None
-    assert replace(one.band, upper_low=0, upper_high=0) == Band(3, 3, 33, 35, 0, 0)
+    assert replace(one.band, upper_low=0, upper_high=0) == CrossoverBand(3, 3, 33, 35, 0, 0)
     assert runs == [(seed, seed) for seed in range(1, 4)]
 
 
