@@ -86,7 +86,7 @@ class Proof:
 
     @cached_property
     def label(self) -> LockLabel:
-        """The lock, with variant and fence kind."""
+        """Return the lock, with variant and fence kind."""
         return LockLabel.of(self.lock, self.variant, self.fence)
 
 

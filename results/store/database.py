@@ -27,7 +27,7 @@ class StoreError(LockcrossError):
 
 
 def damaged(path: Path, what: str) -> StoreError:
-    """The error for a database that is not as Lockcross has written it."""
+    """Return the error for a database that is not as Lockcross has written it."""
     return StoreError(
         f"{path}: is damaged, or another program has changed it ({what}); restore it from a copy, "
         "or move it away and run again"
@@ -46,13 +46,13 @@ _MEANINGS = {
 
 
 def code_of(error: Exception) -> int:
-    """The primary code of an error of SQLite, its low byte (SQLite, "Result and Error Codes"); 0
-    where Python has found it."""
+    """Return the primary code of an error of SQLite, its low byte (SQLite, "Result and Error
+    Codes"); 0 where Python has found it."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError:
-    """What an error of SQLite means for the user."""
+    """Return what an error of SQLite means for the user."""
     code = code_of(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return StoreError(
@@ -194,7 +194,7 @@ def _shadow(connection: sqlite3.Connection, version: int) -> None:
 
 
 def real_file(path: Path) -> Path:
-    """The file behind links: SQLite's log and the lock lie beside it."""
+    """Return the file behind links: SQLite's log and the lock lie beside it."""
     return Path(os.path.realpath(path))
 
 
@@ -256,12 +256,12 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def file_of(connection: sqlite3.Connection) -> Path:
-    """The file of a database that is open."""
+    """Return the file of a database that is open."""
     return Path(connection.execute("PRAGMA database_list").fetchone()[2])
 
 
 def log_of(path: Path) -> Path:
-    """The file with what is written and not yet in the database's own, if there is any."""
+    """Return the file with what is written and not yet in the database's own, if there is any."""
     real = real_file(path)
     return real.with_name(real.name + "-wal")
 

@@ -39,12 +39,12 @@ _CHANGED: Mapping[str, Mapping[str, str]] = {
 
 
 def current(word: str) -> str:
-    """A lock label by the lock's name of today."""
+    """Return a lock label by the lock's name of today."""
     return _LABEL.sub(rf"\g<1>{NAME}", word, count=1) if _LABEL.match(word) else word
 
 
 def current_in_document(document: Any) -> Any:
-    """What TOML has, with the lock's name of today under each key that takes labels."""
+    """Return what TOML has, with the lock's name of today under each key that takes labels."""
     if isinstance(document, list):
         return [current_in_document(inner) for inner in document]
     if not isinstance(document, dict):

@@ -126,7 +126,7 @@ class Store:
                 raise
 
     def find(self, identities: Iterable[str]) -> dict[str, StoredRun]:
-        """The stored runs among `identities`, by identity, failed and refused ones too."""
+        """Return the stored runs among `identities`, by identity, failed and refused ones too."""
         sets: dict[int | None, list[str]] = {None: []}
         runs = {}
         with explained(self.path):
@@ -296,8 +296,8 @@ def _insert(table: str, columns: Iterable[str]) -> str:
 def _shared(
     connection: sqlite3.Connection, table: str, key: Mapping[str, object], **more: object
 ) -> tuple[int, bool]:
-    """The number of a row that many runs share, by its key; made with `more` if it is new, and
-    whether it is."""
+    """Return the number of a row that many runs share, by its key; made with `more` if it is
+    new, and whether it is."""
     same = " AND ".join(f"{name} = :{name}" for name in key)
     row = connection.execute(f"SELECT id FROM {table} WHERE {same}", key).fetchone()
     values = {**key, **more}
@@ -311,7 +311,7 @@ def _as_sqlite(value: object) -> str:
 
 
 def options_id(connection: sqlite3.Connection, resolved: Mapping[str, int | str]) -> int:
-    """The number of these resolved options, which are stored if they are new."""
+    """Return the number of these resolved options, which are stored if they are new."""
     names = sorted(resolved)
     key = {"digest": hashlib.sha256(_json(resolved).encode()).digest()[:16]}
     option_set, _ = _shared(connection, "option_sets", {"names": _as_sqlite(names)})
@@ -320,7 +320,7 @@ def options_id(connection: sqlite3.Connection, resolved: Mapping[str, int | str]
 
 
 def number_text(value: float) -> str:
-    """The shortest JSON number that is read as the same value; whole ones without a point.
+    """Return the shortest JSON number that is read as the same value; whole ones without a point.
 
     Raises ValueError for what is no number.
     """
@@ -352,7 +352,7 @@ def _set_metrics(
 
 
 def metric_names(connection: sqlite3.Connection, metric_set: int) -> list[str]:
-    """The names of a set, in the order of its numbers."""
+    """Return the names of a set, in the order of its numbers."""
     rows = connection.execute(
         "SELECT name FROM metric_names WHERE metric_set = ? ORDER BY position", (metric_set,)
     )
@@ -360,7 +360,7 @@ def metric_names(connection: sqlite3.Connection, metric_set: int) -> list[str]:
 
 
 def _stored_crossovers(connection: sqlite3.Connection, series: str) -> list[_Crossover]:
-    """The crossovers of a series as they stand, in order."""
+    """Return the crossovers of a series as they stand, in order."""
     cursor = connection.execute("SELECT * FROM crossovers WHERE series = ? ORDER BY id", (series,))
     names = [column[0] for column in cursor.description]
     stored: dict[object, _Crossover] = {}

@@ -49,7 +49,7 @@ COLUMNS = (
 
 
 def work_of(workload: str, threads: int) -> str | None:
-    """What kind of work a workload is for locks; None: it can be several kinds."""
+    """Return what kind of work a workload is for locks; None: it can be several kinds."""
     return ONE_THREAD if threads == 1 else _SEVERAL_THREADS.get(workload)
 
 
@@ -79,7 +79,7 @@ class Row:
 
 
 def text_of(rows: Iterable[Row]) -> str:
-    """The rows as CSV. Shares are rounded to four places."""
+    """Return the rows as CSV. Shares are rounded to four places."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -161,13 +161,13 @@ class EngineError:
     row: Row
 
     def alike(self, lead: float) -> Right:
-        """The pairs whose lead is within the same step of LEADS as `lead` (a share)."""
+        """Return the pairs whose lead is within the same step of LEADS as `lead` (a share)."""
         step = max(bisect_right(LEADS, 100 * lead) - 1, 0)
         return _right(self.row, step, step + 1)
 
 
 def processor_of(title: str) -> str:
-    """What a machine's title calls the processor, by which rows name it."""
+    """Return what a machine's title calls the processor, by which rows name it."""
     return title.partition(",")[0]
 
 
@@ -178,7 +178,7 @@ def error_of(
     rows: Sequence[Row] | None = None,
     title: str = "",
 ) -> EngineError:
-    """The error at locks of `kinds` (ATOMIC, NO_ATOMIC, one or both; ANY) at work of a kind.
+    """Return the error at locks of `kinds` (ATOMIC, NO_ATOMIC, one or both; ANY) at work of a kind.
 
     Taken from silicon if enough was compared there, else from a simulator: from the processor
     itself, of which `title` is the machine's, where it was compared, else from the one that the

@@ -73,7 +73,7 @@ class Table:
     rows: tuple[Mapping[str, Cell], ...]
 
     def row(self, key: str) -> Mapping[str, Cell]:
-        """The row whose first column is `key`. Raises KeyError."""
+        """Return the row whose first column is `key`. Raises KeyError."""
         first = next(iter(self.entry.columns))
         for row in self.rows:
             if row[first] == key:
@@ -81,7 +81,7 @@ class Table:
         raise KeyError(f"{self.name} has no row {key!r}")
 
     def number(self, key: str, column: str) -> Decimal:
-        """A number of a row. Raises KeyError where there is none."""
+        """Return a number of a row. Raises KeyError where there is none."""
         cell = self.row(key)[column]
         if not isinstance(cell, Decimal):
             raise KeyError(f"{self.name}: {key!r} has no number in {column!r}")
@@ -96,11 +96,11 @@ class Published(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """The number, where it is one and no range."""
+        """Return the number, where it is one and no range."""
         return self.low if self.low == self.high else None
 
     def holds(self, ours: float, tolerance: float = 0.0) -> bool:
-        """Whether `ours` lies in the range, each end widened by `tolerance` of itself."""
+        """Tell whether `ours` lies in the range, each end widened by `tolerance` of itself."""
         above = self.low is None or ours >= self.low - abs(self.low) * tolerance
         return above and (self.high is None or ours <= self.high + abs(self.high) * tolerance)
 
@@ -114,7 +114,7 @@ class Published(NamedTuple):
 
 @cache
 def index() -> Index:
-    """What tables there are. Raises LockcrossError when index.toml is faulty."""
+    """Return what tables there are. Raises LockcrossError when index.toml is faulty."""
     try:
         return Index.model_validate(tomllib.loads((PAPER / "index.toml").read_text("utf-8")))
     except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
@@ -123,7 +123,7 @@ def index() -> Index:
 
 @cache
 def table(name: str) -> Table:
-    """A table by its file's name. Raises LockcrossError for an unknown or a faulty one."""
+    """Return a table by its file's name. Raises LockcrossError for an unknown or a faulty one."""
     entries = index().table
     if name not in entries:
         raise LockcrossError(f"published table {name!r} is unknown", exit_code=1)
@@ -179,7 +179,7 @@ def _cell(text: str, unit: str) -> Cell:
 
 
 def stated(document: str, key: str) -> Published:
-    """What a document's text states: the row `key` of <document>_stated."""
+    """Return what a document's text states: the row `key` of <document>_stated."""
     row = table(f"{document}_stated").row(key)
     low, high = (None if row[end] is None else float(str(row[end])) for end in ("low", "high"))
     return Published(low, high)

@@ -221,7 +221,7 @@ class _Facts:
 
     @property
     def by_any_thread(self) -> bool:
-        """A lock may be released by another thread than took it."""
+        """Tell whether a lock may be released by another thread than took it."""
         return self._about.get("log") == "pthread"
 
     def log(

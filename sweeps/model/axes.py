@@ -108,7 +108,7 @@ class Axis:
 
     @property
     def quantity(self) -> Quantity | None:
-        """The table's entry of a number; None for a name."""
+        """Return the table's entry of a number; None for a name."""
         return self.values if isinstance(self.values, Quantity) else None
 
 

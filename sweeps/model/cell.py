@@ -29,7 +29,7 @@ class Cell(Axes):
 
     @property
     def label(self) -> LockLabel:
-        """The lock with its variant and fence kind."""
+        """Return the lock with its variant and fence kind."""
         return LockLabel.of(self.lock, self.variant, self.fence)
 
     def setting(self) -> "Cell":

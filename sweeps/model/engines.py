@@ -28,7 +28,7 @@ class Engine:
 
     @property
     def family(self) -> str:
-        """The folder in sweeps/engines."""
+        """Return the folder in sweeps/engines."""
         return self.label.partition("/")[0]
 
 

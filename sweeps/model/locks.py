@@ -43,7 +43,7 @@ class LockLabel(str):
 
     @property
     def variant(self) -> str:
-        """The variant; "" for the lock's first, or only one."""
+        """Return the variant; "" for the lock's first, or only one."""
         return self.partition("/")[0].partition(":")[2]
 
     @property
@@ -52,7 +52,7 @@ class LockLabel(str):
 
     @property
     def with_full_fences(self) -> "LockLabel":
-        """The same lock and variant with full fences."""
+        """Return the same lock and variant with full fences."""
         return LockLabel.of(self.lock, self.variant)
 
     def words(self, separator: str = ", ") -> str:
@@ -122,12 +122,12 @@ class Lock:
 
     @property
     def java(self) -> bool:
-        """Whether it has wait, notify and notify_all."""
+        """Tell whether it has wait, notify and notify_all."""
         return self.has(Trait.JAVA)
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The names of its variants, the default first; none for most locks."""
+        """Return the names of its variants, the default first; none for most locks."""
         return tuple(line.name for line in self.variant_lines)
 
     def has(self, trait: Trait, variant: str = "") -> bool:

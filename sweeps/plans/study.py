@@ -216,7 +216,7 @@ class StudyPlan(Document):
 
     @property
     def machines(self) -> list[str]:
-        """Those with maps and crossovers."""
+        """Return those with maps and crossovers."""
         return [self.machine, *self.beside]
 
     def headline(self, flavour: str) -> list[LockLabel]:

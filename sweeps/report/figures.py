@@ -77,7 +77,7 @@ def draw_all(
 
 
 def _drawn(wanted: list[Drawing], folder: Path, source: str) -> dict[str, str]:
-    """Why each figure is left out, or nothing: those of them that have to be are drawn."""
+    """Return why each figure is left out, or nothing: those of them that have to be are drawn."""
     record = folder / "drawn.json"
     known: dict[str, dict[str, str]] = {}
     with suppress(OSError, ValueError):

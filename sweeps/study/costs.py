@@ -28,7 +28,7 @@ class PlanRun:
 
     @property
     def costs(self) -> list[float]:
-        """Its cost, if it is a good run that has one."""
+        """Return its cost, if it is a good run that has one."""
         return [self.cost] if self.status == "ok" and self.cost is not None else []
 
 

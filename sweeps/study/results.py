@@ -234,24 +234,24 @@ class StudyResults:
 
     @cached_property
     def stored_plan(self) -> PlanFact | None:
-        """The study's plan, if there is a study."""
+        """Return the study's plan, if there is a study."""
         return PLAN.optional(self.connection)
 
     @property
     def plan(self) -> PlanFact:
-        """The study's plan. Raises NoDataError."""
+        """Return the study's plan. Raises NoDataError."""
         if self.stored_plan is None:
             raise NoDataError(PLAN.missing)
         return self.stored_plan
 
     @property
     def engine(self) -> str:
-        """The engine label of the study. Raises NoDataError."""
+        """Return the engine label of the study. Raises NoDataError."""
         return self.plan.engine
 
     @cached_property
     def isas(self) -> dict[str, Isa]:
-        """The ISAs by name."""
+        """Return the ISAs by name."""
         rows = self.connection.execute("SELECT name FROM facts WHERE name GLOB 'isa/*'")
         names = [name.removeprefix("isa/") for (name,) in rows]
         return {name: ISA.of(name).read(self.connection) for name in names}

@@ -122,19 +122,19 @@ class Advice:
 
     @property
     def without_limits(self) -> Win | None:
-        """The winner among the locks without limits, where the winner has some and two have
+        """Return the winner among the locks without limits, where the winner has some and two have
         none."""
         costs = {label: cost for label, cost in self._whole().items() if label not in self.limits}
         return winner(costs, self.tie) if self.win.lock not in costs and len(costs) > 1 else None
 
     @property
     def win(self) -> Win:
-        """The cheapest lock and those that it ties with."""
+        """Return the cheapest lock and those that it ties with."""
         return winner(self._whole(), self.tie)
 
     @property
     def works(self) -> bool:
-        """Whether the program does anything in or between its sections."""
+        """Tell whether the program does anything in or between its sections."""
         return bool(self.setting["critical"] or self.setting["think"])
 
     def _whole(self) -> dict[LockLabel, float]:

@@ -46,7 +46,7 @@ class Axis:
 
     @property
     def unit(self) -> str:
-        """The unit of what is shown."""
+        """Return the unit of what is shown."""
         return (USE_QUANTITIES.get(self.name) or QUANTITIES[self.name]).unit
 
     def at(self, label: str, x: int) -> Scenario:

@@ -61,7 +61,7 @@ class Scenario:
 
     @property
     def cells(self) -> list[Cell]:
-        """The runs of its mixture."""
+        """Return the runs of its mixture."""
         return [
             replace(
                 self.base,

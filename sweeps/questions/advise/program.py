@@ -52,12 +52,12 @@ class RecordedProgram:
 
     @property
     def work(self) -> float:
-        """Seconds for each acquisition, without the lock."""
+        """Return seconds of work for each acquisition, without the lock."""
         return max(1 / self.per_second - self.own, 0.0)
 
     @property
     def between(self) -> float:
-        """The same from one acquisition to the next."""
+        """Return seconds from one acquisition to the next, without the lock."""
         return max((1 - self.start) / self.per_second - self.own, 0.0)
 
 

@@ -68,7 +68,7 @@ class Question:
 
     @property
     def latencies(self) -> list[str]:
-        """The axes of the latencies that any of its locks pays."""
+        """Return the axes of the latencies that any of its locks pays."""
         return _paid(self.labels)
 
 

@@ -35,7 +35,7 @@ def _flavours(known: Collection[str], isas: list[str]) -> list[str]:
 def _job(
     name: str, isas: list[str]
 ) -> tuple[Callable[[Store, Runner], Job | Study], set[tuple[str, str]]]:
-    """What makes the job of a study, and the engines and ISAs that it runs on. Raises
+    """Return what makes the job of a study, and the engines and ISAs that it runs on. Raises
     LockcrossError."""
     if (cells := study_of_cells(name)) is not None:
         known = dict.fromkeys(cell.flavour for cell in cells.cells)

@@ -126,7 +126,7 @@ def _name_ends(ax: Axes, ends: dict[LockLabel, tuple[float, float]]) -> None:
 
 
 def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
-    """One panel a flavour, with the break-even run lengths of a machine marked. Raises
+    """Draw one panel per flavour, with the break-even run lengths of a machine marked. Raises
     NoDataError."""
     results = StudyResults(connection)
     names = results.series_names("run_length", machine)
@@ -208,12 +208,12 @@ def _draw_break_even(
 
 
 def _plain(label: LockLabel) -> LockLabel:
-    """A panel has one kind of fence, and a lock looks the same in all of them."""
+    """Return a label as panels of one kind of fence each show it: alike in all of them."""
     return label.with_full_fences
 
 
 def _mark(label: LockLabel) -> dict[str, Any]:
-    """How the break-even with a lock is marked."""
+    """Return how the break-even with a lock is marked."""
     style = style_of(label)
     mark = {"marker": style.marker, "markerfacecolor": style.colour}
     return {"ls": "", "color": "black", **mark}

@@ -21,8 +21,8 @@ KIND = "processors"  # of the series: processors/USE/MACHINE/ISA/FLAVOUR
 
 
 def cells(plan: StudyPlan, flavours: Collection[str]) -> dict[str, list[Cell]]:
-    """The runs by their series: every lock on every processor of one of these flavours' ISAs, in
-    the first flavour of the processor. A lock that a processor cannot have is left out."""
+    """Return the runs by their series: every lock on every processor of one of these flavours'
+    ISAs, in the first flavour of the processor. A lock that a processor cannot have is left out."""
     if (of := plan.processors) is None:
         return {}
     isas = {isa_of(flavour) for flavour in flavours}
@@ -84,7 +84,7 @@ class Used:
 
     @property
     def words(self) -> str:
-        """How it is used."""
+        """Return how it is used."""
         one = "1 thread" if self.threads == 1 else f"{self.threads} threads"
         return f"{one} that contend for one lock" if self.contended else f"{one}, no contention"
 
@@ -100,7 +100,7 @@ class Processor:
 
 
 def processors(results: StudyResults) -> list[Processor]:
-    """Every processor that was run, in the order of the study. Raises NoDataError."""
+    """Return every processor that was run, in the order of the study. Raises NoDataError."""
     if (plan := results.plan.processors) is None:
         raise NoDataError("the study has no processors")
     uses: dict[tuple[str, str, str], dict[str, Used]] = {}
@@ -142,7 +142,7 @@ def summary(shown: Sequence[Processor], use: str) -> str:
 
 
 def _counted(names: Sequence[LockLabel]) -> str:
-    """How often each lock is the cheapest, the most frequent first."""
+    """Return how often each lock is the cheapest, the most frequent first."""
     often = Counter(names).most_common()
     parts = [f"{name.words()} on {count}" for name, count in often]
     return f"{', '.join(parts)} of {len(names)} processors"

@@ -54,16 +54,16 @@ class StudyCells:
         self._on_map = self._with(plan.map)
 
     def series(self, kind: str) -> str:
-        """The name of its series of a kind."""
+        """Return the name of its series of a kind."""
         return f"{kind}/{self.machine}/{isa_of(self.flavour)}/{self.flavour}"
 
     def _with(self, of: Map | RunLength) -> Cell:
-        """A run of lock_sequence at the machine's own latencies."""
+        """Return a run of lock_sequence at the machine's own latencies."""
         on = {"engine": self.plan.engine, "threads": of.threads}
         return usual(self.machine, self.flavour, "lock_sequence", of.parameters, **on)
 
     def map_cells(self) -> dict[Key, Cell]:
-        """The grid: those of the table alone among them."""
+        """Return the grid: those of the table alone among them."""
         points = itertools.product(self.plan.map.cas_latency, self.plan.map.fence_latency)
         return {
             (label, (cas, fence)): with_lock(
@@ -73,8 +73,8 @@ class StudyCells:
         }
 
     def cancel_map_cells(self) -> list[Cell]:
-        """The grid over CAS and cancellation, with the fences of production; none where these are
-        no atomics, so that CAS and fence are two latencies."""
+        """Return the grid over CAS and cancellation, with the fences of production; none where
+        these are no atomics, so that CAS and fence are two latencies."""
         plan, grid = self.plan, self.plan.map
         if grid.cancel_latency is None or self.flavour not in plan.production:
             return []
@@ -87,11 +87,11 @@ class StudyCells:
         return list(dict.fromkeys(cells))
 
     def table_cells(self) -> list[Cell]:
-        """Every lock and fence kind on the machine as it is, with the map's workload."""
+        """Return every lock and fence kind on the machine as it is, with the map's workload."""
         return [with_lock(self._on_map, label) for label in self._labels]
 
     def run_length_cells(self) -> list[Cell]:
-        """Every lock at every run length and cancellation cost, by run length."""
+        """Return every lock at every run length and cancellation cost, by run length."""
         lines = self.run_length_lines()
         values = lines[0].values if lines else ()
         every = itertools.product(values, lines, self.plan.headline(self.flavour))
@@ -119,8 +119,8 @@ class StudyCells:
 
     @property
     def axis_contests(self) -> list[list[LockLabel]]:
-        """The locks that are compared along the axes: those of the headline, and where its fences
-        are others, those with full fences beside them."""
+        """Return the locks that are compared along the axes: those of the headline, and where
+        its fences are others, those with full fences beside them."""
         headline = self.plan.headline(self.flavour)
         full = labels(self.flavour, self.plan.locks, [])
         return [headline] if headline == full else [headline, full]
@@ -171,7 +171,7 @@ class StudyCells:
 
 
 def rounds_cells(plan: StudyPlan) -> list[Cell]:
-    """The rounds experiment, a run for each fence kind and lock."""
+    """Return the cells of the rounds experiment, one for each fence kind and lock."""
     if (rounds := plan.rounds) is None:
         return []
     on = {"engine": plan.engine, "threads": 2}
@@ -212,7 +212,7 @@ class Study:
         self._processors = processors.cells(plan, flavours)
 
     def known_cells(self) -> list[Cell]:
-        """Every cell that can be named before anything has been run."""
+        """Return every cell that can be named before anything has been run."""
         cells = [cell for setting in self._calibrations() for cell in setting.loops().values()]
         for of in self._cells:
             # The longest first: the shorter ones then fill the gaps at the end.

@@ -66,8 +66,8 @@ class Panel(NamedTuple):
 
 
 def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
-    """One panel for each flavour with full fences, and one with every fence kind where an ISA has
-    others. Raises NoDataError."""
+    """Draw a panel for each flavour with full fences, and one with every fence kind where an
+    ISA has others. Raises NoDataError."""
     results = StudyResults(connection)
     shown = panels_of(results, machine)
     if not shown:
@@ -103,7 +103,7 @@ def draw_decisions(connection: sqlite3.Connection) -> Figure:
 
 
 def panels_of(results: StudyResults, machine: str) -> list[Panel]:
-    """Every winner map of a machine. Raises NoDataError."""
+    """Return every winner map of a machine. Raises NoDataError."""
     shown = []
     for isa_name, flavour in results.series_names("map", machine):
         costs = grid(results, machine, isa_name, flavour)
@@ -116,7 +116,7 @@ def panels_of(results: StudyResults, machine: str) -> list[Panel]:
 
 
 def _full(costs: Grid) -> Panel:
-    """A map with full fences alone."""
+    """Return a map with full fences alone."""
     compared = (label for label in costs.costs if label not in costs.aside)
     title = f"{isa_words(costs.isa.title, costs.flavour)}, {costs.isa.full_fence}"
     return Panel(costs, tuple(label for label in compared if label.fence == FULL), title)
@@ -165,7 +165,7 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
 
 
 def _mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
-    """The place of each point of a raster over the map, `side` points a side."""
+    """Return the place of each point of a raster over the map, `side` points a side."""
     x, y = np.meshgrid(*(np.linspace(axis[0], axis[-1], side) for axis in (shown.xs, shown.ys)))
     return x, y
 
@@ -186,8 +186,8 @@ def _draw_aside(ax: Axes, x: Surface, y: Surface, lead: Surface, label: LockLabe
 
 
 def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:
-    """The searched crossovers between the cheapest locks, by pair, each in order along its border:
-    points of measured CAS and full-fence latency in cycles."""
+    """Return the searched crossovers between the cheapest locks, by pair, each in order along
+    its border: points of measured CAS and full-fence latency in cycles."""
     points: dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]] = {}
     for crossing in _shown(panel):
         pair = (crossing.lock_a, crossing.lock_b)
@@ -196,14 +196,14 @@ def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float,
 
 
 def polyline(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points of one boundary in order, along the direction in which they spread most."""
+    """Return the points of one boundary in order, along the direction in which they spread most."""
     spread_x, spread_y = (max(axis) - min(axis) for axis in zip(*points, strict=True))
     along = 0 if spread_x >= spread_y else 1
     return sorted(set(points), key=lambda point: (point[along], point[1 - along]))
 
 
 def _shown(panel: Panel) -> Iterator[MapCrossing]:
-    """The searched crossovers of a panel's locks, without those where a third is cheaper."""
+    """Yield the searched crossovers of a panel's locks, without those where a third is cheaper."""
     for crossing in panel.grid.crossings:
         if {crossing.lock_a, crossing.lock_b} <= set(panel.labels):
             place = (np.array([crossing.cas]), np.array([crossing.fence]))
@@ -317,7 +317,7 @@ def _beside(
 
 
 def _dark(label: LockLabel) -> str:
-    """The lock's colour, darkened so that it can be read on its own tint."""
+    """Return the lock's colour, darkened so that it can be read on its own tint."""
     colour = style_of(label).colour.lstrip("#")
     parts = [int(int(colour[i : i + 2], 16) * 0.6) for i in (0, 2, 4)]
     return "#" + "".join(f"{part:02x}" for part in parts)
@@ -351,7 +351,7 @@ def _roomiest(
 
 
 def workload_words(plan: PlanFact) -> str:
-    """The workload of a study's map: threads and the owner's share."""
+    """Return the workload of a study's map: threads and the owner's share."""
     given = plan.map
     threads = "1 thread" if given.threads == 1 else f"{given.threads} threads"
     return f"{threads},\nowner's share {given.parameters.owner_share * 100:g} %"
@@ -480,8 +480,8 @@ def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
 
 
 def _labelled(every: Sequence[_Border], studies: Sequence[_Study]) -> list[tuple[_Border, str]]:
-    """What is written: each engine beside its longest border, and the locks beside a border that
-    the first study does not have."""
+    """Return what is written: each engine beside its longest border, and the locks beside a
+    border that the first study does not have."""
     known = {border.pair for border in every if border.study is studies[0]}
     texts = []
     for study in studies:

@@ -56,7 +56,7 @@ class Row:
 
     @property
     def value(self) -> float | None:
-        """The published number, where it is one and no statement."""
+        """Return the published number, where it is one and no statement."""
         return self.published.value if self.published and self.tolerance is None else None
 
     @property
@@ -68,7 +68,7 @@ class Row:
 
     @property
     def holds(self) -> bool | None:
-        """Whether a published statement holds for ours; None where there is none."""
+        """Tell whether a published statement holds for ours; None where there is none."""
         if self.published is None or self.ours is None or self.value is not None:
             return None
         return self.published.holds(self.ours, self.tolerance or 0.0)

@@ -61,7 +61,7 @@ class Statistics:
 
     @property
     def nested(self) -> float:
-        """The rest."""
+        """Return the rest."""
         return max(0.0, 1 - self.owned - self.returned - self.foreign)
 
     @property

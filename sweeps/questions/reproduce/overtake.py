@@ -52,7 +52,7 @@ class Border:
 
     @property
     def words(self) -> str:
-        """The border beside the machine's own latency."""
+        """Return the border beside the machine's own latency."""
         if self.value is None:
             cheaper = LockLabel(self.above).words()
             return f"none ({cheaper} from {self.low:,} to {self.high:,})"
@@ -79,7 +79,7 @@ class Case:
 
     @property
     def equal(self) -> list[str]:
-        """The borders along all AXES in words; nothing along one that was not looked at."""
+        """Return the borders along all AXES in words; nothing along one that was not looked at."""
         words = {border.axis: border.words for border in self.borders}
         return [words.get(axis, "") for axis in AXES]
 
@@ -95,7 +95,7 @@ KEPT: Fact[Overtaken] = Fact("overtake", Overtaken)
 
 
 def load(connection: sqlite3.Connection) -> list[Case]:
-    """What the database has of it; nothing, if it has none."""
+    """Return what the database has of it; nothing, if it has none."""
     kept = KEPT.optional(connection)
     return kept.cases if kept else []
 
@@ -110,44 +110,44 @@ class Place:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Those that are searched: of a kind without fence there is no fence latency, and of locked
-        instructions in their place CAS and fence are one."""
+        """Return those that are searched: of a kind without fence there is no fence latency, and
+        of locked instructions in their place CAS and fence are one."""
         without = ("cas_latency", "cancel_latency")
         return {"full": tuple(AXES), "store_forward": without, "rmw": ()}[self.kind]
 
     @property
     def base(self) -> Cell:
-        """The run without a lock, everything as the machine has it."""
+        """Return the run without a lock, everything as the machine has it."""
         return macro.mix_cell(self.machine, NO_LOCK, drawn(self.program)[1])
 
     def access(self, axis: str) -> int:
-        """What a source counts to a latency on an axis beside what is set: an atomic is the whole
-        operation."""
+        """Return what a source counts to a latency on an axis beside what is set: an atomic is
+        the whole operation."""
         figures = load_machine(self.machine).figures(self.base.isa)
         return figures["lat_l1"].number if axis == "cas_latency" else 0
 
     def own(self, axis: str) -> int:
-        """The machine's own latency, as a source would give it."""
+        """Return the machine's own latency, as a source would give it."""
         return own_latency(self.base, axis) + self.access(axis)
 
     def label(self, lock: str) -> LockLabel:
-        """The lock label, without a fence kind that the lock does not have."""
+        """Return the lock label, without a fence kind that the lock does not have."""
         return LockLabel.of(lock, fence=FULL if lock == NO_LOCK else self.kind)
 
     def cell(self, lock: str, axis: str, x: int) -> Cell:
-        """A lock's run at a value of an axis, everything else as the machine has it."""
+        """Return a lock's run at a value of an axis, everything else as the machine has it."""
         return with_lock(set_to(self.base, axis, x), self.label(lock))
 
     def cells(self) -> list[Cell]:
-        """Its locks as the machine is: the base, those compared, and none."""
+        """Return its locks as the machine is: the base, those compared, and none."""
         return [with_lock(self.base, self.label(lock)) for lock in (macro.BASE, *LOCKS, NO_LOCK)]
 
     def transition(self) -> Cell:
-        """The run that says what a cancellation takes."""
+        """Return the run that says what a cancellation takes."""
         return macro.transition_cell(self.machine, self.label(LOCKS[0]))
 
     def border(self, axis: str, crossover: Crossover) -> Border:
-        """What a search along an axis found, as a source would give it."""
+        """Return what a search along an axis found, as a source would give it."""
         access, own = self.access(axis), self.own(axis)
         low, high = int(crossover.low) + access, int(crossover.high) + access
         if not crossover.crossings:
@@ -158,7 +158,7 @@ class Place:
 
 
 def places() -> list[Place]:
-    """Every program on every machine, with each kind of fence that the ISA allows."""
+    """Return every program on every machine, with each kind of fence that the ISA allows."""
     return [
         Place(program, machine, kind)
         for machine in MACHINES
@@ -170,13 +170,13 @@ def places() -> list[Place]:
 
 @cache
 def drawn(program: str) -> tuple[macro.Statistics, dict[str, float]]:
-    """A program's statistics and the sequence drawn to them."""
+    """Return a program's statistics and the sequence drawn to them."""
     of = macro.statistics(TABLE, program)
     return of, macro.mix(of, ACQUISITIONS)
 
 
 def known_cells() -> list[Cell]:
-    """Every cell that can be named before anything has been run."""
+    """Return every cell that can be named before anything has been run."""
     cells = [place.transition() for place in places()]
     for place in places():
         cells += place.cells()

@@ -52,7 +52,7 @@ class Instruction:
 
     @property
     def order(self) -> str:
-        """What it orders by: its mnemonic, and for a dmb which accesses."""
+        """Return what it orders by: its mnemonic, and for a dmb which accesses."""
         return f"dmb {self.operands}" if self.mnemonic == "dmb" else self.mnemonic
 
     def touches_memory(self) -> bool:

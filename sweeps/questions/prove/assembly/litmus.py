@@ -54,7 +54,7 @@ class Litmus(Shape):
 
     @property
     def tested(self) -> list[int]:
-        """The threads that hold the primitive."""
+        """Return the threads that hold the primitive."""
         call = f"{self.primitive}("
         return [i for i, thread in enumerate(self.threads) if call in " ".join(thread)]
 

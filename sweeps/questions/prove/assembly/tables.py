@@ -31,7 +31,7 @@ class PrimitiveShown:
 
     @property
     def words(self) -> str:
-        """What is shown, in words."""
+        """Return what is shown, in words."""
         parts = [_by_role(self.forbidden)] if self.forbidden else []
         if self.missing:
             parts.append(f"**not shown**: {', '.join(self.missing)}")
@@ -104,8 +104,8 @@ class PairShown:
 
     @property
     def holds(self) -> bool:
-        """Whether the outcome is forbidden, by an architecture or what is assumed of it, in every
-        compiler's instructions."""
+        """Tell whether the outcome is forbidden, by an architecture or what is assumed of it, in
+        every compiler's instructions."""
         last, _ = self.verdicts[-1]
         return all(verdict == "forbidden" for model, verdict in self.verdicts if model == last)
 

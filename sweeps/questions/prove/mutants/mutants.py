@@ -43,7 +43,7 @@ class Mutant:
 
     @property
     def line(self) -> int:
-        """The number of the line, from 1, in which the change begins."""
+        """Return the number of the line, from 1, in which the change begins."""
         return source_of(self.file).count("\n", 0, self.start) + 1
 
     def text(self) -> str:

@@ -70,7 +70,7 @@ class _Outside(Tool):
 
     @cached_property
     def _located(self) -> tuple[str, str]:
-        """The binary and its version. Raises LockcrossError where there is none."""
+        """Return the binary and its version. Raises LockcrossError where there is none."""
         known = self._described
         advice = f"name it in {known.variable} or put it on PATH. It is in no package registry: "
         advice += known.source

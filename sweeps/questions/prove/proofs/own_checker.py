@@ -172,7 +172,7 @@ def compiled(
 
 @cache
 def is_analysed() -> bool:
-    """Whether the liveness analysis is held to this compiler."""
+    """Tell whether the liveness analysis is held to this compiler."""
     version = re.search(r"\bgcc\b.* (\d+)\.[\d.]+$", compiler_version(compiler()))
     return version is not None and int(version[1]) in ANALYSED
 

@@ -80,7 +80,7 @@ class Client:
 
     @property
     def label(self) -> str:
-        """Its name and size, as --clients and the stored proofs have them."""
+        """Return its name and size, as --clients and the stored proofs have them."""
         return f"{self.name}:{self.size.name}"
 
     @property

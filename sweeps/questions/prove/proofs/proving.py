@@ -95,7 +95,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong: what ran into a bound is not proved, but no failure."""
+        """Tell whether nothing is wrong: what ran into a bound is not proved, but no failure."""
         return self.proof.verdict != Verdict.FAILED
 
 
