@@ -8,6 +8,7 @@
 // length.
 #pragma once
 
+#include "base/ring.h"
 #include "isa/insn.h"
 
 #include <array>
@@ -165,18 +166,18 @@ class BranchPredictor {
         }
         static uint32_t tag(size_t i, uint64_t hash) { return uint32_t(hash >> 8 ^ i * kBase) | 1; }
         void roll(bool taken) {
-            size_t place = branches_++ % outcomes_.size();
-            rolling_ = rolling_ * kBase + uint64_t(taken) - uint64_t(outcomes_[place]) * leaves_;
-            outcomes_[place] = taken;
+            uint8_t &outcome = outcomes_.take();
+            rolling_ = rolling_ * kBase + uint64_t(taken) - outcome * leaves_;
+            outcome = taken;
         }
 
       private:
         static constexpr uint32_t kBits = 64;
         static constexpr uint64_t kBase = 0x9e3779b97f4a7c15;
         std::vector<Entry> entries_;
-        std::vector<bool> outcomes_;
+        Ring<uint8_t> outcomes_;
         uint64_t recent_; // which of the last 64
-        uint64_t branches_ = 0, rolling_ = 0;
+        uint64_t rolling_ = 0;
         uint64_t leaves_ = 1; // what a branch counts in `rolling_` that leaves it
     };
 

@@ -103,6 +103,7 @@ void OutOfOrderCore::before_access(const TimedInsn &insn) {
     if (!run_to_access(insn))
         return;
     Cycle ready = std::max(enter(), loads_after_);
+    stores_.forget_drained(window_.entered());
     bool retires_first = !insn.is_atomic() || drains_as_store(insn);
     if (!retires_first) {
         operands_at_ = ready;

@@ -42,7 +42,7 @@ class SchedulerQueue {
 
     void go_to(Cycle cycle) {
         while (now_ < cycle && used_ != held_) { // else none will leave
-            uint32_t &left = leaving_[++now_ % kHorizon];
+            uint16_t &left = leaving_[++now_ % kHorizon];
             used_ -= left;
             left = 0;
         }
@@ -51,7 +51,7 @@ class SchedulerQueue {
 
     uint32_t count_, used_ = 0, held_ = 0; // held: taken, and nobody knows until when
     Cycle now_ = 0;
-    std::vector<uint32_t> leaving_; // how many in each of the cycles to come
+    std::vector<uint16_t> leaving_; // how many in each of the cycles to come
 };
 
 } // namespace lockcross

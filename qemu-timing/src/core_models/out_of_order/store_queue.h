@@ -3,6 +3,7 @@
 
 #include "base/counts.h"
 #include "base/options.h"
+#include "base/ring.h"
 #include "memory/completion.h"
 #include "memory/memory.h"
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <vector>
 
 namespace lockcross {
 
@@ -44,7 +44,7 @@ class StoreQueue {
     };
 
     // When the next store has an entry.
-    Cycle free_at() { return known(drained_[number_ % drained_.size()]); }
+    Cycle free_at() { return known(drained_.oldest()); }
 
     // When the next store, which retires at `retired`, accesses the cache. owned: its line belongs
     // to the core already.
@@ -67,11 +67,18 @@ class StoreQueue {
             store.drained = memory_.later(store.drained, older->drained);
         last_start_ = start;
         last_drained_ = memory_.later(last_drained_, store.drained);
-        drained_[number_++ % drained_.size()] = store.drained;
+        drained_.take() = store.drained;
         stores_.push_back(store);
         if (stores_.size() > drained_.size())
             stores_.pop_front();
         return store.drained;
+    }
+
+    // Forgets the oldest stores that had drained at `now`: nobody asks for an earlier cycle again.
+    void forget_drained(Cycle now) {
+        while (!stores_.empty() && stores_.front().drained.known() &&
+               stores_.front().drained.cycle <= now)
+            stores_.pop_front();
     }
 
     // No store after this one begins to drain before then.
@@ -130,9 +137,8 @@ class StoreQueue {
     uint32_t width_, started_ = 0; // how many began in that cycle
     Memory &memory_;
     uint32_t core_;
-    std::deque<Store> stores_;        // the last ones, drained or not
-    std::vector<Completion> drained_; // of each entry: when its last store had drained
-    uint64_t number_ = 0;
+    std::deque<Store> stores_; // the last ones, drained or not
+    Ring<Completion> drained_; // of each entry: when its last store had drained
     Completion last_start_, last_drained_;
     Cycle ordered_ = 0;
 };

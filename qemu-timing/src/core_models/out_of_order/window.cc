@@ -24,9 +24,9 @@ Cycle Window::enter(const MicroOp &op) {
         fetch_line(op);
     Cycle room = enter_from_;
     if (op.loads)
-        room = std::max(room, slot(load_queue_, loads_));
+        room = std::max(room, load_queue_.oldest());
     for (unsigned i = 0; i < op.slots; i++) {
-        room = scheduler_.take(std::max(room, slot(rob_, number_ + i)));
+        room = scheduler_.take(std::max(room, rob_.oldest(i)));
         Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
         entered_.take(std::max(fetched + options_.front_end, room), options_.width);
     }
@@ -36,8 +36,8 @@ Cycle Window::enter(const MicroOp &op) {
     return ready;
 }
 
-Cycle &Window::free_entry(std::vector<Cycle> &entries, uint64_t number, Cycle from) {
-    Cycle &next = slot(entries, number);
+Cycle &Window::free_entry(Ring<Cycle> &entries, Cycle from) {
+    Cycle &next = entries.take();
     if (next <= from)
         return next;
     Cycle *first = &next;
@@ -60,7 +60,7 @@ void Window::fetch_line(const MicroOp &op) {
 }
 
 Cycle Window::miss(Cycle start, Cycle latency) {
-    Cycle &buffer = free_entry(miss_buffers_, misses_++, start);
+    Cycle &buffer = free_entry(miss_buffers_, start);
     Cycle delay = buffer > start ? buffer - start : 0;
     buffer = start + delay + latency;
     return delay;
@@ -85,10 +85,11 @@ Cycle Window::issue(Port port, Cycle earliest) {
     bool is_busy = busy.from <= earliest && earliest < busy.until;
     for (Cycle cycle = is_busy ? busy.until : earliest;; cycle++) {
         Booking &booking = bookings_[cycle % kPortCycles];
-        if (booking.cycle > cycle) // so long ago that later cycles have its place
+        uint32_t round = uint32_t(cycle / kPortCycles);
+        if (booking.round > round) // so long ago that later cycles have its place
             return cycle;
-        if (booking.cycle < cycle)
-            booking = {cycle, {}};
+        if (booking.round < round)
+            booking = {round, {}};
         if (booking.used[size_t(port)] < count) {
             booking.used[size_t(port)]++;
             busy = {is_busy ? busy.from : earliest, cycle};
@@ -103,9 +104,9 @@ Cycle Window::finish(const MicroOp &op, Cycle result, Cycle done) {
     for (unsigned i = 0; i < op.slots; i++)
         retired_at_ = retired_.take(retired_at_, options_.retire_width);
     for (unsigned i = 0; i < op.slots; i++)
-        slot(rob_, number_++) = retired_at_;
+        rob_.take() = retired_at_;
     if (op.loads)
-        slot(load_queue_, loads_++) = retired_at_;
+        load_queue_.take() = retired_at_;
     return retired_at_;
 }
 
@@ -120,7 +121,7 @@ void Window::redirect(Cycle cycles) {
     if (taken_branches_.empty())
         return;
     // What follows this one is fetched when the one that had its entry before has left it.
-    Cycle &entry = slot(taken_branches_, redirections_++);
+    Cycle &entry = taken_branches_.take();
     fetch_from_ = std::max(fetch_from_, entry);
     entry = retired_at_;
 }

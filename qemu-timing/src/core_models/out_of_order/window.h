@@ -8,6 +8,7 @@
 
 #include "base/counts.h"
 #include "base/options.h"
+#include "base/ring.h"
 #include "core/slots.h"
 #include "core_models/out_of_order/scheduler_queue.h"
 #include "isa/micro_ops.h"
@@ -55,7 +56,7 @@ class Window {
     static constexpr size_t kRegisters = 64;
     static constexpr size_t kPortCycles = 4096; // for which ports are booked
     struct Booking {
-        Cycle cycle = 0;
+        uint32_t round = 0; // of the table: which of the cycles that have this place
         std::array<uint8_t, size_t(Port::Count)> used{};
     };
     struct Busy { // cycles in which all ports of a kind are taken
@@ -65,13 +66,9 @@ class Window {
     uint32_t ports(Port port) const;
     // Fetch goes to another line of code.
     void fetch_line(const MicroOp &op);
-    static Cycle &slot(std::vector<Cycle> &ring, uint64_t number) {
-        return ring[number % ring.size()];
-    }
-
     // Of entries that are left in any order: one that is free at `from`, else the next that will
-    // be. Looks at that of the number first.
-    static Cycle &free_entry(std::vector<Cycle> &entries, uint64_t number, Cycle from);
+    // be. Looks at the oldest first.
+    static Cycle &free_entry(Ring<Cycle> &entries, Cycle from);
 
     const Options &options_;
     Slots fetched_, entered_, retired_;
@@ -81,14 +78,10 @@ class Window {
     Cycle enter_from_ = 0; // nothing enters before
     Cycle retired_at_ = 0; // when the last one that finished retired
     uint64_t fetched_line_ = 0;
-    uint64_t number_ = 0; // of micro-operations that entered before the last one
-    uint64_t loads_ = 0;  // of those, of loads
-    uint64_t misses_ = 0;
-    std::vector<Cycle> rob_;   // when the last entries retired: then theirs are free
-    SchedulerQueue scheduler_; // what waits for operands
-    std::vector<Cycle> load_queue_, miss_buffers_; // when they were free again
-    std::vector<Cycle> taken_branches_; // when the last ones in the entries of those retired
-    uint64_t redirections_ = 0;
+    Ring<Cycle> rob_;                       // when the last entries retired: then theirs are free
+    SchedulerQueue scheduler_;              // what waits for operands
+    Ring<Cycle> load_queue_, miss_buffers_; // when they were free again
+    Ring<Cycle> taken_branches_;            // when the last ones in the entries of those retired
     std::vector<Booking> bookings_;
     std::array<Busy, size_t(Port::Count)> busy_{}; // found last: many would look there again
     std::array<Cycle, kRegisters> ready_{};        // of each register: when its value is there
