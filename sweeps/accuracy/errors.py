@@ -54,7 +54,7 @@ def work_of(workload: str, threads: int) -> str | None:
 
 
 @dataclass(frozen=True)
-class Row:
+class ErrorCount:
     """How far the embedded engine was off against one reference.
 
     `machine`: what stood on both sides; `locks`: which labels, without their fence kinds.
@@ -78,7 +78,7 @@ class Row:
     locks: tuple[LockLabel, ...]
 
 
-def text_of(rows: Iterable[Row]) -> str:
+def text_of(rows: Iterable[ErrorCount]) -> str:
     """Return the rows as CSV. Shares are rounded to four places."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -91,13 +91,13 @@ def text_of(rows: Iterable[Row]) -> str:
     return out.getvalue()
 
 
-def keep(rows: Iterable[Row], path: Path = STORED) -> None:
+def keep(rows: Iterable[ErrorCount], path: Path = STORED) -> None:
     """Replaces the stored rows. Raises LockcrossError where they cannot be written."""
     with writing(path, "check its permissions"):
         path.write_text(text_of(rows), encoding="utf-8", newline="")
 
 
-def read_rows(path: Path = STORED) -> list[Row]:
+def read_rows(path: Path = STORED) -> list[ErrorCount]:
     """The stored rows. Raises LockcrossError for a file that is missing or has another form."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -111,11 +111,11 @@ def read_rows(path: Path = STORED) -> list[Row]:
         raise LockcrossError(f"{path.name}: {error}") from None
 
 
-def _row(line: Sequence[str]) -> Row:
+def _row(line: Sequence[str]) -> ErrorCount:
     """From the values of COLUMNS. Raises ValueError."""
     reference, machine, core, work, kind, cells, median_error, low, high, *counts, locks = line
     numbers = tuple(map(int, counts))
-    return Row(
+    return ErrorCount(
         reference,
         machine,
         core,
@@ -158,7 +158,7 @@ class EngineError:
     low: float
     high: float
     decisive: float | None
-    row: Row
+    row: ErrorCount
 
     def alike(self, lead: float) -> Right:
         """Return the pairs whose lead is within the same step of LEADS as `lead` (a share)."""
@@ -175,7 +175,7 @@ def error_of(
     out_of_order: bool,
     work: str,
     kinds: Collection[str],
-    rows: Sequence[Row] | None = None,
+    rows: Sequence[ErrorCount] | None = None,
     title: str = "",
 ) -> EngineError:
     """Return the error at locks of `kinds` (ATOMIC, NO_ATOMIC, one or both; ANY) at work of a kind.
@@ -211,7 +211,7 @@ def error_of(
     raise LockcrossError(f"nothing has been compared with another engine at work {work!r}")
 
 
-def kind_of(label: str, rows: Sequence[Row] | None = None) -> str:
+def kind_of(label: str, rows: Sequence[ErrorCount] | None = None) -> str:
     """ATOMIC or NO_ATOMIC, by what a pair of the lock takes that its only thread makes; ANY for a
     lock that has not been compared. The fence kind does not matter."""
     plain = LockLabel(label).with_full_fences
@@ -221,17 +221,17 @@ def kind_of(label: str, rows: Sequence[Row] | None = None) -> str:
 
 
 @cache
-def _stored() -> list[Row]:
+def _stored() -> list[ErrorCount]:
     return read_rows()
 
 
-def _right(row: Row, first: int, behind: int) -> Right:
+def _right(row: ErrorCount, first: int, behind: int) -> Right:
     """Pairs with leads from one step up to before another."""
     pairs, right = (*row.pairs, 0), (*row.right, 0)
     return Right(right[first] - right[behind], pairs[first] - pairs[behind])
 
 
-def decisive(row: Row) -> float | None:
+def decisive(row: ErrorCount) -> float | None:
     """The least lead, a share, from which on SURE of the pairs were in the right order; None: none.
 
     By the pairs whose leads are alike: a share of all pairs from some lead on would hide that

@@ -16,7 +16,7 @@ _OPERATORS = {"&&": " and ", "||": " or "}
 
 
 @dataclass(frozen=True)
-class Row:
+class MacroCall:
     """One NAME(argument, ...). `block`: the X of the `#ifdef WORKLOAD_X` that it stands in."""
 
     name: str
@@ -36,7 +36,7 @@ def read(path: Path) -> str:
         raise LockcrossError(f"{place}: {error.strerror}", exit_code=1) from None
 
 
-def parse(text: str) -> Iterator[Row]:
+def parse(text: str) -> Iterator[MacroCall]:
     """Yield the rows of a text, in order. Words after one another, WORD(a) WORD(b), are arguments
     each. Raises ValueError with the line of what is no row."""
     text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
@@ -51,7 +51,7 @@ def parse(text: str) -> Iterator[Row]:
         for statement in ast.parse(code).body:
             match statement:
                 case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=arguments, keywords=[])):
-                    yield Row(name, tuple(arguments), blocks[statement.lineno])
+                    yield MacroCall(name, tuple(arguments), blocks[statement.lineno])
                 case _:
                     raise ValueError(lines[statement.lineno - 1])
     except SyntaxError as error:

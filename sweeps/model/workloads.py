@@ -298,7 +298,7 @@ _ROWS = {
 }
 
 
-def _add(block: Workload, row: registry.Row) -> None:
+def _add(block: Workload, row: registry.MacroCall) -> None:
     """Add a row to its block. Raises ValueError."""
     if row.name not in _ROWS:
         raise ValueError(f"no row of a workload; those are {', '.join(_ROWS)}")

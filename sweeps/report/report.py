@@ -3,6 +3,7 @@ job, which draws, writes it and says who wins."""
 
 import sqlite3
 from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +74,16 @@ def render(
     """Return the page as text. Everything from the database is escaped."""
     others = others or References([Source(connection)], {})
     drawn = [drawing for drawing in drawings(connection, others) if drawing.name in figures]
+    with ThreadPoolExecutor() as pool:
+        names = [drawing.name for drawing in drawn]
+        uris = dict(zip(names, pool.map(embedded, map(figures.__getitem__, names)), strict=True))
     every = [shown.part(connection, others, drawn) for shown in [*questions(connection), FRAME]]
     parts = [part for part in every if part is not None]
     page = environment()
     page.filters["words"] = lambda label: LockLabel(label).words()
     page.globals |= {
         "drawn": lambda section: [drawing for drawing in drawn if drawing.section == section],
-        "uri": lambda drawing: embedded(figures[drawing.name]),
+        "uri": lambda drawing: uris[drawing.name],
         "name": lambda label: LockLabel(label).words(),
         "colour": lambda label: style_of(LockLabel(label)).colour,
         "ships_in": lambda label: load_locks()[LockLabel(label).lock].ships_in,

@@ -58,7 +58,7 @@ class Sample(NamedTuple):
     handovers: int = 0
 
 
-class Row(NamedTuple):
+class Timing(NamedTuple):
     """One line. `value`: none where it cannot be had here; `unit` then says why. `compared` is what
     is set beside the last release: the count itself, or a multiple; none where nothing can be
     compared."""
@@ -122,7 +122,7 @@ def served(cells: int, folder: Path) -> Sample:
     return Sample((many.cpu_ms - few.cpu_ms) / cells, int(faults), int(slept))
 
 
-def rows(folder: Path) -> Iterator[Row]:
+def rows(folder: Path) -> Iterator[Timing]:
     """Measure all lines now. Raises LockcrossError (1) when a cell cannot be run."""
     one_turn = replace(SMALL, lock="thin", workload="sync", threads=1, parameters={"iterations": 1})
     yield from _parts(folder, _OWN.without_engine(one_turn, _binary(one_turn)))
@@ -137,13 +137,13 @@ def rows(folder: Path) -> Iterator[Row]:
             own_ms = least["engine"].cpu_ms
             rate = least["engine"].instructions / own_ms / 1e3
             multiple = own_ms / least["bare"].cpu_ms
-            yield Row(f"{isa.title}, {model}", rate, "M instructions/s", multiple)
+            yield Timing(f"{isa.title}, {model}", rate, "M instructions/s", multiple)
     yield from _other_engines(replace(one_turn, parameters={"iterations": _TURNS // 10}))
 
 
-def _counts(counts: Mapping[str, int]) -> Iterator[Row]:
+def _counts(counts: Mapping[str, int]) -> Iterator[Timing]:
     """Yield lines whose values are compared as they are."""
-    return (Row(name, count, "", count) for name, count in counts.items())
+    return (Timing(name, count, "", count) for name, count in counts.items())
 
 
 def _least(named: dict[str, list[str]], folder: Path) -> dict[str, Sample]:
@@ -155,7 +155,7 @@ def _least(named: dict[str, list[str]], folder: Path) -> dict[str, Sample]:
     return {name: min(each, key=lambda sample: sample.cpu_ms) for name, each in samples.items()}
 
 
-def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
+def _parts(folder: Path, bare: list[str]) -> Iterator[Timing]:
     """Measure a cell by part, and its counts."""
     commands = {"bare": bare, "small": command(SMALL), "contended": command(CONTENDED)}
     commands["own threads"] = command(CONTENDED, own_threads=1)
@@ -169,9 +169,9 @@ def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
         "of that: simulated": simulated_ms,
         "own_threads=1 adds": own_threads.cpu_ms - contended.cpu_ms,
     }.items():
-        yield Row(name, value, "ms", value / start.cpu_ms)
+        yield Timing(name, value, "ms", value / start.cpu_ms)
     rate = (contended.handovers - small.handovers) / simulated_ms / 1e3
-    yield Row("its hand-overs", rate, "M hand-overs/s")
+    yield Timing("its hand-overs", rate, "M hand-overs/s")
     yield from _counts(
         {
             "its instructions": contended.instructions,
@@ -183,7 +183,7 @@ def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
     )
 
 
-def _sweeps(folder: Path) -> Iterator[Row]:
+def _sweeps(folder: Path) -> Iterator[Timing]:
     """Measure cells a second, from cells to rows in a database, and what the driver takes."""
     cells = [
         replace(SMALL, lock=lock, seed=seed)
@@ -203,8 +203,8 @@ def _sweeps(folder: Path) -> Iterator[Row]:
             one_at_a_time = one_at_a_time or rate
             how = f"{jobs} at a time, {'served' if serve else 'alone'}"
             multiple = rate / one_at_a_time if jobs > 1 else None
-            yield Row(f"small cells, {how}", rate, "cells/s", multiple)
-    yield Row("driver, for a cell", driver.cpu_ms / len(cells), "ms")
+            yield Timing(f"small cells, {how}", rate, "cells/s", multiple)
+    yield Timing("driver, for a cell", driver.cpu_ms / len(cells), "ms")
 
 
 def seconds(cells: Sequence[Cell], limits: Limits) -> list[float]:
@@ -217,7 +217,7 @@ def seconds(cells: Sequence[Cell], limits: Limits) -> list[float]:
     return [durations[run.id] for run in runs]
 
 
-def _other_engines(cell: Cell) -> Iterator[Row]:
+def _other_engines(cell: Cell) -> Iterator[Timing]:
     """Measure how much longer other simulators take for a cell, where they are installed."""
     limits = Limits(serve=False)
     (embedded_s,) = seconds([cell], limits)
@@ -225,7 +225,7 @@ def _other_engines(cell: Cell) -> Iterator[Row]:
         other = _accepted(replace(cell, engine=entry.label))
         if other and entry.label != engines.DEFAULT:
             (other_s,) = seconds([other], limits)
-            yield Row(f"one core, {entry.title}", other_s / embedded_s, "times as long")
+            yield Timing(f"one core, {entry.title}", other_s / embedded_s, "times as long")
 
 
 def _accepted(cell: Cell) -> Cell | None:
@@ -242,7 +242,7 @@ def _accepted(cell: Cell) -> Cell | None:
     return None
 
 
-def beside(measured: Sequence[Row], last: Mapping[str, float]) -> Rows:
+def beside(measured: Sequence[Timing], last: Mapping[str, float]) -> Rows:
     """Return the lines beside the last release's."""
     records = []
     for row in measured:
@@ -270,7 +270,7 @@ def last_release() -> dict[str, float]:
     return dict(kept)
 
 
-def store(measured: Sequence[Row]) -> None:
+def store(measured: Sequence[Timing]) -> None:
     """Store what can be compared, for the next release."""
     kept = {row.name: round(row.compared, 3) for row in measured if row.compared is not None}
     LAST.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

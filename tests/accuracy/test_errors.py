@@ -20,8 +20,8 @@ from sweeps.accuracy.errors import (
     ONE_THREAD,
     STORED,
     EngineError,
+    ErrorCount,
     Right,
-    Row,
     decisive,
     error_of,
     keep,
@@ -83,7 +83,7 @@ def cells_of(data: Gem5Data) -> Cells:
     return cells
 
 
-def rows_of(data: Gem5Data) -> dict[tuple[str, str, str], Row]:
+def rows_of(data: Gem5Data) -> dict[tuple[str, str, str], ErrorCount]:
     return {(row.reference, row.work, row.kind): row for row in cells_of(data).rows()}
 
 
@@ -172,7 +172,7 @@ def test_the_command_names_a_database_that_is_missing(tmp_path: Path) -> None:
     assert STORED.read_bytes() == before
 
 
-def row(*steps: tuple[int, int], **changes: object) -> Row:
+def row(*steps: tuple[int, int], **changes: object) -> ErrorCount:
     """A row by (pairs, right) of each step of LEADS, of which the last ones may be left out."""
     given = [*steps, *[(0, 0)] * (len(LEADS) - len(steps))]
     pairs, right = (
@@ -192,7 +192,7 @@ def row(*steps: tuple[int, int], **changes: object) -> Row:
         "right": right,
         "locks": (LockLabel("thin"),),
     }
-    return Row(**values | changes)  # type: ignore[arg-type]
+    return ErrorCount(**values | changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ SILICON = "against silicon: Some core"
         ),
     ],
 )
-def test_the_nearest_row_with_enough_cells_answers(rows: list[Row], words: str) -> None:
+def test_the_nearest_row_with_enough_cells_answers(rows: list[ErrorCount], words: str) -> None:
     assert error_of(True, IN_TURN, [ATOMIC], rows).words == words
 
 

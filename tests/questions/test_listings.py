@@ -15,7 +15,7 @@ from sweeps.model.workloads import WORKLOADS
 from sweeps.plans import SWEEPS
 from sweeps.questions.list.locks import offers
 from sweeps.questions.list.workloads import first_sentence
-from sweeps.questions.reproduce.answer import Reproduction, Row
+from sweeps.questions.reproduce.answer import PublishedRow, Reproduction
 from sweeps.questions.reproduce.command import print_reproduction, print_summary
 from sweeps.support.toml import Documents
 from tests.commands import lockcross
@@ -102,7 +102,7 @@ def test_titles_are_listed_as_they_stand_in_their_files(
 def test_reproductions_are_printed_as_they_stand_in_their_files(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    row = Row(ODD, ours=1.0)
+    row = PublishedRow(ODD, ours=1.0)
     odd = Reproduction("odd", ODD, ODD, "1", "generic", ODD, "all", (row,))
     print_reproduction(odd)
     print_summary([odd])

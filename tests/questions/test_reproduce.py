@@ -24,8 +24,8 @@ from sweeps.questions.reproduce import overtake as overtake_results
 from sweeps.questions.reproduce.answer import (
     KEPT,
     Plot,
+    PublishedRow,
     Reproduction,
-    Row,
     cells,
     digits,
     in_words,
@@ -69,7 +69,7 @@ def published(value: float) -> Published:
     return Published(value, value)
 
 
-def example(*rows: Row, plot: Plot | None = None) -> Reproduction:
+def example(*rows: PublishedRow, plot: Plot | None = None) -> Reproduction:
     return Reproduction(
         "example", "An example", "K", "Table 9", "p3", "ns", "none", rows, plot or Plot()
     )
@@ -92,11 +92,11 @@ def test_expressions_are_arithmetic_and_nothing_else() -> None:
 
 def test_order_counts_clear_pairs_of_a_group() -> None:
     found = example(
-        Row("a", published(10), 5.0),
-        Row("b", published(10.5), 4.0),  # within 10 % of a: no order
-        Row("c", published(20), 4.5),  # clearly more than both: less than a's in ours
-        Row("d", published(1), 100.0, group="other"),
-        Row("e", published(50), None, missing="failed"),
+        PublishedRow("a", published(10), 5.0),
+        PublishedRow("b", published(10.5), 4.0),  # within 10 % of a: no order
+        PublishedRow("c", published(20), 4.5),  # clearly more than both: less than a's in ours
+        PublishedRow("d", published(1), 100.0, group="other"),
+        PublishedRow("e", published(50), None, missing="failed"),
     )
     assert found.order == (1, 2)
     assert [(low.label, high.label) for low, high, agrees in found.pairs() if not agrees] == [
@@ -109,10 +109,10 @@ def test_order_counts_clear_pairs_of_a_group() -> None:
 
 def test_ranges_and_tolerances_are_statements() -> None:
     rows = (
-        Row("more", Published(100, None), 120.0),
-        Row("clearly more", Published(1, None), 1.05, -0.1),
-        Row("same", published(1), 1.08, 0.1),
-        Row("range", Published(5, 10), 11.0),
+        PublishedRow("more", Published(100, None), 120.0),
+        PublishedRow("clearly more", Published(1, None), 1.05, -0.1),
+        PublishedRow("same", published(1), 1.08, 0.1),
+        PublishedRow("range", Published(5, 10), 11.0),
     )
     assert [row.holds for row in rows] == [True, False, True, False]
     assert all(row.ratio is None for row in rows)
@@ -120,14 +120,15 @@ def test_ranges_and_tolerances_are_statements() -> None:
     assert cells(rows[1]) == ("at least 1 (by at least 10%)", "1.05", "", "does not hold")
     # Ranges of a group that lie apart are in order, too.
     apart = example(
-        Row("a", Published(0, 3), 7.0, group="g"), Row("b", Published(5, 9), 8.0, group="g")
+        PublishedRow("a", Published(0, 3), 7.0, group="g"),
+        PublishedRow("b", Published(5, 9), 8.0, group="g"),
     )
     assert apart.order == (1, 1)
 
 
 def test_shape_is_the_least_rank_correlation_of_a_group() -> None:
-    rows = [Row(str(x), published(x), float(10 - x), group="down") for x in range(3)]
-    rows += [Row(str(x), published(x), float(x * x), group="up") for x in range(3)]
+    rows = [PublishedRow(str(x), published(x), float(10 - x), group="down") for x in range(3)]
+    rows += [PublishedRow(str(x), published(x), float(x * x), group="up") for x in range(3)]
     assert example(*rows).shape == -1 and example(*rows[3:]).shape == 1
     assert example(*rows[:2]).shape is None
     assert rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
@@ -142,8 +143,10 @@ def test_shape_is_the_least_rank_correlation_of_a_group() -> None:
 
 
 def test_a_fact_gives_back_what_went_in(tmp_path: Path) -> None:
-    row = Row("a", Published(None, 2), 1.5, 0.1, "s", "1", "g", "n", mark=published(3))
-    found = example(row, Row("b"), plot=Plot(kind="lines", x="x", y="y", log=True, low=-1.0))
+    row = PublishedRow("a", Published(None, 2), 1.5, 0.1, "s", "1", "g", "n", mark=published(3))
+    found = example(
+        row, PublishedRow("b"), plot=Plot(kind="lines", x="x", y="y", log=True, low=-1.0)
+    )
     with Store(tmp_path / "a.db") as store:
         KEPT.of(found.name).write(store, found)
         assert KEPT.of(found.name).read(store.connection) == found
@@ -323,21 +326,27 @@ def test_borders_in_words() -> None:
 
 def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
     lines = [
-        Row("", Published(y - 1, y + 1) if x == 64 else None, y, series=s, x=str(x))
+        PublishedRow("", Published(y - 1, y + 1) if x == 64 else None, y, series=s, x=str(x))
         for s in ("tasuki", "thin:inline/rmw")
         for x, y in ((1, 2.0), (64, 3.0))
     ]
     bars = [
-        Row(f"b {x}", None, -200.0, series="tasuki", x=x, mark=m)
+        PublishedRow(f"b {x}", None, -200.0, series="tasuki", x=x, mark=m)
         for x, m in (("p", published(5)), ("q", Published(1, 2)), ("r", Published(None, 2)))
     ]
-    both = example(Row("<both>", published(3), 4.0), Row("said", Published(1, None), 0.5))
+    both = example(
+        PublishedRow("<both>", published(3), 4.0), PublishedRow("said", Published(1, None), 0.5)
+    )
     with Store(tmp_path / "a.db") as store:
         for name, rows, plot in (
             ("lines", lines, Plot(kind="lines", x="x", y="y", log=True)),
             ("bars", bars, Plot(kind="bars", y="y", low=-100.0)),
             ("pairs", both.rows, Plot(kind="bars", y="y")),
-            ("none", (Row("all failed", missing="failed: <why>"),), Plot(kind="bars", y="y")),
+            (
+                "none",
+                (PublishedRow("all failed", missing="failed: <why>"),),
+                Plot(kind="bars", y="y"),
+            ),
         ):
             KEPT.of(name).write(store, replace(example(*rows, plot=plot), name=name))
         border = Border("cas_latency", 20, 30, "asym_tasuki", 0, 9)
@@ -392,14 +401,14 @@ def test_overtake_alone_has_no_verdicts_to_sum_up(
 
 
 def test_verdicts_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = (Row("a", published(1), 2.0), Row("b", published(2), 3.0))
-    said = Row("said", Published(1, None), 0.5)
+    rows = (PublishedRow("a", published(1), 2.0), PublishedRow("b", published(2), 3.0))
+    said = PublishedRow("said", Published(1, None), 0.5)
     print_summary([example(*rows), example(*rows, said)])
     assert "together: order 2 of 2 pairs; 0 of 1 statements hold" in capsys.readouterr().out
 
 
 def test_a_line_has_a_gap_where_a_logarithm_has_no_value() -> None:
-    rows = [Row(str(x), None, y, series="tnp", x=str(x)) for x, y in ((2, 0.0), (4, 3.0))]
+    rows = [PublishedRow(str(x), None, y, series="tnp", x=str(x)) for x, y in ((2, 0.0), (4, 3.0))]
     for log, known in ((True, [False, True]), (False, [True, True])):
         figure = draw_reproduction(
             example(*rows, plot=Plot(kind="lines", x="threads", y="y", log=log))

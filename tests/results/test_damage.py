@@ -17,7 +17,7 @@ from sweeps.accuracy.published import Published
 from sweeps.questions.crossover.winner_map import draw_map
 from sweeps.questions.explore import presentation as explorer
 from sweeps.questions.reproduce import answer, overtake
-from sweeps.questions.reproduce.answer import Reproduction, Row
+from sweeps.questions.reproduce.answer import PublishedRow, Reproduction
 from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.questions.validate import answer as validation
 from sweeps.report.report import render
@@ -29,7 +29,10 @@ from tests.fakes.study import study
 from tests.results.test_queries import run
 
 CASE = Case("Barnes", "p3", "full", 1, 6, 3, (Border("cas_latency", 20, None, "tasuki", 0, 9),))
-ROWS = (Row("a", Published(1, 2), 1.0), Row("b", None, missing="failed", mark=Published(3, 3)))
+ROWS = (
+    PublishedRow("a", Published(1, 2), 1.0),
+    PublishedRow("b", None, missing="failed", mark=Published(3, 3)),
+)
 ONE = Reproduction("one", "One", "K", "Table 1", "generic", "ns", "all", ROWS)
 
 

@@ -39,7 +39,7 @@ def test_the_main_jobs_first_look_asks_for_no_more_runs(tmp_path: Path) -> None:
 
 
 def test_the_table_compares_with_what_was_kept(tmp_path: Path) -> None:
-    rows = [bench.Row("a", 3.0, "ms", 1.5), bench.Row("b", 2.0, "cells/s")]
+    rows = [bench.Timing("a", 3.0, "ms", 1.5), bench.Timing("b", 2.0, "cells/s")]
     shown = bench.beside(rows, {"a": 3.0})
     columns = [list(column.cells) for column in shown.__rich__().columns]
     assert columns[0] == ["a", "b"] and columns[-2:] == [["3", ""], ["0.5", ""]]

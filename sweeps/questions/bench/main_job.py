@@ -8,7 +8,7 @@ from pathlib import Path
 from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.store import Store
-from sweeps.run.bench import Row
+from sweeps.run.bench import Timing
 
 COMMAND, QUICK = "crossover", "crossover --quick"
 
@@ -27,10 +27,10 @@ def runs(command: str, folder: Path) -> int:
     return int(count)
 
 
-def rows(folder: Path) -> Iterator[Row]:
+def rows(folder: Path) -> Iterator[Timing]:
     """Measure the first look and the main job, with figures and report, each in a new database."""
     for command in (QUICK, COMMAND):
         began = time.perf_counter()
         count = runs(command, folder)
-        yield Row(command, time.perf_counter() - began, "s")
-        yield Row(f"{command}, runs", count, "", count)
+        yield Timing(command, time.perf_counter() - began, "s")
+        yield Timing(f"{command}, runs", count, "", count)

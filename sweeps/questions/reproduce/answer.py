@@ -33,7 +33,7 @@ Lookup = Callable[[str, str], float]
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """One number, published and ours, in one unit.
 
     `published` None: our point of a curve of which the text gives no values. A range, or a value
@@ -96,7 +96,7 @@ class Reproduction:
     machine: str
     unit: str
     scale: str
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
     plot: Plot = field(default_factory=Plot)
     notes: tuple[str, ...] = ()
 
@@ -106,7 +106,7 @@ class Reproduction:
         verdicts = [agrees for _, _, agrees in self.pairs()]
         return sum(verdicts), len(verdicts)
 
-    def pairs(self) -> Iterator[tuple[Row, Row, bool]]:
+    def pairs(self) -> Iterator[tuple[PublishedRow, PublishedRow, bool]]:
         """Yield each pair with an order (the lesser first), and whether ours has the same."""
         for row, other in itertools.combinations(self.rows, 2):
             if row.group != other.group or row.ours is None or other.ours is None:
@@ -155,7 +155,7 @@ class Reproduction:
         return "; ".join(parts) or "nothing to compare"
 
 
-def _clearly_less(row: Row, other: Row) -> bool:
+def _clearly_less(row: PublishedRow, other: PublishedRow) -> bool:
     a, b = row.published, other.published
     if a is None or b is None or a.high is None or b.low is None:
         return False
@@ -188,7 +188,7 @@ class PlannedRow:
     """A row without a number of ours, and what gives it. `if_not_positive`: what is shown instead
     of a number that means something only above zero."""
 
-    row: Row
+    row: PublishedRow
     ours: Callable[[Lookup], float]
     if_not_positive: str = ""
 
@@ -281,12 +281,12 @@ def digits(number: float | None) -> str:
     return f"{number:,.{places}f}"
 
 
-def table_rows(reproduction: Reproduction) -> list[Row]:
+def table_rows(reproduction: Reproduction) -> list[PublishedRow]:
     """Return the rows of a table: all but the points of curves, which are the figure's."""
     return [row for row in reproduction.rows if not row.series or row.published or row.missing]
 
 
-def cells(row: Row) -> tuple[str, str, str, str]:
+def cells(row: PublishedRow) -> tuple[str, str, str, str]:
     """Return what a table shows of a row: published, ours, ratio, agreement."""
     published = str(row.published) if row.published else ""
     if row.published and row.tolerance:

@@ -37,8 +37,8 @@ from sweeps.questions.reproduce.answer import (
     PlannedReproduction,
     PlannedRow,
     Plot,
+    PublishedRow,
     Reproduction,
-    Row,
     cell_on,
     in_words,
 )
@@ -299,4 +299,4 @@ def _row(plan: Definition, row: RowPlan, metrics: Mapping[str, str]) -> PlannedR
     with suppress(ZeroDivisionError):
         evaluate(expression, known)
     texts = (row.series, row.x, row.group, row.note)
-    return PlannedRow(Row(label, published, None, row.tolerance, *texts), ours)
+    return PlannedRow(PublishedRow(label, published, None, row.tolerance, *texts), ours)

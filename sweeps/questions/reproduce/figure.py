@@ -12,7 +12,7 @@ from results.draw.painter import EDGED, note
 from results.errors import NoDataError
 from sweeps.accuracy.published import Published
 from sweeps.model.locks import FULL, LockLabel
-from sweeps.questions.reproduce.answer import Reproduction, Row
+from sweeps.questions.reproduce.answer import PublishedRow, Reproduction
 from sweeps.report.style import STYLES
 
 _CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -37,7 +37,7 @@ def draw_reproduction(reproduction: Reproduction) -> Figure:
     return figure
 
 
-def _series(rows: Sequence[Row]) -> dict[str, list[Row]]:
+def _series(rows: Sequence[PublishedRow]) -> dict[str, list[PublishedRow]]:
     return {row.series: [other for other in rows if other.series == row.series] for row in rows}
 
 
@@ -51,7 +51,7 @@ def _colour(label: str, others: list[str]) -> str:
     return _CYCLE[others.index(lock) % len(_CYCLE)]
 
 
-def _draw_pairs(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
+def _draw_pairs(ax: Axes, rows: Sequence[PublishedRow], reproduction: Reproduction) -> None:
     """Draw two bars for each row: published, ours."""
     places = np.arange(len(rows))
     for at, values, colour, hatch, label in (
@@ -68,7 +68,7 @@ def _draw_pairs(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> No
     ax.legend(loc="best")
 
 
-def _draw_lines(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
+def _draw_lines(ax: Axes, rows: Sequence[PublishedRow], reproduction: Reproduction) -> None:
     """Draw a line for each series over numbers; published numbers, where there are any, as hollow
     marks, and published ranges as upright lines."""
     others: list[str] = []
@@ -110,7 +110,7 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> No
     ax.set_xlabel(reproduction.plot.x)
 
 
-def _draw_ranges(ax: Axes, points: Sequence[Row], colour: str) -> None:
+def _draw_ranges(ax: Axes, points: Sequence[PublishedRow], colour: str) -> None:
     closed = [
         (float(row.x), row.published.low, row.published.high)
         for row in points
@@ -122,7 +122,7 @@ def _draw_ranges(ax: Axes, points: Sequence[Row], colour: str) -> None:
         ax.vlines(x, low, high, color=colour, linewidth=4, alpha=0.35, label=words)
 
 
-def _draw_bars(ax: Axes, rows: Sequence[Row], reproduction: Reproduction) -> None:
+def _draw_bars(ax: Axes, rows: Sequence[PublishedRow], reproduction: Reproduction) -> None:
     """Draw a group of bars for each place, with one bar per series; what was published there as
     black marks."""
     places = list(dict.fromkeys(row.x for row in rows))

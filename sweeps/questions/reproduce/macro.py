@@ -20,7 +20,7 @@ from sweeps.accuracy.published import Published
 from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.workloads import Value
-from sweeps.questions.reproduce.answer import Lookup, PlannedRow, Row, cell_on, in_words
+from sweeps.questions.reproduce.answer import Lookup, PlannedRow, PublishedRow, cell_on, in_words
 from sweeps.study.lines import parts
 from sweeps.support.toml import Document
 
@@ -215,7 +215,7 @@ class _ProgramRows:
                 kind = "" if self._kind == FULL else f"/{self._kind}"
                 words = f"{self._program}{kind}: {second} before {first}, % of lock time"
                 yield PlannedRow(
-                    Row(in_words(words), stated, group="before"),
+                    PublishedRow(in_words(words), stated, group="before"),
                     lambda lookup: 100 * (self._saved(lookup, second) - self._saved(lookup, first)),
                 )
 
@@ -231,7 +231,7 @@ class _ProgramRows:
         if stated and program not in plan.few:  # faster or slower
             faster = stated.low is not None and stated.low >= 0
             sign = Published(0, None) if faster else Published(None, 0)
-        saved = Row(
+        saved = PublishedRow(
             f"{words}: % of the base's lock time saved",
             sign,
             series=label,
@@ -247,14 +247,16 @@ class _ProgramRows:
             part = share / 100
             speedup = f"{words}: % speedup with locks {share} % of the run time"
             yield PlannedRow(
-                Row(speedup, stated, group="speedup"),
+                PublishedRow(speedup, stated, group="speedup"),
                 lambda lookup: 100 * (1 / (1 - part * self._saved(lookup, lock)) - 1),
             )
             about = stated_speedup(f"removed_{lock}", program)
             less = f"{words}: % of the lock time removed"
-            yield PlannedRow(Row(less, about, None, REMOVED_WITHIN, group="removed"), removed)
             yield PlannedRow(
-                Row(f"{words}: run time in s, by the share of locks", group="run time"),
+                PublishedRow(less, about, None, REMOVED_WITHIN, group="removed"), removed
+            )
+            yield PlannedRow(
+                PublishedRow(f"{words}: run time in s, by the share of locks", group="run time"),
                 lambda lookup: self._run_time(lookup, self._cost(lookup, BASE), part),
             )
         if stated:
@@ -273,14 +275,14 @@ class _ProgramRows:
         if (stated.low or 0) > 0:
             share = f"{words}: % of the run time in locks that {speedup:g} % imply"
             yield PlannedRow(
-                Row(share, group="share"),
+                PublishedRow(share, group="share"),
                 lambda lookup: 100 * less / self._saved(lookup, lock),
                 _NOT_CHEAPER,
             )
         if stated.value is not None:
             time = f"{words}: run time in s that {speedup:g} % imply"
             yield PlannedRow(
-                Row(time, group="run time"),
+                PublishedRow(time, group="run time"),
                 lambda lookup: self._run_time(lookup, removed(lookup), less),
                 _NOT_CHEAPER,
             )
@@ -290,7 +292,7 @@ class _ProgramRows:
         count = round(self._of.cancellations)
         words = f"{self._program}, {self._label(lock)}: s that {count} cancellations take"
         return PlannedRow(
-            Row(in_words(words), group="cancellations"),
+            PublishedRow(in_words(words), group="cancellations"),
             lambda lookup: count * self._cancellation(lookup, lock) * lookup("s", ""),
         )
 

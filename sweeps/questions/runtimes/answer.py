@@ -167,11 +167,22 @@ class Answered:
             raise LockcrossError(f"{self.asked.name}: no setting has runs of {lock}")
         return span(known)
 
-    def compared(self, lock: str, other: str) -> Compared:
-        """Compare one lock with another; they cost as much where the costs of their seeds meet.
-        Raises LockcrossError where no setting has runs of both."""
+    def _where(self, where: Mapping[str, Value]) -> list[tuple[dict[str, Value], Group]]:
+        """Return the settings that have these values, with what else tells each from the others."""
+        every = [(self._setting(group), group) for group in self._groups]
+        return [
+            ({name: value for name, value in setting.items() if name not in where}, group)
+            for setting, group in every
+            if where.items() <= setting.items()
+        ]
+
+    def compared(self, lock: str, other: str, **where: Value) -> Compared:
+        """Compare one lock with another in the settings that have these values; they cost as much
+        where the costs of their seeds meet. Raises LockcrossError where no setting has runs of
+        both."""
         compared = Compared({}, {}, [], set())
-        for place, group in zip(self.places, self._groups, strict=True):
+        for setting, group in self._where(where):
+            place = _words(setting)
             one, two = _label(group, lock), _label(group, other)
             mine, theirs = self._cost(group, one), self._cost(group, two)
             if one is None or two is None or mine is None or theirs is None:
@@ -186,10 +197,11 @@ class Answered:
             )
         return compared
 
-    def less(self, lock: str, other: str) -> str:
+    def less(self, lock: str, other: str, **where: Value) -> str:
         """Say by how much a lock costs less than another, where it does; where it costs more, and
-        where as much; and in how many settings surely."""
-        compared = self.compared(lock, other)
+        where as much; and in how many settings surely. `where`: only settings with these
+        values."""
+        compared = self.compared(lock, other, **where)
         return _words_of(
             compared,
             lambda side: f" (surely in {_count(len(side.keys() & compared.sure), len(side))})",
@@ -201,10 +213,7 @@ class Answered:
         these values. Nothing is sure: how far the engine is off between such settings is not known.
         """
         costs: dict[str, dict[Value, float]] = {}
-        for group in self._groups:
-            setting = self._setting(group)
-            if any(setting.pop(name) != value for name, value in where.items()):
-                continue
+        for setting, group in self._where(where):
             value = setting.pop(along)
             for label in group.costs:
                 cost = self._cost(group, label)
@@ -221,13 +230,15 @@ class Answered:
             )
         return _words_of(compared, lambda _: "")
 
-    def crossings(self, lock: str, other: str, along: str) -> dict[str, float | None]:
+    def crossings(
+        self, lock: str, other: str, along: str, **where: Value
+    ) -> dict[str, float | None]:
         """Return the value of a key from which a lock costs less than another, by what else tells
         settings apart; None: not up to the greatest, where a tie is none. What they cost in all
-        lies on straight lines between the values that were run."""
+        lies on straight lines between the values that were run. `where`: only settings with these
+        values."""
         lines: dict[str, list[tuple[float, float]]] = {}
-        for group in self._groups:
-            setting = self._setting(group)
+        for setting, group in self._where(where):
             x = setting.pop(along)
             mine, theirs = (self._cost(group, _label(group, name)) for name in (lock, other))
             if mine is not None and theirs is not None and isinstance(x, int | float):
@@ -235,16 +246,17 @@ class Answered:
                 lines.setdefault(_words(setting), []).append((x, -lead * x))
         return {place: _last_crossing(line) for place, line in lines.items()}
 
-    def pays(self, lock: str, other: str, along: str) -> str:
-        """Say from which value on a lock pays: the least and the greatest of all settings."""
-        found = self.crossings(lock, other, along)
+    def pays(self, lock: str, other: str, along: str, **where: Value) -> str:
+        """Say from which value on a lock pays: the least and the greatest of all settings with
+        these values."""
+        found = self.crossings(lock, other, along, **where)
         never = [place for place, x in found.items() if x is None]
         known = {place: x for place, x in found.items() if x is not None}
         words = []
         if known:
             words.append(f"from {ends_words(known)}")
         if never:
-            tried = (self._setting(group)[along] for group in self._groups)
+            tried = (setting[along] for setting, _ in self._where(where))
             most = max(x for x in tried if isinstance(x, int | float))
             words.append(f"not up to {most:,.0f} {places_words(never, len(found))}")
         return ", ".join(words)
@@ -258,13 +270,16 @@ class Answered:
         parts = sorted(won.items(), key=lambda part: -len(part[1]))
         return "; ".join(f"{locks} {places_words(places, every)}" for locks, places in parts)
 
-    def winners(self) -> dict[str, list[LockLabel]]:
-        """Return the cheapest locks by place."""
+    def winners(self, **where: Value) -> dict[str, list[LockLabel]]:
+        """Return the cheapest locks by place, of the settings that have these values."""
         won = {}
-        for place, row in zip(self.places, self.rows(), strict=True):
-            costs = {label: row[label] for label in self.labels if row[label] is not None}
+        for setting, group in self._where(where):
+            known = {label: self._cost(group, _label(group, label)) for label in self.labels}
+            costs = {label: cost for label, cost in known.items() if cost is not None}
             best = min(costs.values())
-            won[place] = sorted(label for label in costs if Lead(best, costs[label]).is_none)
+            won[_words(setting)] = sorted(
+                label for label in costs if Lead(best, costs[label]).is_none
+            )
         return won
 
 

@@ -15,7 +15,7 @@ from statistics import median, quantiles
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.accuracy import errors
-from sweeps.accuracy.errors import ANY, ATOMIC, BOTH, LEADS, NO_ATOMIC, SILICON, Row
+from sweeps.accuracy.errors import ANY, ATOMIC, BOTH, LEADS, NO_ATOMIC, SILICON, ErrorCount
 from sweeps.model.engines import entry
 from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.answer import FLOOR, Compared, Stored, apart, contests
@@ -92,7 +92,7 @@ class Cells:
             return ANY
         return ATOMIC if taken >= _HALF else NO_ATOMIC
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ErrorCount]:
         """Return the rows, silicon's first. A row has two cells at least."""
 
         def place(subject: Subject) -> tuple[bool, str, str, int]:
@@ -115,7 +115,7 @@ class Cells:
         return rows
 
 
-def count_stored(databases: Iterable[Path]) -> tuple[list[Row], Mapping[str, int]]:
+def count_stored(databases: Iterable[Path]) -> tuple[list[ErrorCount], Mapping[str, int]]:
     """Return the rows of some databases, and how many of their cells were left out, by the reason.
 
     Raises LockcrossError for a file that cannot be read, and as Cells.read does.
@@ -132,7 +132,7 @@ def _row(
     kind: str,
     cells: Sequence[Compared],
     pairs: Sequence[tuple[Compared, Compared]],
-) -> Row:
+) -> ErrorCount:
     """Make a row. `pairs`: of locks that the reference tells apart, the cheaper one there first."""
     judged = []  # the predicted lead, as a share of the dearer lock's cost, and whether it is right
     for cheap, dear in pairs:
@@ -144,7 +144,7 @@ def _row(
     )
     labels = sorted({cell.cell.label.with_full_fences for cell in cells})
     above = [[right for lead, right in judged if 100 * lead >= least] for least in LEADS]
-    return Row(
+    return ErrorCount(
         *subject,
         kind,
         len(cells),

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from results.text.rows import Rows, plain
-from sweeps.accuracy.errors import Row, decisive
+from sweeps.accuracy.errors import ErrorCount, decisive
 from sweeps.model import engines
 from sweeps.questions.validate.answer import (
     SetSummary,
@@ -54,7 +54,7 @@ def newly_missed(connection: sqlite3.Connection, sets: Collection[str]) -> list[
     ]
 
 
-def error_rows(rows: Sequence[Row]) -> Rows:
+def error_rows(rows: Sequence[ErrorCount]) -> Rows:
     """Say how far the embedded engine was off, by reference and work, and which leads decide;
     shares, and the range of measured over predicted costs."""
     records = [
