@@ -8,13 +8,13 @@
  *   a_then_fence, a_after_fence  the same for all later, or all earlier, accesses
  *
  * Algorithms include this file alone. It chooses one file for the ISA and its atomic flavour, which
- * defines the atomics (`cas_acq_u32`, `cas_acq_rel_u32`, `cas_rlx_u32`, `fetch_add_acq_rel_u32`,
- * `swap_acq_rel_u32`), the full fence, `cpu_relax`, `arch_charge` and `read_ticks`, whether an
- * atomic orders like a full fence (ARCH_ATOMIC_IS_FENCE), whether acquire and release take more
- * than plain loads and stores (ARCH_WEAKLY_ORDERED), and its name (LOCKCROSS_ISA,
- * LOCKCROSS_FLAVOUR). A program for a model checker (-DLOCKCROSS_MODEL) gets arch/model.h in place
- * of them. Loads and stores of one to eight bytes are the compiler's own atomics, which
- * are single instructions here and never calls:
+ * defines the atomics (`cas_acq_u32`, `cas_acq_rel_u32`, `cas_rel_u32`, `cas_rlx_u32`,
+ * `fetch_add_acq_rel_u32`, `fetch_add_rel_u32`, `swap_acq_rel_u32`, `swap_rel_u32`), the full fence,
+ * `cpu_relax`, `arch_charge` and `read_ticks`, whether an atomic orders like a full fence
+ * (ARCH_ATOMIC_IS_FENCE), whether acquire and release take more than plain loads and stores
+ * (ARCH_WEAKLY_ORDERED), and its name (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). A program for a model
+ * checker (-DLOCKCROSS_MODEL) gets arch/model.h in place of them. Loads and stores of one to eight
+ * bytes are the compiler's own atomics, which are single instructions here and never calls:
  *
  *            load_acq                  store_rel       full fence
  *   x86_64   mov                       mov             mfence

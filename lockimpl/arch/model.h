@@ -46,16 +46,19 @@ void prove_beyond_bound(void);
     }
 MODEL_CAS(cas_acq_u32, __ATOMIC_ACQUIRE)
 MODEL_CAS(cas_acq_rel_u32, __ATOMIC_ACQ_REL)
+MODEL_CAS(cas_rel_u32, __ATOMIC_RELEASE)
 MODEL_CAS(cas_rlx_u32, __ATOMIC_RELAXED)
 #undef MODEL_CAS
 
-static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
-    return __atomic_fetch_add(p, add, MODEL_ORDER(__ATOMIC_ACQ_REL));
-}
-
-static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
-    return __atomic_exchange_n(p, value, MODEL_ORDER(__ATOMIC_ACQ_REL));
-}
+#define MODEL_RMW(name, operation, weak)                                                           \
+    static inline uint32_t name(volatile uint32_t *p, uint32_t value) {                            \
+        return __atomic_##operation(p, value, MODEL_ORDER(weak));                                  \
+    }
+MODEL_RMW(fetch_add_acq_rel_u32, fetch_add, __ATOMIC_ACQ_REL)
+MODEL_RMW(fetch_add_rel_u32, fetch_add, __ATOMIC_RELEASE)
+MODEL_RMW(swap_acq_rel_u32, exchange_n, __ATOMIC_ACQ_REL)
+MODEL_RMW(swap_rel_u32, exchange_n, __ATOMIC_RELEASE)
+#undef MODEL_RMW
 
 static inline void arch_fence_full(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 

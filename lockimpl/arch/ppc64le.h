@@ -40,36 +40,48 @@ static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint
     return cas_acq_u32(p, expected, desired);
 }
 
-/* Adds to *p; returns its old value. */
-static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
-    uint32_t seen, sum;
-    __asm__ volatile("lwsync\n"
-                     "1: lwarx %[seen], 0, %[p]\n\t"
-                     "add %[sum], %[seen], %[add]\n\t"
-                     "stwcx. %[sum], 0, %[p]\n\t"
-                     "bne- 1b\n\t"
-                     "isync"
-                     : [seen] "=&r"(seen), [sum] "=&r"(sum)
-                     : [p] "r"(p), [add] "r"(add)
-                     : "cc", "memory");
-    LATENCY_AFTER_ATOMIC(seen);
-    return seen;
+/* The same, but it does not acquire. */
+static inline bool cas_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    __asm__ volatile("lwsync" ::: "memory");
+    return cas_rlx_u32(p, expected, desired);
 }
 
-/* Replaces *p; returns its old value. */
-static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
-    uint32_t seen;
-    __asm__ volatile("lwsync\n"
-                     "1: lwarx %[seen], 0, %[p]\n\t"
-                     "stwcx. %[value], 0, %[p]\n\t"
-                     "bne- 1b\n\t"
-                     "isync"
-                     : [seen] "=&r"(seen)
-                     : [p] "r"(p), [value] "r"(value)
-                     : "cc", "memory");
-    LATENCY_AFTER_ATOMIC(seen);
-    return seen;
-}
+/* Adds to *p, then does `behind`; returns the old value. */
+#define LOCKCROSS_FETCH_ADD(name, behind)                                                          \
+    static inline uint32_t name(volatile uint32_t *p, uint32_t add) {                              \
+        uint32_t seen, sum;                                                                        \
+        __asm__ volatile("lwsync\n"                                                                \
+                         "1: lwarx %[seen], 0, %[p]\n\t"                                           \
+                         "add %[sum], %[seen], %[add]\n\t"                                         \
+                         "stwcx. %[sum], 0, %[p]\n\t"                                              \
+                         "bne- 1b\n\t" behind                                                      \
+                         : [seen] "=&r"(seen), [sum] "=&r"(sum)                                    \
+                         : [p] "r"(p), [add] "r"(add)                                              \
+                         : "cc", "memory");                                                        \
+        LATENCY_AFTER_ATOMIC(seen);                                                                \
+        return seen;                                                                               \
+    }
+LOCKCROSS_FETCH_ADD(fetch_add_acq_rel_u32, "isync")
+LOCKCROSS_FETCH_ADD(fetch_add_rel_u32, "")
+#undef LOCKCROSS_FETCH_ADD
+
+/* Replaces *p, then does `behind`; returns the old value. */
+#define LOCKCROSS_SWAP(name, behind)                                                               \
+    static inline uint32_t name(volatile uint32_t *p, uint32_t value) {                            \
+        uint32_t seen;                                                                             \
+        __asm__ volatile("lwsync\n"                                                                \
+                         "1: lwarx %[seen], 0, %[p]\n\t"                                           \
+                         "stwcx. %[value], 0, %[p]\n\t"                                            \
+                         "bne- 1b\n\t" behind                                                      \
+                         : [seen] "=&r"(seen)                                                      \
+                         : [p] "r"(p), [value] "r"(value)                                          \
+                         : "cc", "memory");                                                        \
+        LATENCY_AFTER_ATOMIC(seen);                                                                \
+        return seen;                                                                               \
+    }
+LOCKCROSS_SWAP(swap_acq_rel_u32, "isync")
+LOCKCROSS_SWAP(swap_rel_u32, "")
+#undef LOCKCROSS_SWAP
 
 static inline void arch_fence_full(void) {
     __asm__ volatile("hwsync" ::: "memory");

@@ -94,7 +94,7 @@ LOCK_SLOW void byte_unlock_slow(lock_object_t *obj) {
 
 static inline void byte_lock_unlock(lock_object_t *obj) {
     /* held -> free, unless somebody has parked */
-    if (!LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, BYTE_HELD, 0)))
+    if (!LOCK_LIKELY(cas_rel_u32(&obj->lock_word, BYTE_HELD, 0)))
         byte_unlock_slow(obj);
 }
 

@@ -81,7 +81,7 @@ static inline void futex_mutex_lock(lock_object_t *obj, lock_thread_t *self) {
 
 static inline void futex_mutex_unlock(lock_object_t *obj) {
     /* -> free, whatever it was; it says whether somebody sleeps */
-    if (!LOCK_LIKELY(swap_acq_rel_u32(&obj->lock_word, FUTEX_FREE) == FUTEX_HELD))
+    if (!LOCK_LIKELY(swap_rel_u32(&obj->lock_word, FUTEX_FREE) == FUTEX_HELD))
         futex_wake(obj);
 }
 

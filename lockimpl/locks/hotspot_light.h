@@ -289,7 +289,7 @@ LOCK_SLOW lock_result_t light_release_slow(lock_object_t *obj, lock_thread_t *se
         return object_monitor_exit(light_claimed_monitor(obj, self, word), self);
     if (holds == 0)
         return ILLEGAL_STATE;
-    if (holds > 1 || !cas_acq_rel_u32(&obj->lock_word, word, word | LIGHT_FREE))
+    if (holds > 1 || !cas_rel_u32(&obj->lock_word, word, word | LIGHT_FREE))
         return object_monitor_exit(light_inflate_mine(obj, self), self);
     light_remove(stack, obj);
     return SUCCESS;
@@ -313,7 +313,7 @@ static inline lock_result_t hotspot_light_release(lock_object_t *obj, lock_threa
         return SUCCESS;
     uint32_t held = load_rlx_u32(&obj->lock_word) & ~LIGHT_STATE;
     /* locked -> free, unless it has been inflated */
-    if (LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, held, held | LIGHT_FREE)))
+    if (LOCK_LIKELY(cas_rel_u32(&obj->lock_word, held, held | LIGHT_FREE)))
         return SUCCESS;
     stack->used++;
     return light_release_slow(obj, self);

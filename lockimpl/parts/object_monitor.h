@@ -38,6 +38,9 @@
  * one may have come meanwhile. So does HotSpot's runtime from JDK 25 (openjdk/jdk pull request
  * 24927); code of C2 goes on as above.
  *
+ * The CAS by which compiled code enters is that of POWER, which releases, too; on AArch64 HotSpot's
+ * acquires alone, and nothing here needs more.
+ *
  * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; the
  * latch of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot
  * has a thread that deflates those that are not in use.
@@ -318,7 +321,7 @@ static inline void object_monitor_await(monitor_t *monitor, lock_thread_t *self)
 
 /* Enters the monitor if nobody else is in it, recursively if `self` is. */
 static inline bool object_monitor_enter_at_once(monitor_t *monitor, const lock_thread_t *self) {
-    if (LOCK_LIKELY(cas_acq_u32(&monitor->owner, OBJECT_MONITOR_NOBODY, self->tid))) {
+    if (LOCK_LIKELY(cas_acq_rel_u32(&monitor->owner, OBJECT_MONITOR_NOBODY, self->tid))) {
         monitor->recursion = 1;
         return true;
     }
