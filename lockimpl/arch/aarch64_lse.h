@@ -31,10 +31,10 @@ LOCKCROSS_CAS(cas_rel_u32, "casl")
 LOCKCROSS_CAS(cas_rlx_u32, "cas")
 #undef LOCKCROSS_CAS
 
-/* Puts `value` into *p, or adds it; returns the old value. */
-#define LOCKCROSS_RMW(name, rmw)                                                                   \
-    static inline uint32_t name(volatile uint32_t *p, uint32_t value) {                            \
-        uint32_t seen;                                                                             \
+/* Puts `value` into *p, adds it, or sets its bits; returns the old value. */
+#define LOCKCROSS_RMW(name, bits, rmw)                                                             \
+    static inline uint##bits##_t name(volatile uint##bits##_t *p, uint##bits##_t value) {          \
+        uint##bits##_t seen;                                                                       \
         __asm__ volatile(rmw " %w[value], %w[seen], %[word]"                                       \
                          : [seen] "=r"(seen), [word] "+Q"(*p)                                      \
                          : [value] "r"(value)                                                      \
@@ -42,8 +42,10 @@ LOCKCROSS_CAS(cas_rlx_u32, "cas")
         LATENCY_AFTER_ATOMIC(seen);                                                                \
         return seen;                                                                               \
     }
-LOCKCROSS_RMW(fetch_add_acq_rel_u32, "ldaddal")
-LOCKCROSS_RMW(fetch_add_rel_u32, "ldaddl")
-LOCKCROSS_RMW(swap_acq_rel_u32, "swpal")
-LOCKCROSS_RMW(swap_rel_u32, "swpl")
+LOCKCROSS_RMW(fetch_add_acq_rel_u32, 32, "ldaddal")
+LOCKCROSS_RMW(fetch_add_rel_u32, 32, "ldaddl")
+LOCKCROSS_RMW(fetch_set_acq_u32, 32, "ldseta")
+LOCKCROSS_RMW(swap_acq_rel_u32, 32, "swpal")
+LOCKCROSS_RMW(swap_rel_u32, 32, "swpl")
+LOCKCROSS_RMW(swap_acq_rel_u16, 16, "swpalh")
 #undef LOCKCROSS_RMW

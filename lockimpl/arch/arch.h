@@ -9,8 +9,9 @@
  *
  * Algorithms include this file alone. It chooses one file for the ISA and its atomic flavour, which
  * defines the atomics (`cas_acq_u32`, `cas_acq_rel_u32`, `cas_rel_u32`, `cas_rlx_u32`,
- * `fetch_add_acq_rel_u32`, `fetch_add_rel_u32`, `swap_acq_rel_u32`, `swap_rel_u32`), the full fence,
- * `cpu_relax`, `arch_charge` and `read_ticks`, whether an atomic orders like a full fence
+ * `fetch_add_acq_rel_u32`, `fetch_add_rel_u32`, `fetch_set_acq_u32`, `swap_acq_rel_u32`,
+ * `swap_rel_u32`, `swap_acq_rel_u16`), the full fence, `cpu_relax`, `arch_charge` and `read_ticks`,
+ * whether an atomic orders like a full fence
  * (ARCH_ATOMIC_IS_FENCE), whether acquire and release take more than plain loads and stores
  * (ARCH_WEAKLY_ORDERED), and its name (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). A program for a model
  * checker (-DLOCKCROSS_MODEL) gets arch/model.h in place of them. Loads and stores of one to eight

@@ -46,24 +46,25 @@ static inline bool cas_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t
     return cas_rlx_u32(p, expected, desired);
 }
 
-/* Adds to *p, then does `behind`; returns the old value. */
-#define LOCKCROSS_FETCH_ADD(name, behind)                                                          \
-    static inline uint32_t name(volatile uint32_t *p, uint32_t add) {                              \
-        uint32_t seen, sum;                                                                        \
-        __asm__ volatile("lwsync\n"                                                                \
-                         "1: lwarx %[seen], 0, %[p]\n\t"                                           \
-                         "add %[sum], %[seen], %[add]\n\t"                                         \
-                         "stwcx. %[sum], 0, %[p]\n\t"                                              \
-                         "bne- 1b\n\t" behind                                                      \
-                         : [seen] "=&r"(seen), [sum] "=&r"(sum)                                    \
-                         : [p] "r"(p), [add] "r"(add)                                              \
+/* Behind `before`, changes *p by `operation`, given `value`, then does `behind`; returns the old
+ * value. */
+#define LOCKCROSS_FETCH(name, before, operation, behind)                                           \
+    static inline uint32_t name(volatile uint32_t *p, uint32_t value) {                            \
+        uint32_t seen, next;                                                                       \
+        __asm__ volatile(before "1: lwarx %[seen], 0, %[p]\n\t" operation                          \
+                                " %[next], %[seen], %[value]\n\t"                                  \
+                                "stwcx. %[next], 0, %[p]\n\t"                                      \
+                                "bne- 1b\n\t" behind                                               \
+                         : [seen] "=&r"(seen), [next] "=&r"(next)                                  \
+                         : [p] "r"(p), [value] "r"(value)                                          \
                          : "cc", "memory");                                                        \
         LATENCY_AFTER_ATOMIC(seen);                                                                \
         return seen;                                                                               \
     }
-LOCKCROSS_FETCH_ADD(fetch_add_acq_rel_u32, "isync")
-LOCKCROSS_FETCH_ADD(fetch_add_rel_u32, "")
-#undef LOCKCROSS_FETCH_ADD
+LOCKCROSS_FETCH(fetch_add_acq_rel_u32, "lwsync\n", "add", "isync")
+LOCKCROSS_FETCH(fetch_add_rel_u32, "lwsync\n", "add", "")
+LOCKCROSS_FETCH(fetch_set_acq_u32, "", "or", "isync")
+#undef LOCKCROSS_FETCH
 
 /* Replaces *p, then does `behind`; returns the old value. */
 #define LOCKCROSS_SWAP(name, behind)                                                               \
@@ -82,6 +83,24 @@ LOCKCROSS_FETCH_ADD(fetch_add_rel_u32, "")
 LOCKCROSS_SWAP(swap_acq_rel_u32, "isync")
 LOCKCROSS_SWAP(swap_rel_u32, "")
 #undef LOCKCROSS_SWAP
+
+/* The same of half a word, by the word around it: what POWER had before lharx. */
+static inline uint16_t swap_acq_rel_u16(volatile uint16_t *p, uint16_t value) {
+    volatile uint32_t *word = (volatile uint32_t *)((uintptr_t)p & ~(uintptr_t)3);
+    uint32_t shift = ((uintptr_t)p & 2) * 8, mask = 0xffffu << shift, seen, next;
+    __asm__ volatile("lwsync\n"
+                     "1: lwarx %[seen], 0, %[word]\n\t"
+                     "andc %[next], %[seen], %[mask]\n\t"
+                     "or %[next], %[next], %[value]\n\t"
+                     "stwcx. %[next], 0, %[word]\n\t"
+                     "bne- 1b\n\t"
+                     "isync"
+                     : [seen] "=&r"(seen), [next] "=&r"(next)
+                     : [word] "r"(word), [mask] "r"(mask), [value] "r"((uint32_t)value << shift)
+                     : "cc", "memory");
+    LATENCY_AFTER_ATOMIC(seen);
+    return (uint16_t)(seen >> shift);
+}
 
 static inline void arch_fence_full(void) {
     __asm__ volatile("hwsync" ::: "memory");

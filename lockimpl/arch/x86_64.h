@@ -55,6 +55,24 @@ static inline uint32_t swap_rel_u32(volatile uint32_t *p, uint32_t value) {
     return swap_acq_rel_u32(p, value);
 }
 
+static inline uint16_t swap_acq_rel_u16(volatile uint16_t *p, uint16_t value) {
+    __asm__ volatile("xchgw %[value], %[half]" : [value] "+r"(value), [half] "+m"(*p) : : "memory");
+    LATENCY_AFTER_ATOMIC(value);
+    return value;
+}
+
+/* Sets one bit of *p; returns the old value, of which the other bits are loaded behind it: no
+ * instruction returns all of them. */
+static inline uint32_t fetch_set_acq_u32(volatile uint32_t *p, uint32_t bit) {
+    bool was_set;
+    __asm__ volatile("lock btsl %[at], %[word]"
+                     : "=@ccc"(was_set), [word] "+m"(*p)
+                     : [at] "Ir"(__builtin_ctz(bit))
+                     : "memory");
+    LATENCY_AFTER_ATOMIC(was_set);
+    return (load_rlx_u32(p) & ~bit) | (was_set ? bit : 0);
+}
+
 static inline void arch_fence_full(void) {
     __asm__ volatile("mfence" ::: "memory");
     LATENCY_AFTER_FENCE();
