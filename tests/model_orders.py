@@ -92,7 +92,7 @@ def machine_steps(code: Iterable[Instruction], flavour: str) -> list[Step]:
     steps: list[Step] = []
     number = -1
     for instruction in code:
-        ends_pair = bool(re.fullmatch(r"stl?xr|stwcx\.", instruction.mnemonic))
+        ends_pair = bool(re.fullmatch(r"stl?xrh?|stwcx\.", instruction.mnemonic))
         if instruction.touches_memory() and not ends_pair:
             number += 1
         if step := reader(instruction, number):
@@ -132,7 +132,7 @@ def _aarch64(instruction: Instruction, number: int) -> Step | None:
     if not instruction.touches_memory():
         return None
     name = instruction.mnemonic
-    if ordering := re.fullmatch(r"(?:cas|swp|ldadd)(a?)(l?)", name):
+    if ordering := re.fullmatch(r"(?:cas|swp|ldadd|ldset)(a?)(l?)h?", name):
         acquires, releases = bool(ordering[1]), bool(ordering[2])
         # With both, nothing passes it in either direction.
         return Step(number, True, True, acquires, releases, acquires and releases)
@@ -142,7 +142,8 @@ def _aarch64(instruction: Instruction, number: int) -> Step | None:
 
 
 _OPERATION = re.compile(
-    r"__atomic_(?P<name>load|store|exchange|fetch_add)_\d+ \([^;]*?(?P<order>\d)\)|"
+    r"__atomic_(?P<name>load|store|exchange|fetch_add|fetch_or(?!_4 \([^;]*, 0, 0\)))_\d+ "
+    r"\([^;]*?(?P<order>\d)\)|"  # an update that changes nothing is of the model alone
     r"__atomic_(?P<fence>thread_fence) \((?P<kind>\d)\)|"
     r"ATOMIC_COMPARE_EXCHANGE \([^;]*, (?P<success>\d), \d\)"
 )

@@ -29,33 +29,47 @@ LOCKCROSS_CAS(cas_acq_u32, "ldaxr", "stxr")
 /* As cas_acq_u32, and earlier accesses stay before it. */
 LOCKCROSS_CAS(cas_acq_rel_u32, "ldaxr", "stlxr")
 
+/* Earlier accesses stay before it; it does not acquire. */
+LOCKCROSS_CAS(cas_rel_u32, "ldxr", "stlxr")
+
 /* As cas_acq_u32, without ordering. */
 LOCKCROSS_CAS(cas_rlx_u32, "ldxr", "stxr")
 #undef LOCKCROSS_CAS
 
-/* Adds to *p; returns its old value. */
-static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
-    uint32_t seen, sum, lost;
-    __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"
-                     "add %w[sum], %w[seen], %w[add]\n\t"
-                     "stlxr %w[lost], %w[sum], %[word]\n\t"
-                     "cbnz %w[lost], 1b"
-                     : [seen] "=&r"(seen), [sum] "=&r"(sum), [lost] "=&r"(lost), [word] "+Q"(*p)
-                     : [add] "r"(add)
-                     : "memory");
-    LATENCY_AFTER_ATOMIC(lost);
-    return seen;
-}
+/* Changes *p by `operation`, given `value`; returns the old value. */
+#define LOCKCROSS_FETCH(name, operation, load, store)                                              \
+    static inline uint32_t name(volatile uint32_t *p, uint32_t value) {                            \
+        uint32_t seen, next, lost;                                                                 \
+        __asm__ volatile(                                                                          \
+            "1: " load " %w[seen], %[word]\n\t" operation                                          \
+            " %w[next], %w[seen], %w[value]\n\t" store " %w[lost], %w[next], %[word]\n\t"          \
+            "cbnz %w[lost], 1b"                                                                    \
+            : [seen] "=&r"(seen), [next] "=&r"(next), [lost] "=&r"(lost), [word] "+Q"(*p)          \
+            : [value] "r"(value)                                                                   \
+            : "memory");                                                                           \
+        LATENCY_AFTER_ATOMIC(lost);                                                                \
+        return seen;                                                                               \
+    }
+LOCKCROSS_FETCH(fetch_add_acq_rel_u32, "add", "ldaxr", "stlxr")
+LOCKCROSS_FETCH(fetch_add_rel_u32, "add", "ldxr", "stlxr")
+LOCKCROSS_FETCH(fetch_set_acq_u32, "orr", "ldaxr", "stxr")
+#undef LOCKCROSS_FETCH
 
 /* Replaces *p; returns its old value. */
-static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
-    uint32_t seen, lost;
-    __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"
-                     "stlxr %w[lost], %w[value], %[word]\n\t"
-                     "cbnz %w[lost], 1b"
-                     : [seen] "=&r"(seen), [lost] "=&r"(lost), [word] "+Q"(*p)
-                     : [value] "r"(value)
-                     : "memory");
-    LATENCY_AFTER_ATOMIC(lost);
-    return seen;
-}
+#define LOCKCROSS_SWAP(name, bits, load, store)                                                    \
+    static inline uint##bits##_t name(volatile uint##bits##_t *p, uint##bits##_t value) {          \
+        uint##bits##_t seen;                                                                       \
+        uint32_t lost;                                                                             \
+        __asm__ volatile("1: " load " %w[seen], %[word]\n\t" store                                 \
+                         " %w[lost], %w[value], %[word]\n\t"                                       \
+                         "cbnz %w[lost], 1b"                                                       \
+                         : [seen] "=&r"(seen), [lost] "=&r"(lost), [word] "+Q"(*p)                 \
+                         : [value] "r"(value)                                                      \
+                         : "memory");                                                              \
+        LATENCY_AFTER_ATOMIC(lost);                                                                \
+        return seen;                                                                               \
+    }
+LOCKCROSS_SWAP(swap_acq_rel_u32, 32, "ldaxr", "stlxr")
+LOCKCROSS_SWAP(swap_rel_u32, 32, "ldxr", "stlxr")
+LOCKCROSS_SWAP(swap_acq_rel_u16, 16, "ldaxrh", "stlxrh")
+#undef LOCKCROSS_SWAP

@@ -46,16 +46,37 @@ void prove_beyond_bound(void);
     }
 MODEL_CAS(cas_acq_u32, __ATOMIC_ACQUIRE)
 MODEL_CAS(cas_acq_rel_u32, __ATOMIC_ACQ_REL)
+MODEL_CAS(cas_rel_u32, __ATOMIC_RELEASE)
 MODEL_CAS(cas_rlx_u32, __ATOMIC_RELAXED)
 #undef MODEL_CAS
 
-static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
-    return __atomic_fetch_add(p, add, MODEL_ORDER(__ATOMIC_ACQ_REL));
+#define MODEL_RMW(name, bits, operation, weak)                                                     \
+    static inline uint##bits##_t name(volatile uint##bits##_t *p, uint##bits##_t value) {          \
+        return __atomic_##operation(p, value, MODEL_ORDER(weak));                                  \
+    }
+MODEL_RMW(fetch_add_acq_rel_u32, 32, fetch_add, __ATOMIC_ACQ_REL)
+MODEL_RMW(fetch_add_rel_u32, 32, fetch_add, __ATOMIC_RELEASE)
+MODEL_RMW(swap_acq_rel_u32, 32, exchange_n, __ATOMIC_ACQ_REL)
+MODEL_RMW(swap_rel_u32, 32, exchange_n, __ATOMIC_RELEASE)
+#if LOCKCROSS_MODEL == MODEL_TSO
+MODEL_RMW(swap_acq_rel_u16, 16, exchange_n, __ATOMIC_ACQ_REL)
+/* As x86_64.h has it: the other bits are loaded behind it. */
+static inline uint32_t fetch_set_acq_u32(volatile uint32_t *p, uint32_t bit) {
+    uint32_t was_set = __atomic_fetch_or(p, bit, __ATOMIC_SEQ_CST) & bit;
+    return (load_rlx_u32(p) & ~bit) | was_set;
 }
-
-static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
-    return __atomic_exchange_n(p, value, MODEL_ORDER(__ATOMIC_ACQ_REL));
+#else
+MODEL_RMW(fetch_set_acq_u32, 32, fetch_or, __ATOMIC_ACQUIRE)
+/* Later loads see the rest of the word no older than it was at the swap: AArch64's stores reach all
+ * threads at once, and POWER's instructions are of the word. An update that changes nothing says
+ * so. */
+static inline uint16_t swap_acq_rel_u16(volatile uint16_t *p, uint16_t value) {
+    uint16_t seen = __atomic_exchange_n(p, value, __ATOMIC_ACQ_REL);
+    __atomic_fetch_or((volatile uint32_t *)((uintptr_t)p & ~(uintptr_t)3), 0, __ATOMIC_RELAXED);
+    return seen;
 }
+#endif
+#undef MODEL_RMW
 
 static inline void arch_fence_full(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 

@@ -20,12 +20,15 @@ static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t
     return won;
 }
 
-/* A locked instruction orders both ways. */
+/* A locked instruction orders both ways: there is no weaker one. */
 static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
     return cas_acq_u32(p, expected, desired);
 }
 
-/* As cas_acq_u32: there is no weaker one. */
+static inline bool cas_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    return cas_acq_u32(p, expected, desired);
+}
+
 static inline bool cas_rlx_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
     return cas_acq_u32(p, expected, desired);
 }
@@ -37,11 +40,37 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
     return add;
 }
 
+static inline uint32_t fetch_add_rel_u32(volatile uint32_t *p, uint32_t add) {
+    return fetch_add_acq_rel_u32(p, add);
+}
+
 /* Replaces *p; returns its old value. xchg locks without a prefix. */
 static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
     __asm__ volatile("xchgl %[value], %[word]" : [value] "+r"(value), [word] "+m"(*p) : : "memory");
     LATENCY_AFTER_ATOMIC(value);
     return value;
+}
+
+static inline uint32_t swap_rel_u32(volatile uint32_t *p, uint32_t value) {
+    return swap_acq_rel_u32(p, value);
+}
+
+static inline uint16_t swap_acq_rel_u16(volatile uint16_t *p, uint16_t value) {
+    __asm__ volatile("xchgw %[value], %[half]" : [value] "+r"(value), [half] "+m"(*p) : : "memory");
+    LATENCY_AFTER_ATOMIC(value);
+    return value;
+}
+
+/* Sets one bit of *p; returns the old value, of which the other bits are loaded behind it: no
+ * instruction returns all of them. */
+static inline uint32_t fetch_set_acq_u32(volatile uint32_t *p, uint32_t bit) {
+    bool was_set;
+    __asm__ volatile("lock btsl %[at], %[word]"
+                     : "=@ccc"(was_set), [word] "+m"(*p)
+                     : [at] "Ir"(__builtin_ctz(bit))
+                     : "memory");
+    LATENCY_AFTER_ATOMIC(was_set);
+    return (load_rlx_u32(p) & ~bit) | (was_set ? bit : 0);
 }
 
 static inline void arch_fence_full(void) {

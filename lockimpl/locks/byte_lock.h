@@ -46,9 +46,9 @@ static inline void byte_spin(uint32_t round, lock_thread_t *self) {
     (void)round, (void)self;
 #else
     if (round > BYTE_PAUSES)
-        spin_wait(self);
+        yield_to_others(self);
     for (uint32_t turns = round > BYTE_PAUSES ? 0 : 1u << round; turns != 0; turns--)
-        bounded_spin();
+        bounded_pause();
 #endif
 }
 
@@ -94,7 +94,7 @@ LOCK_SLOW void byte_unlock_slow(lock_object_t *obj) {
 
 static inline void byte_lock_unlock(lock_object_t *obj) {
     /* held -> free, unless somebody has parked */
-    if (!LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, BYTE_HELD, 0)))
+    if (!LOCK_LIKELY(cas_rel_u32(&obj->lock_word, BYTE_HELD, 0)))
         byte_unlock_slow(obj);
 }
 

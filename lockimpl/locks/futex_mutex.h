@@ -56,7 +56,7 @@ LOCK_SLOW void futex_wake(lock_object_t *obj) {
 static inline uint32_t futex_watch(const lock_object_t *obj) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
     for (uint32_t turns = FUTEX_SPINS; word == FUTEX_HELD && turns != 0; turns--) {
-        bounded_spin();
+        bounded_pause();
         word = load_rlx_u32(&obj->lock_word);
     }
     return word;
@@ -81,7 +81,7 @@ static inline void futex_mutex_lock(lock_object_t *obj, lock_thread_t *self) {
 
 static inline void futex_mutex_unlock(lock_object_t *obj) {
     /* -> free, whatever it was; it says whether somebody sleeps */
-    if (!LOCK_LIKELY(swap_acq_rel_u32(&obj->lock_word, FUTEX_FREE) == FUTEX_HELD))
+    if (!LOCK_LIKELY(swap_rel_u32(&obj->lock_word, FUTEX_FREE) == FUTEX_HELD))
         futex_wake(obj);
 }
 

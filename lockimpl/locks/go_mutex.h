@@ -171,7 +171,7 @@ LOCK_SLOW void go_unlock_slow(lock_object_t *obj, uint32_t word) {
 }
 
 static inline void go_mutex_unlock(lock_object_t *obj) {
-    uint32_t left = fetch_add_acq_rel_u32(&obj->lock_word, -GO_LOCKED) - GO_LOCKED;
+    uint32_t left = fetch_add_rel_u32(&obj->lock_word, -GO_LOCKED) - GO_LOCKED;
     if (!LOCK_LIKELY(left == 0))
         go_unlock_slow(obj, left);
 }

@@ -86,6 +86,9 @@ enum {
 #define LIGHT_SPIN_ROUNDS SMALL_IN_MODEL(8u, 1u)
 #endif
 
+#define LIGHT_INNER_SPIN                                                                           \
+    1024u /* turns between two looks for a safepoint, of which one is the look */
+
 /* What the diagram allows. */
 static inline bool light_word_is_valid(uint32_t word) {
     uint32_t index = word >> LIGHT_INDEX_SHIFT, state = word & LIGHT_STATE;
@@ -236,8 +239,9 @@ static inline bool light_inflate(lock_object_t *obj, lock_thread_t *self) {
 static inline bool light_spin(lock_object_t *obj, lock_thread_t *self) {
 #if LIGHT_TABLE
     for (uint32_t round = 0; round != LIGHT_SPIN_ROUNDS && !LOCK_IS_FAT(obj); round++) {
-        for (uint32_t turns = 1u << round; turns > 1; turns--)
-            bounded_spin();
+        uint32_t all = 1u << round, inner = all < LIGHT_INNER_SPIN ? all : LIGHT_INNER_SPIN;
+        for (uint32_t turns = all - all / inner; turns != 0; turns--)
+            bounded_pause();
         if (light_try_flat(obj, self))
             return true;
     }
@@ -289,7 +293,7 @@ LOCK_SLOW lock_result_t light_release_slow(lock_object_t *obj, lock_thread_t *se
         return object_monitor_exit(light_claimed_monitor(obj, self, word), self);
     if (holds == 0)
         return ILLEGAL_STATE;
-    if (holds > 1 || !cas_acq_rel_u32(&obj->lock_word, word, word | LIGHT_FREE))
+    if (holds > 1 || !cas_rel_u32(&obj->lock_word, word, word | LIGHT_FREE))
         return object_monitor_exit(light_inflate_mine(obj, self), self);
     light_remove(stack, obj);
     return SUCCESS;
@@ -313,7 +317,7 @@ static inline lock_result_t hotspot_light_release(lock_object_t *obj, lock_threa
         return SUCCESS;
     uint32_t held = load_rlx_u32(&obj->lock_word) & ~LIGHT_STATE;
     /* locked -> free, unless it has been inflated */
-    if (LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, held, held | LIGHT_FREE)))
+    if (LOCK_LIKELY(cas_rel_u32(&obj->lock_word, held, held | LIGHT_FREE)))
         return SUCCESS;
     stack->used++;
     return light_release_slow(obj, self);

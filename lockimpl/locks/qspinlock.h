@@ -7,22 +7,27 @@
  * the lock by one store to both bytes. Whoever finds that byte set or a queue queues as in mcs:
  * each spins on a node of its own. Only the head of the queue looks at the lock word. Once nobody
  * holds the lock or is pending, it takes the lock, empties the queue by a CAS if it is alone in it,
- * and else makes its successor the head. So no node is kept while the lock is held. Threads that
- * show in the word are served in the order in which they came, and nobody parks.
+ * and else makes its successor the head. So no node is kept while the lock is held. Nobody parks.
+ * Threads are served in the order in which they show in the word, but for one case on x86-64, where
+ * no instruction sets a bit and returns the whole word: a thread that has set `pending` goes behind
+ * one that queues before it looks.
  *
  *    31                   16 15       8 7        0
  *   +-----------------------+----------+----------+
  *   | tail: tid, or 0       | pending  | locked   |   0: free
  *   +-----------------------+----------+----------+
  *
+ * `pending` is set by an atomic that cannot fail, and cleared again where a queue was there
+ * already; the tail is put in by an exchange of half the word, as with fewer than 16,384
+ * processors.
+ *
  * Choices: each thread has one node, since it waits for one lock at a time and nothing interrupts
- * it; Linux has four for each processor. `pending` and the tail are put in by a CAS of the word, as
- * in an earlier Linux and as with 16,384 processors; today's has a fetch-or, which it undoes where
- * there is a queue already, and an exchange of half the word. That the node is cleared before it is
- * queued, linked and found is ordered by release and acquire, in Linux by a barrier and an address
- * dependency. How long a thread waits for one that is about to take the lock is the choice of x86.
- * Left out: the forms for guests of a hypervisor. The original knows no holder and does not nest:
- * parts/plain_mutex.h.
+ * it; Linux has four for each processor. That the node is cleared before it is queued, linked and
+ * found is ordered by release and acquire, in Linux by a barrier and an address dependency. How
+ * long a thread waits for one that is about to take the lock is the choice of x86; Linux for
+ * AArch64 looks once, and waits by WFE. On POWER it is the lock of Linux 5.9 to 6.1: from 6.2 POWER
+ * has a queued lock of its own (arch/powerpc/lib/qspinlock.c). Left out: the forms for guests of a
+ * hypervisor. The original knows no holder and does not nest: parts/plain_mutex.h.
  */
 #ifndef LOCKCROSS_QSPINLOCK_H
 #define LOCKCROSS_QSPINLOCK_H
@@ -61,8 +66,14 @@ static inline volatile uint8_t *qspin_locked(lock_object_t *obj) {
     return (volatile uint8_t *)&obj->lock_word;
 }
 
+static inline volatile uint8_t *qspin_pending(lock_object_t *obj) { return qspin_locked(obj) + 1; }
+
 static inline volatile uint16_t *qspin_locked_and_pending(lock_object_t *obj) {
     return (volatile uint16_t *)&obj->lock_word;
+}
+
+static inline volatile uint16_t *qspin_tail(lock_object_t *obj) {
+    return qspin_locked_and_pending(obj) + 1;
 }
 
 /* The word, once nobody is about to take the lock from its predecessor, or after some time. */
@@ -77,29 +88,19 @@ static inline uint32_t qspin_look(const lock_object_t *obj) {
 
 /* Acquires a lock for which no other thread waits. False: one does. */
 static inline bool qspin_lock_without_node(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t word = qspin_look(obj);
-    for (;; word = load_rlx_u32(&obj->lock_word)) {
-        if (word & ~QSPIN_LOCKED)
-            return false;
-        if (cas_acq_u32(&obj->lock_word, word, word ? word | QSPIN_PENDING : QSPIN_LOCKED))
-            break;
+    if (qspin_look(obj) & ~QSPIN_LOCKED)
+        return false;
+    uint32_t word = fetch_set_acq_u32(&obj->lock_word, QSPIN_PENDING);
+    if (word & ~QSPIN_LOCKED) {
+        if (!(word & QSPIN_PENDING))
+            store_rlx_u8(qspin_pending(obj), 0);
+        return false;
     }
-    if (word == 0)
-        return true;
-    while (load_acq_u8(qspin_locked(obj)) != 0)
-        spin_wait(self);
+    if (word != 0)
+        while (load_acq_u8(qspin_locked(obj)) != 0)
+            spin_wait(self);
     store_rlx_u16(qspin_locked_and_pending(obj), QSPIN_LOCKED);
     return true;
-}
-
-/* Makes `self` the tail of the queue. Returns the tail before it, or 0. */
-static inline uint32_t qspin_swap_tail(lock_object_t *obj, const lock_thread_t *self) {
-    for (;;) {
-        uint32_t word = load_rlx_u32(&obj->lock_word);
-        uint32_t queued = (word & QSPIN_LOCKED_PENDING) | self->tid << QSPIN_TAIL_SHIFT;
-        if (cas_acq_rel_u32(&obj->lock_word, word, queued))
-            return word >> QSPIN_TAIL_SHIFT;
-    }
 }
 
 /* Queues behind `predecessor` and waits until that is served, so that `self` is the head. */
@@ -136,7 +137,7 @@ LOCK_SLOW void qspin_lock_slow(lock_object_t *obj, lock_thread_t *self) {
     store_rlx_u32(&node->is_head, 0);
     if (load_rlx_u32(&obj->lock_word) == 0 && cas_acq_u32(&obj->lock_word, 0, QSPIN_LOCKED))
         return;
-    uint32_t predecessor = qspin_swap_tail(obj, self);
+    uint32_t predecessor = swap_acq_rel_u16(qspin_tail(obj), (uint16_t)self->tid);
     if (predecessor != 0)
         qspin_await_head(node, predecessor, self);
     if (qspin_lock_as_head(obj, self))

@@ -1,13 +1,14 @@
 /*
- * The monitor of HotSpot, as of JDK 24 (openjdk/jdk, src/hotspot/share/runtime/objectMonitor.cpp):
+ * The monitor of HotSpot, as of JDK 25 (openjdk/jdk, src/hotspot/share/runtime/objectMonitor.cpp):
  * part of hotspot_light.h and hotspot_stack.h, over the fields and the pool of monitor.h.
  *
- * One CAS of the owner enters it. A thread that finds it taken spins, pushes itself onto the entry
- * list by a CAS, tries once more and parks, without a timer. Exit stores the owner, orders that
- * store before the next load, and looks at the entry list: mostly it is empty. Otherwise, unless
- * there is a successor, exit takes the owner again by a CAS, makes the thread that has queued
- * longest the successor, leaves and wakes it. The successor stays in the list and competes; who has
- * entered takes itself out.
+ * One CAS of the owner enters it. A thread that finds it taken spins twice, each time as long as
+ * has paid before: up to 5,000 looks at the owner, with a pause behind 256 of them. Then it pushes
+ * itself onto the entry list by a CAS, tries once more and parks, without a timer. Exit stores the
+ * owner, orders that store before the next load, and looks at the entry list: mostly it is empty.
+ * Otherwise, unless there is a successor, exit takes the owner again by a CAS, makes the thread
+ * that has queued longest the successor, leaves and wakes it. The successor stays in the list and
+ * competes; who has entered takes itself out.
  *
  *   who enters                        who leaves
  *   push onto the entry list          owner = nobody
@@ -37,6 +38,9 @@
  * there is no successor, it chooses and wakes one at once. Otherwise it goes on as above, since
  * one may have come meanwhile. So does HotSpot's runtime from JDK 25 (openjdk/jdk pull request
  * 24927); code of C2 goes on as above.
+ *
+ * The CAS by which compiled code enters is that of POWER, which releases, too; on AArch64 HotSpot's
+ * acquires alone, and nothing here needs more.
  *
  * Threads are named by their tid. Choices: a spinning thread does not look for safepoints; the
  * latch of monitor.h guards the wait set; a monitor never returns to the flat form, where HotSpot
@@ -90,7 +94,11 @@
 #endif
 #define OBJECT_MONITOR_SPINS_LEAST SMALL_IN_MODEL(1000u, 0u) /* after a success */
 #define OBJECT_MONITOR_BONUS 100u
+#define OBJECT_MONITOR_TURNS_A_PAUSE 256u
 #define OBJECT_MONITOR_PENALTY 200u
+
+/* How often a thread spins before it queues. */
+#define OBJECT_MONITOR_ATTEMPTS SMALL_IN_MODEL(2u, 1u)
 
 typedef enum { WAITER_ENTERS, WAITER_WAITS } waiter_state_t;
 
@@ -215,7 +223,8 @@ static inline bool object_monitor_spin_long(monitor_t *monitor, lock_thread_t *s
         }
         if (seen != owner)
             return false;
-        bounded_spin();
+        if ((turns - 1) % OBJECT_MONITOR_TURNS_A_PAUSE == 0)
+            bounded_pause();
     }
     store_rlx_u32(&monitor->not_spun,
                   not_spun + (most < OBJECT_MONITOR_PENALTY ? most : OBJECT_MONITOR_PENALTY));
@@ -228,7 +237,7 @@ static inline bool object_monitor_spin(monitor_t *monitor, lock_thread_t *self) 
             object_monitor_spin_more(monitor);
             return true;
         }
-        bounded_spin();
+        bounded_pause();
     }
     bool entered = object_monitor_spin_long(monitor, self);
     bool resigned = object_monitor_resign(monitor, self);
@@ -318,7 +327,7 @@ static inline void object_monitor_await(monitor_t *monitor, lock_thread_t *self)
 
 /* Enters the monitor if nobody else is in it, recursively if `self` is. */
 static inline bool object_monitor_enter_at_once(monitor_t *monitor, const lock_thread_t *self) {
-    if (LOCK_LIKELY(cas_acq_u32(&monitor->owner, OBJECT_MONITOR_NOBODY, self->tid))) {
+    if (LOCK_LIKELY(cas_acq_rel_u32(&monitor->owner, OBJECT_MONITOR_NOBODY, self->tid))) {
         monitor->recursion = 1;
         return true;
     }
@@ -330,7 +339,9 @@ static inline bool object_monitor_enter_at_once(monitor_t *monitor, const lock_t
 
 /* Enters a monitor that `self` is not in, after waiting for it. */
 LOCK_SLOW void object_monitor_enter(monitor_t *monitor, lock_thread_t *self) {
-    bool entered = object_monitor_spin(monitor, self), queued = false;
+    bool entered = false, queued = false;
+    for (uint32_t attempts = OBJECT_MONITOR_ATTEMPTS; attempts != 0 && !entered; attempts--)
+        entered = object_monitor_spin(monitor, self);
     while (!entered && !queued) {
         queued = object_monitor_push(monitor, self->tid);
         entered = !queued && object_monitor_try(monitor, self);

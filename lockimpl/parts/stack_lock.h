@@ -172,7 +172,7 @@ static inline lock_result_t stack_release(lock_object_t *obj, lock_thread_t *sel
         record->holds--;
         return SUCCESS;
     }
-    if (!LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, word, record->displaced)))
+    if (!LOCK_LIKELY(cas_rel_u32(&obj->lock_word, word, record->displaced)))
         return stack_release_slow(obj, self);
     record->holds = 0;
     return SUCCESS;

@@ -16,11 +16,6 @@ WEAKENED(void) weakened_order_compiler(void) {}
 
 WEAKENED(void) weakened_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-WEAKENED(bool) weakened_cas_rel(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
-    return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELEASE,
-                                       __ATOMIC_RELAXED);
-}
-
 /* The fence behind a CAS that has succeeded, without the acquire of the CAS. */
 WEAKENED(bool) weakened_cas_then_fence(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
     bool won = __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED,
@@ -30,21 +25,13 @@ WEAKENED(bool) weakened_cas_then_fence(volatile uint32_t *p, uint32_t expected, 
     return won;
 }
 
-WEAKENED(uint32_t) weakened_swap_acq(volatile uint32_t *p, uint32_t value) {
-    return __atomic_exchange_n(p, value, __ATOMIC_ACQUIRE);
-}
-
-WEAKENED(uint32_t) weakened_swap_rel(volatile uint32_t *p, uint32_t value) {
-    return __atomic_exchange_n(p, value, __ATOMIC_RELEASE);
-}
-
-WEAKENED(uint32_t) weakened_fetch_add_acq(volatile uint32_t *p, uint32_t add) {
-    return __atomic_fetch_add(p, add, __ATOMIC_ACQUIRE);
-}
-
-WEAKENED(uint32_t) weakened_fetch_add_rel(volatile uint32_t *p, uint32_t add) {
-    return __atomic_fetch_add(p, add, __ATOMIC_RELEASE);
-}
+/* Of any size. */
+#define weakened_swap_acq(p, value) __atomic_exchange_n(p, value, __ATOMIC_ACQUIRE)
+#define weakened_swap_rel(p, value) __atomic_exchange_n(p, value, __ATOMIC_RELEASE)
+#define weakened_swap_rlx(p, value) __atomic_exchange_n(p, value, __ATOMIC_RELAXED)
+#define weakened_fetch_add_acq(p, add) __atomic_fetch_add(p, add, __ATOMIC_ACQUIRE)
+#define weakened_fetch_add_rlx(p, add) __atomic_fetch_add(p, add, __ATOMIC_RELAXED)
+#define weakened_fetch_set_rlx(p, bit) __atomic_fetch_or(p, bit, __ATOMIC_RELAXED)
 
 /* A store to `p` and a load of `q`, with and without the fence between them. */
 #define WEAKENED_STORE_LOAD(fence, store_order, load_order)                                        \

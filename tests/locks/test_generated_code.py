@@ -170,7 +170,10 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
     ("flavour", "name", "pattern"),
     [
         ("lock", "cas_acq", r".*\block cmpxchg %\w+,\(%rdi\).*"),
+        ("lock", "cas_rel", r"(?!.*mfence).*\block cmpxchg %\w+,\(%rdi\).*"),
         ("lock", "fetch_add", r"[^;]*;? ?lock xadd %\w+,\(%rdi\).*"),
+        ("lock", "fetch_set", r"lock btsl \$0x8,\(%rdi\); .*mov \(%rdi\),%\w+; .*"),
+        ("lock", "swap_u16", r"(mov [^;]*; )*xchg %\w+,\(%rdi\); (mov [^;]*; )*ret"),
         ("lock", "swap", r"(mov [^;]*; )*xchg %\w+,\(%rdi\); (mov [^;]*; )*ret"),
         ("lock", "cas_then_fence", r"(?!.*mfence).*\block cmpxchg %\w+,\(%rdi\).*"),
         ("lock", "load_acq", r"mov \(%rdi\),%eax; ret"),
@@ -181,6 +184,11 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
         ("lock", "store_u32_then_load_other", r"mov %esi,\(%rdi\); mfence; mov \(%rdx\),%eax; ret"),
         ("larx", "cas_acq", r"lwarx .*?; cmpw .*?; bne- .*?; stwcx\. .*?; bne- .*?; isync; .*"),
         ("larx", "cas_acq_rel", r"lwsync; lwarx .* stwcx\. .* isync; .*"),
+        ("larx", "cas_rel", r"lwsync; lwarx (?!.*isync).* stwcx\. .*"),
+        ("larx", "fetch_add_rel", r"(mr [^;]*; )*lwsync; lwarx (?!.*isync).* stwcx\. .*"),
+        ("larx", "swap_rel", r"(mr [^;]*; )*lwsync; lwarx (?!.*isync).* stwcx\. .*"),
+        ("larx", "fetch_set", r"(li [^;]*; )*(mr [^;]*; )*lwarx .* stwcx\. .* isync; .*"),
+        ("larx", "swap_u16", r".*lwsync; lwarx [^;]*; andc .*; or .*; stwcx\. .* isync; .*"),
         ("larx", "swap", r"(mr [^;]*; )*lwsync; lwarx .*?; stwcx\. .*?; bne- .*?; isync; .*"),
         ("larx", "cas_then_fence", r"lwarx .* stwcx\. .*; isync; .*\b(hw)?sync; .*"),
         ("larx", "load_acq", r"lwz [^;]*; cmpw [^;]*; bne- [^;]*; isync; .*"),
@@ -190,7 +198,12 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
         ("larx", "store_u32_then_load_other", r"stw [^;]*; (hw)?sync; lwz .*isync; .*"),
         ("lse", "cas_acq", r".*\bcasa w\d+, w\d+, \[x\d+\].*"),
         ("lse", "cas_acq_rel", r".*\bcasal w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "cas_rel", r".*\bcasl w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "fetch_add_rel", r".*\bldaddl w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "swap_rel", r".*\bswpl w\d+, w\d+, \[x\d+\].*"),
         ("lse", "fetch_add", r".*\bldaddal w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "fetch_set", r".*\bldseta w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "swap_u16", r".*\bswpalh w\d+, w\d+, \[x\d+\].*"),
         ("lse", "swap", r".*\bswpal w\d+, w\d+, \[x\d+\].*"),
         ("lse", "cas_then_fence", r".*\bcasa w\d+, w\d+, \[x\d+\].*; dmb ish; .*"),
         ("lse", "load_acq", r"ldar w0, \[x0\]; ret"),
@@ -199,6 +212,11 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
         ("lse", "store_u8_then_load_other", r".*strb w\d, \[x0\]; dmb ish; ldar w0, \[x2\]; ret"),
         ("lse", "store_u32_then_load_other", r"str w1, \[x0\]; dmb ish; ldar w0, \[x2\]; ret"),
         ("llsc", "cas_acq", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stxr [^;]*; cbnz .*"),
+        ("llsc", "cas_rel", r".*ldxr [^;]*; cmp [^;]*; b\.ne [^;]*; stlxr [^;]*; cbnz .*"),
+        ("llsc", "fetch_add_rel", r".*ldxr [^;]*; add [^;]*; stlxr [^;]*; cbnz .*"),
+        ("llsc", "swap_rel", r".*ldxr [^;]*; stlxr [^;]*; cbnz .*"),
+        ("llsc", "fetch_set", r".*ldaxr [^;]*; orr [^;]*; stxr [^;]*; cbnz .*"),
+        ("llsc", "swap_u16", r".*ldaxrh [^;]*; stlxrh [^;]*; cbnz .*"),
         ("llsc", "swap", r".*ldaxr [^;]*; stlxr [^;]*; cbnz .*"),
         ("llsc", "cas_then_fence", r".*ldaxr .* stxr .*; dmb ish; .*"),
         ("llsc", "cas_acq_rel", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stlxr [^;]*; cbnz .*"),
@@ -206,6 +224,19 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
 )
 def test_primitives(flavour: str, name: str, pattern: str) -> None:
     assert re.fullmatch(pattern, code_of(name, flavour)), code_of(name, flavour)
+
+
+@pytest.mark.parametrize(
+    ("flavour", "acquires"), [("larx", "isync"), ("lse", r"\w+al"), ("llsc", "ldaxr")]
+)
+@pytest.mark.parametrize(
+    "lock", ["hotspot_light", "hotspot_stack", "biased", "futex_mutex", "byte_lock", "go_mutex"]
+)
+def test_a_runtimes_release_does_not_acquire(lock: str, flavour: str, acquires: str) -> None:
+    """Behind its CAS, swap or addition POWER has no isync."""
+    code = [i.mnemonic for i in probe("release", flavour, lock)]
+    assert any(re.fullmatch(r"stwcx\.|stlxr|(cas|swp|ldadd)l", name) for name in code)
+    assert not [name for name in code if re.fullmatch(acquires, name)]
 
 
 @pytest.mark.parametrize(

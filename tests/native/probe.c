@@ -13,6 +13,11 @@ PROBE bool probe_cas_acq(uint32_t *p, uint32_t a, uint32_t b) { return cas_acq_u
 PROBE bool probe_cas_acq_rel(uint32_t *p, uint32_t a, uint32_t b) {
     return cas_acq_rel_u32(p, a, b);
 }
+PROBE bool probe_cas_rel(uint32_t *p, uint32_t a, uint32_t b) { return cas_rel_u32(p, a, b); }
+PROBE uint32_t probe_fetch_add_rel(uint32_t *p, uint32_t a) { return fetch_add_rel_u32(p, a); }
+PROBE uint32_t probe_swap_rel(uint32_t *p, uint32_t a) { return swap_rel_u32(p, a); }
+PROBE uint32_t probe_fetch_set(uint32_t *p) { return fetch_set_acq_u32(p, 256); }
+PROBE uint16_t probe_swap_u16(uint16_t *p, uint16_t a) { return swap_acq_rel_u16(p, a); }
 PROBE uint32_t probe_fetch_add(uint32_t *p, uint32_t a) { return fetch_add_acq_rel_u32(p, a); }
 PROBE uint32_t probe_swap(uint32_t *p, uint32_t a) { return swap_acq_rel_u32(p, a); }
 PROBE bool probe_cas_then_fence(uint32_t *p, uint32_t a, uint32_t b) {

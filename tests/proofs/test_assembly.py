@@ -83,6 +83,7 @@ def test_the_model_orders_what_the_names_say() -> None:
     assert model["load_acq_u16"] == model["cas_acq_u32"] == behind
     assert model["store_rel_u64"] == before
     assert model["cas_acq_rel_u32"] == model["swap_acq_rel_u32"] == behind | before
+    assert model["cas_rel_u32"] == model["swap_rel_u32"] == model["fetch_add_rel_u32"] == before
     assert model["arch_fence_full"] == {(a, b) for a in ("eR", "eW") for b in ("lR", "lW")}
     assert ("W0", "R1") in model["store_then_load_acq_u32"]
     assert ("W0", "R1") not in orders(

@@ -69,6 +69,7 @@ class Primitive(Entry):
     narrow: str = ""  # the places that are of the primitive's width
     pair: str = ""  # the place that is two words
     fences: tuple[str, ...] = (FULL,)
+    unasked: dict[str, str] = {}  # by flavour
     parts: dict[Role, Part] = {}
     own: tuple[Litmus, ...] = ()
     beyond: tuple[Litmus, ...] = ()

@@ -98,6 +98,11 @@ def _changes(primitive: str, fence: str) -> bool:
     return fence == FULL or len(primitives()[primitive].fences) > 1
 
 
+def _is_asked(primitive: str, flavour: str) -> bool:
+    """Say whether herd7 has words for a primitive's instructions."""
+    return flavour not in primitives()[primitive].unasked
+
+
 @cache
 def questions(flavour: str) -> tuple[Question, ...]:
     """Return what herd7 is asked of a flavour: of the primitives, then of the locks."""
@@ -122,7 +127,11 @@ def _questions(
 def _of_primitives(flavour: str) -> Iterator[Question]:
     for fence in fence_kinds_of(flavour):
         ask = partial(_questions, flavour, fence)
-        tests = [test for test in litmus.litmus_tests(fence) if _changes(test.primitive, fence)]
+        tests = [
+            test
+            for test in litmus.litmus_tests(fence)
+            if _changes(test.primitive, fence) and _is_asked(test.primitive, flavour)
+        ]
         contrasts = [test.model_copy(update={"threads": test.contrast}) for test in tests]
         compiled = compile_threads([*tests, *contrasts], flavour, fence)
         quadruples = zip(tests, compiled, contrasts, compiled[len(tests) :], strict=False)
@@ -174,7 +183,7 @@ def codes(flavour: str) -> Iterator[AssemblyRow]:
     """Yield what each primitive by itself is compiled to."""
     for fence in fence_kinds_of(flavour):
         for name, code in compile_probes(flavour, fence).items():
-            if _changes(name, fence):
+            if _changes(name, fence) and _is_asked(name, flavour):
                 yield AssemblyRow(
                     name, flavour, fence, primitives()[name].promise, kind="code",
                     compiler=compiler_of(flavour), instructions=sequence_of([code]),
