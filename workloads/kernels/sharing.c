@@ -14,6 +14,7 @@
  *             of a loop later, thread 0 unparks it `delay` turns later. Phase 4n+1 of thread 1 is
  *             when it begins to park, 4n+3 when it runs again
  *   sleep     what a thread does in order to park, but it need not sleep
+ *   yields    thread 0 asks the kernel for another thread to run, and there is none
  *   turn      the threads wait for each other in turn, in a spin loop
  * The lines lie apart in memory, since processors fetch the neighbours of a line, too, and thread 0
  * goes over them in an order that none foresees. Its `pairs` are rounds times `times`. */
@@ -25,6 +26,7 @@
 #include "lock.h"
 #include "monitor/handshake.h"
 #include "monitor/park.h"
+#include "monitor/processor.h"
 #include "runtime/definition.h"
 #include "runtime/runtime.h"
 #include "runtime/turn.h"
@@ -207,6 +209,17 @@ static void round_of_sleep(lock_thread_t *self, uint32_t round, uint64_t times) 
     stamp(self, round, FIRST_END);
 }
 
+static void round_of_yield(lock_thread_t *self, uint32_t round, uint64_t times) {
+    if (runtime_index(self) == 1)
+        return;
+    stamp(self, round, FIRST);
+    for (uint64_t i = 0; i < times; i++) {
+        yield_to_others(self);
+        lock_safepoint(self);
+    }
+    stamp(self, round, FIRST_END);
+}
+
 static void round_of_turn(lock_thread_t *self, uint32_t round, uint32_t times) {
     uint32_t mine = 2 * times * round + runtime_index(self);
     if (runtime_index(self) == 0)
@@ -239,6 +252,9 @@ static void one_round(lock_thread_t *self, uint32_t round) {
         break;
     case WORD_sleep:
         round_of_sleep(self, round, times);
+        break;
+    case WORD_yields:
+        round_of_yield(self, round, times);
         break;
     case WORD_turn:
         round_of_turn(self, round, times);

@@ -357,9 +357,10 @@ def lines(programs: Programs, pair: Sequence[int]) -> Found:
 
 
 def parking(programs: Programs, pair: Sequence[int]) -> Found:
-    """Yield parking and waking by futex, between two CPUs that have nothing else to do."""
+    """Yield parking and waking by futex, and yielding, on two CPUs that have nothing else to do."""
     sleep, _ = _sharing(programs, pair, "sleep")
     yield _of_two("park", sleep)
+    yield _of_two("yield", _sharing(programs, pair, "yields")[0])
     binary = programs.build("sharing")
     run = partial(programs.run, binary, pair, op="unpark", times=1, rounds=_RECORDED)
     yield from waking(
