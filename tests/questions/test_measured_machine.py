@@ -53,6 +53,7 @@ def measurement(**findings: float) -> Measurement:
         "unpark": 40000.0,
         "wake": 41000.0,
         "switch": 210.0,
+        "yield": 1800.0,
         "stop_by_handshake": 900.0,
     }
     values |= {name: 30.0 for isa in ISAS.values() for name in isa.fences}
@@ -81,7 +82,7 @@ def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.M
     own = made.figures(isa)
     expected = {"lat_l1": 5, "lat_l2": 12, "lat_memory": 395, "l1_size": 48 * K, "width": 6}
     expected |= {"l2_size": 2048 * K, "cas_success": 19, "cas_failure": 19, "rmw": 19}
-    expected |= {"charge_unpark": 40000, "charge_stop": 0}
+    expected |= {"charge_unpark": 40000, "charge_stop": 0, "charge_yield": 1800}
     assert {name: own[name].number for name in expected} == expected
     assert "measured.stop_by_handshake is 900" in (own["charge_stop"].why or "")
     for word in ("./lockcross measure test", "2026-01-02", found.processor, "spread 0.5", "means"):
