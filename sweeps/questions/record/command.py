@@ -195,7 +195,8 @@ def _end_of(process: subprocess.Popen[bytes]) -> int:
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
     """Return what this process has, but for what its launcher has set for Python, and more: behind
     what is in a variable already, unless it is one of Lockcross's own."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    ours = ("PYTHONPATH", "PYTHONPYCACHEPREFIX")
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
     for name, value in more.items():
         before = "" if name.startswith("LOCKCROSS_") else environment.get(name, "")
         environment[name] = f"{before} {value}".strip()
