@@ -23,6 +23,7 @@ ELSEWHERE = {
     "serve": "tests/results/test_serve.py",
     "explore": "minutes: tests/questions/test_explorer.py runs a small grid",
     "sweep sweeps/plans/contended.toml": "minutes: a sweep of one's own is run",
+    "build sweeps/plans/contended.toml": "many programs: tests/results/test_formats.py",
     "query winners --plan contended": "needs that sweep",
     "compare --plan contended": "needs that sweep",
     "report --plan contended": "needs that sweep",
@@ -66,8 +67,6 @@ def shown(page: Path) -> list[list[str]]:
 
 def elsewhere(words: list[str]) -> str:
     line = " ".join(words) + "\n"
-    if "--dry-run" in words or "--list" in words:
-        return ""
     return next((why for start, why in ELSEWHERE.items() if line.startswith(start)), "")
 
 
@@ -100,11 +99,18 @@ def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     shutil.copy(database, runs)
 
 
-COMMANDS = {
-    str(page.relative_to(ROOT)): here
-    for page in PAGES
-    if (here := [words for words in shown(page) if not elsewhere(words)])
-}
+def run_here() -> dict[str, list[list[str]]]:
+    """By page, what is run: not again what a page before has, unless it makes what others read."""
+    found: dict[str, list[list[str]]] = {}
+    for page in PAGES:
+        before = [words for commands in found.values() for words in commands]
+        here = [words for words in shown(page) if not elsewhere(words)]
+        if new := [one for one in here if one not in before or one[0] in ("new", "sweep")]:
+            found[str(page.relative_to(ROOT))] = new
+    return found
+
+
+COMMANDS = run_here()
 
 
 @pytest.mark.long
