@@ -39,6 +39,8 @@ ELSEWHERE = {
     "cluster check": "needs a cluster: tests/slurm",
     "sweep contended --cluster": "needs a cluster: tests/slurm",
     "sweep small --cluster": "installs Parsl: tests/run/test_cluster.py runs a smaller one",
+    "advise --machines zen5,neoverse_v2,granite_rapids": "as README's, for three processors",
+    "advise --machines skylake --log threads.bin": "tests/questions/test_advise.py",
     "record": "needs a JDK and a program: tests/questions/test_record.py",
     "locality app.locks": "needs that recording",
     "locality --sites": "needs that recording",
@@ -47,13 +49,6 @@ ELSEWHERE = {
     "advise --machines zen5,neoverse_v2 --log": "needs that recording",
     "doctor": "tests/tree/test_cli.py",
     "prove\n": "minutes: the main job proves all locks (.ci/run)",
-}
-# What a page needs that another one has: a short log, as `advise` runs many cells
-# that are as long as the log says.
-FIRST = {
-    "docs/advise.md": [
-        "run --lock tasuki --workload threads --threads 4 iterations=20 --events threads.bin"
-    ],
 }
 
 
@@ -116,7 +111,7 @@ COMMANDS = run_here()
 @pytest.mark.long
 @pytest.mark.parametrize("page", COMMANDS)
 def test_commands_of_a_page(page: str, folder: Path) -> None:
-    for words in [*map(shlex.split, FIRST.get(page, ())), *COMMANDS[page]]:
+    for words in COMMANDS[page]:
         done = run(words, folder)
         assert done.returncode == 0, f"{shlex.join(words)}: {done.stdout[-500:]}{done.stderr}"
         assert "Traceback" not in done.stderr
@@ -124,7 +119,6 @@ def test_commands_of_a_page(page: str, folder: Path) -> None:
 
 def test_most_commands_of_the_pages_are_run_here() -> None:
     assert sum(map(len, COMMANDS.values())) > 40
-    assert set(FIRST) <= set(COMMANDS)
 
 
 def test_what_is_left_out_is_on_a_page() -> None:
