@@ -30,7 +30,7 @@ def cells() -> Iterator[Cell]:
     yield from {(cell.workload, cell.isa): cell for cell in load_plan("small").cells}.values()
     for lock in load_locks().values():
         cell = replace(MANY, lock=lock.name, threads=min(lock.threads or 8, 8))
-        yield replace(cell, workload="conformance", parameters={"iterations": 1})
+        yield cell
         yield replace(cell, machine="zen5", cores=2)
     objects = {"objects": 600, "runs": 2, "run_length": 3, "owner_share": 0.5}
     work = {"critical": 0, "think": 0}
