@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import fcntl
 import hashlib
 import os
 import signal
@@ -10,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.commands import end_all
+from tests.trees import made_once
 
 # A shell starts what it puts into the background of a script with SIGINT ignored, and children
 # inherit that: a command would not hear of it.
@@ -45,24 +47,38 @@ def nothing_goes_on_running() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The study of tests/fakes/study.py, to be read alone."""
-    from tests.fakes.study import study
+def study_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study of tests/fakes/study.py, its figures and its page, to be read alone. Made once for
+    all workers: the first makes it, and the others wait."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    with (base / "study.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return made_once(base / "study", _draw_study)
 
-    return study(tmp_path_factory.mktemp("study") / "study.db")
 
-
-@pytest.fixture(scope="session")
-def study_page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of that study, with its figures."""
+def _draw_study(folder: Path) -> None:
     from results.store.store import Store
     from sweeps.report.figures import draw_all
     from sweeps.report.report import write_report
+    from tests.fakes.study import study
 
-    folder = tmp_path_factory.mktemp("page")
-    with Store(database, read_only=True) as store:
-        drawn = draw_all(store.connection, folder)
-        return write_report(store.connection, folder / "report.html", drawn)
+    folder.mkdir()
+    with Store(study(folder / "study.db"), read_only=True) as store:
+        write_report(store.connection, folder / "report.html", draw_all(store.connection, folder))
+
+
+@pytest.fixture(scope="session")
+def database(study_folder: Path) -> Path:
+    """The database of the study."""
+    return study_folder / "study.db"
+
+
+@pytest.fixture(scope="session")
+def study_page(study_folder: Path) -> Path:
+    """The page of the study."""
+    return study_folder / "report.html"
 
 
 @pytest.fixture

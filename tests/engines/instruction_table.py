@@ -62,7 +62,7 @@ def compiled_programs() -> list[Path]:
     """Every lock in all that can be had of it, and every workload, for every flavour: in programs
     that other tests compile, too."""
     wanted = [
-        Program("footprint" if variant else "threads", lock.name, fence, flavour, variant=variant)
+        Program("footprint", lock.name, fence, flavour, variant=variant)
         for lock in load_locks().values()
         for flavour in TARGETS
         for fence in (lock.fence_kinds if flavour == "lock" else ("full",))

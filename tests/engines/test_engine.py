@@ -16,6 +16,7 @@ from sweeps.support.paths import ENGINE_PLUGIN
 
 BUILDER = Builder()
 FLAVOURS = list(TARGETS)
+LOCKS = [lock for lock in load_locks().values() if lock.name != "nop"]
 FULL_FENCE = {
     "lock": "fence_mfence",
     "larx": "fence_hwsync",
@@ -74,26 +75,6 @@ def calibrate(flavour: str, op: str, options: Options, folder: Path, iterations:
     return cycles
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("lock", [name for name in load_locks() if name != "nop"])
-def test_same_run_same_cycles(lock: str, flavour: str, tmp_path: Path) -> None:
-    """The whole document is the same, bit for bit, also on a busy host and on several host CPUs:
-    two runs are in each other's way."""
-    program = Program("threads", lock, "full", flavour)
-    threads = min(4, load_locks()[lock].threads or 4)
-    arguments: Options = {"threads": threads, "iterations": 60, "critical": 3, "think": 20}
-    binary = BUILDER.build([program])[program].path
-    reports = [tmp_path / "first.json", tmp_path / "second.json"]
-
-    def once(report: Path) -> dict[str, Any]:
-        done = execute(binary, flavour, arguments, {"seed": 3, "offset_max": 50}, report)
-        return document_of(done, report)
-
-    with ThreadPoolExecutor() as pool:
-        first, second = pool.map(once, reports)
-    assert first == second
-
-
 def test_monitors_of_a_shared_pool_are_taken_in_one_order(tmp_path: Path) -> None:
     """Before the region the host runs the threads as it likes; so many objects that the places of
     their monitors decide which lines share a set."""
@@ -110,15 +91,25 @@ def test_monitors_of_a_shared_pool_are_taken_in_one_order(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("lock", [lock for lock in load_locks().values() if lock.name != "nop"])
+@pytest.mark.parametrize("lock", LOCKS)
 def test_locks_conform_on_the_simulated_cores(lock: Lock, flavour: str, tmp_path: Path) -> None:
     """Recursion, wait and notify, illegal states, inflation, deflation and cancellation, in every
-    fence kind: store forwarding, too, is in order there."""
+    fence kind: store forwarding, too, is in order there. The whole document is the same, bit for
+    bit, also on a busy host and on several host CPUs: two runs are in each other's way."""
     threads = min(4, lock.threads or 4)
+    options: Options = {"seed": 3, "offset_max": 50}
+
+    def once(program: Program, name: str) -> dict[str, Any]:
+        report = tmp_path / name
+        done = invoke(program, {"threads": threads, "iterations": 2}, options, report)
+        return document_of(done, report)
+
     for fence in lock.fence_kinds if flavour == "lock" else ("full",):
         program = Program("conformance", lock.name, fence, flavour)
-        document = run(program, {"threads": threads, "iterations": 2}, {}, tmp_path)
-        assert len(document["cores"]) == threads
+        BUILDER.build([program])
+        with ThreadPoolExecutor() as pool:
+            reports = list(pool.map(once, [program] * 2, ("first.json", "second.json")))
+        assert reports[0] == reports[1] and len(reports[0]["cores"]) == threads
 
 
 @pytest.mark.parametrize("flavour", ["larx", "llsc"])
@@ -146,7 +137,7 @@ WINDOW: Options = {
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("lock", [lock for lock in load_locks().values() if lock.name != "nop"])
+@pytest.mark.parametrize("lock", LOCKS)
 def test_locks_conform_out_of_order_and_give_the_same_cycles(
     lock: Lock, flavour: str, tmp_path: Path
 ) -> None:

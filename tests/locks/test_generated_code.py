@@ -12,7 +12,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel
 from sweeps.programs import TARGETS
 from tests.locks.footprint_values import atomics, counts_of, kept_for
-from tests.native_build import FLAVOURS, all_variants, build_kernel, build_native
+from tests.native_build import FLAVOURS, all_variants, build_native
 
 CONDITIONAL = {
     "lock": re.compile(r"j(?!mp)\w+"),
@@ -284,13 +284,6 @@ def test_charges(flavour: str, kind: int, name: str) -> None:
         "lse": (0xD503201F | (112 + kind) << 5).to_bytes(4, "little"),
     }[_like_lse(flavour)]
     assert probe(f"charge_{name}", flavour)[0].code == code
-
-
-@pytest.mark.parametrize(("lock", "flavour", "fence"), all_variants())
-def test_no_helper_is_called(lock: str, flavour: str, fence: str) -> None:
-    functions = disassemble(build_kernel("threads", lock, flavour, fence), flavour)
-    helpers = [n for n in functions if re.match(r"__aarch64_|__atomic|__sync|_savegpr|_restgpr", n)]
-    assert helpers == []
 
 
 @pytest.mark.parametrize("flavour", ["larx", "lse", "llsc"])

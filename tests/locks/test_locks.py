@@ -43,7 +43,7 @@ DEFLATING = [
     if v[0] in ("tasuki", "reservation", "asym_tasuki") and v[2] != "store_forward"
 ]
 # Of the locks whose flat, reserved and asymmetric paths every kernel is tried with.
-SHORT_LOCKS = ("thin", "reservation", "asym_tasuki")
+SHORT_LOCKS = ("tasuki", "reservation", "asym_tasuki")
 SHORT: dict[str, dict[str, Any]] = {
     "nosync": {"iterations": 50},
     "sync": {"iterations": 50},

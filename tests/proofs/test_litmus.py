@@ -262,7 +262,11 @@ FAULTS = {
 def test_a_broken_checker_is_noticed(fault: str, client: Path, tmp_path: Path) -> None:
     name, old, new, model = FAULTS[fault]
     broken = litmus_runs.link(client, tmp_path, litmus_runs.broken(tmp_path, name, old, new))
-    assert any(differing(broken, model)) or any(differing(broken, model, *LOOKS_AHEAD))
+    ways = [(), LOOKS_AHEAD]
+    for options in reversed(ways) if "seen ahead" in fault else ways:  # what is likelier first
+        if any(differing(broken, model, *options)):
+            return
+    pytest.fail("every verdict is the literature's")
 
 
 @pytest.mark.skipif(GENMC is None, reason="there is no genmc on PATH")

@@ -58,12 +58,17 @@ def _call(*command: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture(scope="module")
+def litmus_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("litmus")
+    return litmus_runs.build(litmus.program(TESTS), folder, litmus_runs.library())
+
+
 @pytest.mark.parametrize("model", litmus_runs.MODELS)
-def test_of_the_litmus_tests(tmp_path: Path, model: str) -> None:
-    binary = litmus_runs.build(litmus.program(TESTS), tmp_path, litmus_runs.library())
+def test_of_the_litmus_tests(litmus_tests: Path, model: str) -> None:
     for number in range(len(TESTS)):
         plain, junk = (
-            litmus_runs.run(binary, model, number, "--junk", seed) for seed in ("0", "1")
+            litmus_runs.run(litmus_tests, model, number, "--junk", seed) for seed in ("0", "1")
         )
         for _, said in (plain, junk):
             del said["seconds"]

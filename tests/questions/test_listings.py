@@ -68,6 +68,8 @@ def test_the_listings_name_rows_and_reasons() -> None:
     locks = lockcross("locks").stdout
     assert all(name in locks for name in load_locks())
     assert "not available:" in locks
+    figures = lockcross("machines", "p3").stdout
+    assert "assumed:" in figures and "InstLatx64" in figures
 
 
 ODD = "[/b] [red]one :key: \x1b[2J"  # as markup: an error, a colour, a key; and a cleared screen

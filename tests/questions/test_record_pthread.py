@@ -18,69 +18,7 @@ from sweeps.questions.record.preload import preloaded
 from sweeps.questions.record.watch import Watch
 from tests.commands import lockcross
 
-PROGRAM = r"""
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <stdlib.h>
-#include <time.h>
-static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER, recursive;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int open_, waiting;
-static long sum;
-static long rounds;
-
-static void *count(void *unused) {
-    for (long i = 0; i < rounds; i++) {
-        pthread_mutex_lock(&shared);
-        sum++;
-        pthread_mutex_unlock(&shared);
-    }
-    return unused;
-}
-
-static void *await(void *unused) {
-    pthread_mutex_lock(&shared);
-    waiting = 1;
-    while (!open_)
-        pthread_cond_wait(&changed, &shared);
-    pthread_mutex_unlock(&shared);
-    return unused;
-}
-
-int main(int argc, char **argv) {
-    pthread_t threads[3];
-    struct timespec past = {0};
-    rounds = argc > 1 ? atol(argv[1]) : 1000;
-    pthread_mutexattr_t kind;
-    pthread_mutexattr_init(&kind);
-    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&recursive, &kind);
-    for (int i = 0; i < 5; i++)
-        pthread_mutex_lock(&recursive);
-    for (int i = 0; i < 3; i++)
-        pthread_mutex_trylock(&recursive);
-    pthread_mutex_timedlock(&recursive, &past);
-    for (int i = 0; i < 9; i++)
-        pthread_mutex_unlock(&recursive);
-    if (pthread_mutex_unlock(&recursive) == 0) /* not held: does nothing */
-        return 1;
-    pthread_mutex_lock(&shared);
-    if (pthread_mutex_trylock(&shared) == 0 || pthread_mutex_timedlock(&shared, &past) == 0)
-        return 2;
-    pthread_mutex_unlock(&shared);
-    pthread_create(&threads[2], 0, await, 0);
-    for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], 0, count, 0);
-    for (int i = 0; i < 2; i++)
-        pthread_join(threads[i], 0);
-    pthread_mutex_lock(&shared);
-    open_ = 1;
-    pthread_cond_signal(&changed);
-    pthread_mutex_unlock(&shared);
-    pthread_join(threads[2], 0);
-    return sum == 2 * rounds ? 7 : 3;
-}
-"""
+PROGRAM = ROOT / "tests" / "pthread" / "known.c"
 # Beside the counting threads: 5, 3 and 1 of the recursive mutex, 1 and 1 of main, 1 of who waits.
 OTHERS = 12
 
@@ -130,9 +68,8 @@ def altered(program: Path, folder: Path, to: str) -> Path:
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pthread")
-    (folder / "app.c").write_text(PROGRAM)
     built = folder / "app"
-    subprocess.run(["cc", "-O1", "-pthread", "-o", built, folder / "app.c"], check=True)
+    subprocess.run(["cc", "-O1", "-pthread", "-o", built, PROGRAM], check=True)
     return built
 
 
@@ -218,8 +155,7 @@ def test_a_log_that_cannot_grow_is_said_and_the_rest_is_counted(
 
 def test_programs_that_cannot_be_recorded_are_refused(program: Path, tmp_path: Path) -> None:
     static = tmp_path / "static"
-    source = program.with_suffix(".c")
-    subprocess.run(["cc", "-static", "-pthread", "-o", static, source], check=True)
+    subprocess.run(["cc", "-static", "-pthread", "-o", static, PROGRAM], check=True)
     for words, said in (
         ([str(static)], "linked statically"),
         ([str(altered(program, tmp_path, "musl"))], "C library of musl"),

@@ -12,7 +12,7 @@ import pytest
 from sweeps.lock_logs.log import Kind, read_events
 from sweeps.questions.record.preload import preloaded
 from sweeps.questions.record.watch import Watch
-from tests.questions.pthread_programs import LIBRARY, source
+from tests.questions.pthread_programs import SOURCES, source
 
 SEED = int(os.environ.get("LOCKCROSS_FUZZ_SEED", "1"))
 PROGRAMS = int(os.environ.get("LOCKCROSS_FUZZ", "60"))
@@ -23,20 +23,11 @@ _SECONDS = 60
 
 def built(folder: Path, numbers: range) -> Path:
     (folder / "app.c").write_text(source(numbers, SEED))
-    (folder / "library.c").write_text(LIBRARY)
     flags = ["-O1", "-w", "-pthread"]
     app = folder / "app"
     subprocess.run(["cc", *flags, "-o", app, folder / "app.c"], check=True)
-    command: list[str | Path] = [
-        "cc",
-        *flags,
-        "-shared",
-        "-fPIC",
-        "-o",
-        folder / "app.so",
-        folder / "library.c",
-    ]
-    subprocess.run(command, check=True)
+    made = ["-shared", "-fPIC", "-o", folder / "app.so", SOURCES / "library.c"]
+    subprocess.run(["cc", *flags, *made], check=True)
     return app
 
 

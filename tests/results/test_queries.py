@@ -270,15 +270,6 @@ def test_an_export_that_cannot_be_written(database: Path, tmp_path: Path) -> Non
         export(store.connection, "runs", tmp_path / "none" / "runs.csv")
 
 
-@pytest.mark.long
-def test_figures_and_report_are_commands(tmp_path: Path) -> None:
-    database = study(tmp_path / "study.db")
-    said = run("report", "--db", database, "--output", tmp_path)
-    assert said.strip() == str(tmp_path / "report.html")
-    assert (tmp_path / "report.html").stat().st_size > 10_000
-    assert "winner_map.png" in run("figures", "--db", database, "--output", tmp_path)
-
-
 def test_queries_use_the_indexes(database: Path) -> None:
     with Store(database, read_only=True) as store:
         for sql, index in (

@@ -145,11 +145,3 @@ def test_the_doctor_tells_what_is_there_and_what_is_missing(tmp_path: Path) -> N
     assert re.search(r"ok +engine qemu: qemu-x86_64", done.stdout)
     assert re.search(r"MISSING engine qemu: qemu-ppc64le", done.stdout)
     assert re.search(r"MISSING aarch64 lse: compiler", done.stdout)
-
-
-def test_listings() -> None:
-    assert "kilo" in lockcross("plans").stdout
-    assert "asym_tasuki" in lockcross("locks").stdout
-    assert "power9" in lockcross("machines").stdout
-    shown = lockcross("machines", "p3").stdout
-    assert "assumed:" in shown and "InstLatx64" in shown

@@ -18,8 +18,7 @@ from tests.fakes.study import study
 HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "parsl", "PIL", "pyarrow"}
 
 
-def imported(*words: str, code: int = 0) -> set[str]:
-    """Every module that a command imports, by its whole name."""
+def ran(*words: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
     done = subprocess.run(
         [sys.executable, "-P", "-X", "importtime", "-m", "sweeps", *words],
         env=environment(),
@@ -29,7 +28,16 @@ def imported(*words: str, code: int = 0) -> set[str]:
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == code, done.stderr
+    return done
+
+
+def modules(done: "subprocess.CompletedProcess[str]") -> set[str]:
+    """Every module that was imported, by its whole name."""
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
+
+
+def imported(*words: str, code: int = 0) -> set[str]:
+    return modules(ran(*words, code=code))
 
 
 @pytest.mark.parametrize(
@@ -62,10 +70,16 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     }
 
 
-def test_what_has_nothing_to_draw_imports_no_matplotlib(database: Path, tmp_path: Path) -> None:
-    words = ["figures", "--db", str(database), "--output", str(tmp_path)]
-    assert "matplotlib" in imported(*words)
-    assert not imported(*words) & {"matplotlib", "PIL", "pandas"}
+@pytest.mark.long
+def test_figures_and_report_are_commands_and_draw_once(database: Path, tmp_path: Path) -> None:
+    """What has nothing to draw imports no Matplotlib."""
+    words = ["--db", str(database), "--output", str(tmp_path)]
+    first = ran("report", *words)
+    assert first.stdout.strip() == str(tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 10_000 and "matplotlib" in modules(first)
+    again = ran("figures", *words)
+    assert "winner_map.png" in again.stdout
+    assert not modules(again) & {"matplotlib", "PIL", "pandas"}
 
 
 @pytest.mark.parametrize("name", commands())
