@@ -41,6 +41,8 @@ void processor_set_priority(struct lock_thread *thread, uint32_t priority);
 void lock_sleep(volatile uint32_t *word, uint32_t value);
 /* Wakes the thread that sleeps at `word`. */
 void lock_wake(volatile uint32_t *word);
+/* Asks the kernel whether another thread is to run. */
+void lock_yield(void);
 
 #endif
 

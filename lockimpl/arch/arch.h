@@ -11,7 +11,8 @@
  * defines the atomics (`cas_acq_u32`, `cas_acq_rel_u32`, `cas_rel_u32`, `cas_rlx_u32`,
  * `fetch_add_acq_rel_u32`, `fetch_add_rel_u32`, `fetch_set_acq_u32`, `swap_acq_rel_u32`,
  * `swap_rel_u32`, `swap_acq_rel_u16`), the full fence, `cpu_relax`, `arch_charge` and `read_ticks`,
- * whether an atomic orders like a full fence
+ * the priority of a processor's threads, where they have one (ARCH_HAS_PRIORITIES), whether an
+ * atomic orders like a full fence
  * (ARCH_ATOMIC_IS_FENCE), whether acquire and release take more than plain loads and stores
  * (ARCH_WEAKLY_ORDERED), and its name (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). A program for a model
  * checker (-DLOCKCROSS_MODEL) gets arch/model.h in place of them. Loads and stores of one to eight
@@ -49,7 +50,8 @@ typedef enum {
     CHARGE_PARK = 1,
     CHARGE_UNPARK = 2,
     CHARGE_WAKE = 3,
-    CHARGE_SWITCH = 4
+    CHARGE_SWITCH = 4,
+    CHARGE_YIELD = 6 /* 5 is a process-wide barrier, which a system call asks for */
 } charge_t;
 
 /* Keeps the compiler, but not the processor, from moving memory accesses across this point. */
@@ -107,7 +109,11 @@ LOCKCROSS_ACCESSORS(64)
 #if LOCKCROSS_CHARGE_LATENCY == LATENCY_ENGINE
 static inline __attribute__((always_inline)) void charge(charge_t kind) { arch_charge(kind); }
 #else
-static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[kind], 0); }
+/* Those that a simulator without charges of its own has. */
+static inline void charge(charge_t kind) {
+    if (kind <= CHARGE_WAKE)
+        latency_pad(latency_amounts.charge[kind], 0);
+}
 #endif
 
 #if LOCKCROSS_FENCE == FENCE_FULL || LOCKCROSS_FENCE == FENCE_MEMBARRIER ||                        \
@@ -126,6 +132,20 @@ static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[ki
 #include "arch/x86_64_order_store_forward.h"
 #else
 #error "LOCKCROSS_FENCE must be one of FENCE_FULL, _RMW, _STORE_FORWARD, _MEMBARRIER, _LOCK_ADD"
+#endif
+
+/* An instruction that does nothing. */
+static inline void cpu_nop(void) { __asm__ volatile("nop"); }
+
+/* What a runtime whose spin loops are to be slow on every processor has in place of cpu_relax. */
+#ifndef ARCH_HAS_PAUSE
+static inline void cpu_pause(void) { cpu_relax(); }
+#endif
+
+#ifndef ARCH_HAS_PRIORITIES
+#define ARCH_HAS_PRIORITIES 0
+static inline void cpu_lower_priority(void) {}
+static inline void cpu_restore_priority(void) {}
 #endif
 
 /* Stores, then the full fence whatever the fence kind: the store is performed before every later

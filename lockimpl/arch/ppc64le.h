@@ -8,6 +8,7 @@
 #define LOCKCROSS_FLAVOUR "larx"
 #define ARCH_ATOMIC_IS_FENCE 0
 #define ARCH_WEAKLY_ORDERED 1
+#define ARCH_HAS_PRIORITIES 1
 
 /* A CAS, followed by `behind` if it succeeds. */
 #define LOCKCROSS_CAS(name, behind)                                                                \
@@ -109,6 +110,10 @@ static inline void arch_fence_full(void) {
 
 /* The hint of a low-priority thread. */
 static inline void cpu_relax(void) { __asm__ volatile("or 27, 27, 27" ::: "memory"); }
+
+/* Very low priority, and medium high. */
+static inline void cpu_lower_priority(void) { __asm__ volatile("or 31, 31, 31"); }
+static inline void cpu_restore_priority(void) { __asm__ volatile("or 6, 6, 6"); }
 
 static inline __attribute__((always_inline)) void arch_charge(charge_t kind) {
     __asm__ volatile("or %c[reg], %c[reg], %c[reg]" ::[reg] "i"(20 + kind) : "memory");

@@ -46,9 +46,9 @@ static inline void byte_spin(uint32_t round, lock_thread_t *self) {
     (void)round, (void)self;
 #else
     if (round > BYTE_PAUSES)
-        spin_wait(self);
+        yield_to_others(self);
     for (uint32_t turns = round > BYTE_PAUSES ? 0 : 1u << round; turns != 0; turns--)
-        bounded_spin();
+        bounded_pause();
 #endif
 }
 

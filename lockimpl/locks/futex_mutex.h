@@ -56,7 +56,7 @@ LOCK_SLOW void futex_wake(lock_object_t *obj) {
 static inline uint32_t futex_watch(const lock_object_t *obj) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
     for (uint32_t turns = FUTEX_SPINS; word == FUTEX_HELD && turns != 0; turns--) {
-        bounded_spin();
+        bounded_pause();
         word = load_rlx_u32(&obj->lock_word);
     }
     return word;

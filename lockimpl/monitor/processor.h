@@ -2,7 +2,7 @@
  * What the locks ask of the processor that a thread runs on, when threads share processors (the
  * M:N runtime, workloads/runtime/scheduler.h). The program defines some of it (host.h); the locks
  * know nothing else of a scheduler. In a program with a processor for each thread they cost
- * nothing.
+ * nothing, but for yield_to_others: the kernel is asked, and finds nobody else.
  *
  * A thread is switched out only at yield points, in park and in spin_wait: never in the fast path
  * of acquire or release, and never with a latch held. So a thread may spin for a latch without
@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
+#include "host.h"
 #include "types.h"
 
 #define PROCESSOR_PRIORITIES 8
@@ -64,6 +65,9 @@ static inline uint32_t processor_priority(const lock_thread_t *thread) { return 
 /* One turn of a loop that waits for another thread. */
 static inline void spin_wait(lock_thread_t *self) { processor_yield(self); }
 
+/* Yields the processor, as by sched_yield. */
+static inline void yield_to_others(lock_thread_t *self) { processor_yield(self); }
+
 #else
 
 static inline void processor_poll(lock_thread_t *self) { (void)self; }
@@ -79,6 +83,14 @@ static inline uint32_t processor_priority(const lock_thread_t *thread) {
 static inline void spin_wait(lock_thread_t *self) {
     (void)self;
     cpu_relax();
+}
+static inline void yield_to_others(lock_thread_t *self) {
+    (void)self;
+#if defined(LOCKCROSS_NATIVE)
+    lock_yield();
+#elif !defined(LOCKCROSS_MODEL)
+    charge(CHARGE_YIELD);
+#endif
 }
 
 #endif

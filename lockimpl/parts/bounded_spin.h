@@ -10,4 +10,11 @@ static inline void bounded_spin(void) {
 #endif
 }
 
+/* The same in a runtime that pauses on AArch64 by isb, too: Rust, and HotSpot on Neoverse. */
+static inline void bounded_pause(void) {
+#ifndef LOCKCROSS_MODEL
+    cpu_pause();
+#endif
+}
+
 #endif

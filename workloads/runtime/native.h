@@ -27,6 +27,7 @@
 #if defined(__x86_64__)
 enum {
     SYS_READ = 0,
+    SYS_SCHED_YIELD = 24,
     SYS_PRCTL = 157,
     SYS_FUTEX = 202,
     SYS_SETAFFINITY = 203,
@@ -37,6 +38,7 @@ enum {
 #elif defined(__powerpc64__)
 enum {
     SYS_READ = 3,
+    SYS_SCHED_YIELD = 158,
     SYS_PRCTL = 171,
     SYS_FUTEX = 221,
     SYS_SETAFFINITY = 222,
@@ -48,6 +50,7 @@ enum {
     SYS_READ = 63,
     SYS_FUTEX = 98,
     SYS_SETAFFINITY = 122,
+    SYS_SCHED_YIELD = 124,
     SYS_PRCTL = 167,
     SYS_PERF_EVENT_OPEN = 241
 };
@@ -232,5 +235,7 @@ void native_sleep_for(volatile uint32_t *word, uint64_t nanoseconds) {
 void lock_wake(volatile uint32_t *word) {
     runtime_syscall(SYS_FUTEX, (long)word, FUTEX_WAKE_PRIVATE, 1, 0, 0);
 }
+
+void lock_yield(void) { runtime_syscall(SYS_SCHED_YIELD, 0, 0, 0, 0, 0); }
 
 #endif

@@ -36,9 +36,9 @@ uint32_t least_unpark_cycles(const Options &o) {
 
 uint32_t charge_cycles(const Options &o, Charge kind, Sleep sleep) {
     const uint32_t wake[] = {o.charge_wake_awake, o.charge_wake, o.charge_wake_long};
-    const uint32_t cycles[size_t(Charge::Count)] = {o.charge_stop,          o.charge_park,
-                                                    least_unpark_cycles(o), wake[size_t(sleep)],
-                                                    o.charge_switch,        o.charge_barrier};
+    const uint32_t cycles[size_t(Charge::Count)] = {
+        o.charge_stop,   o.charge_park,    least_unpark_cycles(o), wake[size_t(sleep)],
+        o.charge_switch, o.charge_barrier, o.charge_yield};
     return cycles[size_t(kind)];
 }
 

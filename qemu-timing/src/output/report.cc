@@ -37,9 +37,10 @@ Json core_json(size_t core, Cycle start, Cycle cycles, const Counts &counts) {
     add_work(object, counts);
     object["reservations_lost"] = counts.reservations_lost;
     Json &charges = object["charges"] = by_name(kChargeNames, counts.charges);
-    // Few programs have barriers: without any, nothing is said of them.
-    if (counts.charges[size_t(Charge::Barrier)] == 0)
-        charges.erase("barrier");
+    // Few programs have these: without any, nothing is said of them.
+    for (Charge kind : {Charge::Barrier, Charge::Yield})
+        if (counts.charges[size_t(kind)] == 0)
+            charges.erase(kChargeNames[size_t(kind)]);
     if (counts.interrupts)
         charges["interrupted"] = counts.interrupts;
     object["holds"] = counts.holds;
