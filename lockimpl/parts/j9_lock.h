@@ -13,7 +13,6 @@
 #include "monitor/monitor_table.h"
 #include "monitor/processor.h"
 #include "monitor/timed_park.h"
-#include "parts/bounded_spin.h"
 #include "parts/timed_monitor.h"
 #include "types.h"
 
@@ -24,11 +23,11 @@
 #define J9_INDEX_SHIFT 8
 #define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & J9_INFLATED) != 0)
 
-/* Spinning before a contender waits: rounds with a yield between them, tries in each, pauses
- * between these. */
+/* Spinning before a contender waits: rounds with a yield between them, tries in each, and turns of
+ * nothing behind each of these. */
 #define J9_YIELDS SMALL_IN_MODEL(45u, 1u)
 #define J9_TRIES SMALL_IN_MODEL(32u, 1u)
-#define J9_PAUSES SMALL_IN_MODEL(256u, 0u)
+#define J9_TURNS (ARCH_HAS_PRIORITIES ? 96u : 256u)
 
 #define J9_FIRST_WAIT MILLISECOND
 #define J9_LONGEST_WAIT (64 * MILLISECOND)
@@ -61,20 +60,29 @@ LOCK_SLOW monitor_t *j9_inflate(lock_object_t *obj, lock_thread_t *self, uint32_
     return monitor;
 }
 
-/* Tries a lock that another thread holds flat, until it is marked or inflated. */
-static inline bool j9_spin(lock_object_t *obj, lock_thread_t *self) {
+/* Between two tries. */
+static inline void j9_pause(void) {
+#ifndef LOCKCROSS_MODEL
+    cpu_relax();
+    cpu_lower_priority();
+    for (uint32_t turns = J9_TURNS; turns != 0; turns--)
+        cpu_nop();
+    cpu_restore_priority();
+#endif
+}
+
+/* Tries a lock that another thread holds: flat, until it is marked or inflated; inflated, if there
+ * is a `monitor`. */
+static inline bool j9_spin(lock_object_t *obj, lock_thread_t *self, monitor_t *monitor) {
     for (uint32_t yields = J9_YIELDS; yields != 0; yields--) {
         for (uint32_t tries = J9_TRIES; tries != 0; tries--) {
-            if (j9_try(obj, self))
+            if (monitor ? monitor_try_enter(monitor, self) : j9_try(obj, self))
                 return true;
-            if (load_rlx_u32(&obj->lock_word) & (J9_FLC | J9_INFLATED))
+            if (!monitor && load_rlx_u32(&obj->lock_word) & (J9_FLC | J9_INFLATED))
                 return false;
-            for (uint32_t pauses = J9_PAUSES; pauses != 0; pauses--)
-                bounded_spin();
+            j9_pause();
         }
-#ifndef LOCKCROSS_MODEL
-        spin_wait(self);
-#endif
+        yield_to_others(self);
     }
     return false;
 }
@@ -111,9 +119,10 @@ LOCK_SLOW void j9_block(lock_object_t *obj, lock_thread_t *self) {
 LOCK_SLOW lock_result_t j9_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
     if (word & J9_INFLATED) {
-        monitor_enter(j9_monitor(word), self);
+        if (!j9_spin(obj, self, j9_monitor(word)))
+            monitor_enter(j9_monitor(word), self);
     } else if (!j9_is_mine(word, self)) {
-        if (!j9_spin(obj, self))
+        if (!j9_spin(obj, self, 0))
             j9_block(obj, self);
     } else if ((word & J9_COUNT) != J9_COUNT) {
         store_rlx_u32(&obj->lock_word, word + J9_COUNT_ONE);
