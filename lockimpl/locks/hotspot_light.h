@@ -86,6 +86,9 @@ enum {
 #define LIGHT_SPIN_ROUNDS SMALL_IN_MODEL(8u, 1u)
 #endif
 
+#define LIGHT_INNER_SPIN                                                                           \
+    1024u /* turns between two looks for a safepoint, of which one is the look */
+
 /* What the diagram allows. */
 static inline bool light_word_is_valid(uint32_t word) {
     uint32_t index = word >> LIGHT_INDEX_SHIFT, state = word & LIGHT_STATE;
@@ -236,8 +239,9 @@ static inline bool light_inflate(lock_object_t *obj, lock_thread_t *self) {
 static inline bool light_spin(lock_object_t *obj, lock_thread_t *self) {
 #if LIGHT_TABLE
     for (uint32_t round = 0; round != LIGHT_SPIN_ROUNDS && !LOCK_IS_FAT(obj); round++) {
-        for (uint32_t turns = 1u << round; turns > 1; turns--)
-            bounded_spin();
+        uint32_t all = 1u << round, inner = all < LIGHT_INNER_SPIN ? all : LIGHT_INNER_SPIN;
+        for (uint32_t turns = all - all / inner; turns != 0; turns--)
+            bounded_pause();
         if (light_try_flat(obj, self))
             return true;
     }

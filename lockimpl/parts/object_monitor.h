@@ -1,13 +1,14 @@
 /*
- * The monitor of HotSpot, as of JDK 24 (openjdk/jdk, src/hotspot/share/runtime/objectMonitor.cpp):
+ * The monitor of HotSpot, as of JDK 25 (openjdk/jdk, src/hotspot/share/runtime/objectMonitor.cpp):
  * part of hotspot_light.h and hotspot_stack.h, over the fields and the pool of monitor.h.
  *
- * One CAS of the owner enters it. A thread that finds it taken spins, pushes itself onto the entry
- * list by a CAS, tries once more and parks, without a timer. Exit stores the owner, orders that
- * store before the next load, and looks at the entry list: mostly it is empty. Otherwise, unless
- * there is a successor, exit takes the owner again by a CAS, makes the thread that has queued
- * longest the successor, leaves and wakes it. The successor stays in the list and competes; who has
- * entered takes itself out.
+ * One CAS of the owner enters it. A thread that finds it taken spins twice, each time as long as
+ * has paid before: up to 5,000 looks at the owner, with a pause behind 256 of them. Then it pushes
+ * itself onto the entry list by a CAS, tries once more and parks, without a timer. Exit stores the
+ * owner, orders that store before the next load, and looks at the entry list: mostly it is empty.
+ * Otherwise, unless there is a successor, exit takes the owner again by a CAS, makes the thread
+ * that has queued longest the successor, leaves and wakes it. The successor stays in the list and
+ * competes; who has entered takes itself out.
  *
  *   who enters                        who leaves
  *   push onto the entry list          owner = nobody
@@ -93,7 +94,11 @@
 #endif
 #define OBJECT_MONITOR_SPINS_LEAST SMALL_IN_MODEL(1000u, 0u) /* after a success */
 #define OBJECT_MONITOR_BONUS 100u
+#define OBJECT_MONITOR_TURNS_A_PAUSE 256u
 #define OBJECT_MONITOR_PENALTY 200u
+
+/* How often a thread spins before it queues. */
+#define OBJECT_MONITOR_ATTEMPTS SMALL_IN_MODEL(2u, 1u)
 
 typedef enum { WAITER_ENTERS, WAITER_WAITS } waiter_state_t;
 
@@ -218,7 +223,8 @@ static inline bool object_monitor_spin_long(monitor_t *monitor, lock_thread_t *s
         }
         if (seen != owner)
             return false;
-        bounded_spin();
+        if ((turns - 1) % OBJECT_MONITOR_TURNS_A_PAUSE == 0)
+            bounded_pause();
     }
     store_rlx_u32(&monitor->not_spun,
                   not_spun + (most < OBJECT_MONITOR_PENALTY ? most : OBJECT_MONITOR_PENALTY));
@@ -231,7 +237,7 @@ static inline bool object_monitor_spin(monitor_t *monitor, lock_thread_t *self) 
             object_monitor_spin_more(monitor);
             return true;
         }
-        bounded_spin();
+        bounded_pause();
     }
     bool entered = object_monitor_spin_long(monitor, self);
     bool resigned = object_monitor_resign(monitor, self);
@@ -333,7 +339,9 @@ static inline bool object_monitor_enter_at_once(monitor_t *monitor, const lock_t
 
 /* Enters a monitor that `self` is not in, after waiting for it. */
 LOCK_SLOW void object_monitor_enter(monitor_t *monitor, lock_thread_t *self) {
-    bool entered = object_monitor_spin(monitor, self), queued = false;
+    bool entered = false, queued = false;
+    for (uint32_t attempts = OBJECT_MONITOR_ATTEMPTS; attempts != 0 && !entered; attempts--)
+        entered = object_monitor_spin(monitor, self);
     while (!entered && !queued) {
         queued = object_monitor_push(monitor, self->tid);
         entered = !queued && object_monitor_try(monitor, self);
