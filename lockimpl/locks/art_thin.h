@@ -3,10 +3,11 @@
  * runtime/lock_word.h and runtime/monitor.cc.
  *
  * A CAS acquires it and a CAS releases it, nested acquisitions too: the word has two bits of the
- * garbage collector (misc), which may change at any moment. A contender yields its processor up to
- * 50 times and tries again each time. Then it suspends the holder, makes the word refer to a
- * monitor that the holder is in as often as it held the lock, lets the holder go on, and enters the
- * monitor. A full count and a wait inflate the lock too; by its holder, which suspends nobody.
+ * garbage collector (misc), which may change at any moment. A contender looks at the word 100 times
+ * (from Android 12 on), then yields its processor up to 50 times and looks again each time. Then it
+ * suspends the holder, makes the word refer to a monitor that the holder is in as often as it held
+ * the lock, lets the holder go on, and enters the monitor. A full count and a wait inflate the lock
+ * too; by its holder, which suspends nobody.
  *
  *    31 30 29  28 27                     16 15             0
  *   +-----+------+-------------------------+----------------+
@@ -14,16 +15,19 @@
  *   | 01  | misc | monitor index (28 bits)                  |   fat
  *   +-----+------+------------------------------------------+
  *
- * This is ART with read barriers (kUseReadBarrier). Without them it stores plainly where it has a
- * CAS here, but for the outermost acquisition, and only the suspension keeps the holder from
- * overwriting what the contender has written. With them one of two CAS fails.
+ * The default is ART with read barriers (kUseReadBarrier). Variant `without_read_barriers` is ART
+ * without them, as where its collector is the one that compacts with userfaultfd (CMC): it stores
+ * plainly where the other has a CAS, but for the outermost acquisition. From the load of the word
+ * to that store the holder has no safepoint, and only its suspension keeps it from overwriting what
+ * the contender has written. With read barriers one of two CAS fails.
  *
  * Choices: the handshake suspends the holder (monitor/handshake.h), at a safepoint, as in ART, and
  * orders what the contender has written for it; ART inflates by a release and reads the word with
  * acquire as well. The suspend monitor of the object takes the place of ART's; contenders that
  * inflate at once share it, under its latch, where each has one of its own in ART and only one
- * installs it. Left out: hash codes in the word, and deflation, which only the garbage collector
- * does.
+ * installs it. On AArch64 ART has exclusives in place of single instructions (no cycle on any
+ * machine here). Left out: hash codes in the word; deflation, which only the garbage collector
+ * does; and the five short waits of a thread that finds a fat lock held, which parks at once here.
  */
 #ifndef LOCKCROSS_ART_THIN_H
 #define LOCKCROSS_ART_THIN_H
@@ -44,7 +48,9 @@
 #define ART_COUNT_MOST SMALL_IN_MODEL(4095u, 7u)
 #define ART_TID 0x0000ffffu
 #define ART_INDEX 0x0fffffffu
-#define ART_YIELDS SMALL_IN_MODEL(50u, 0u) /* of a contender before it inflates the lock */
+/* Of a contender before it inflates the lock: looks at the word, and then yields. */
+#define ART_LOOKS SMALL_IN_MODEL(100u, 0u)
+#define ART_YIELDS SMALL_IN_MODEL(50u, 0u)
 #define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & ART_FAT) != 0)
 
 enum { art_thin_initial_word = 0, art_thin_tid_shift = 0, art_thin_misc_mask = ART_MISC };
@@ -90,18 +96,30 @@ LOCK_SLOW void art_inflate_for(lock_object_t *obj, lock_thread_t *self, uint32_t
     handshake_resume(self, holder);
 }
 
+/* By the thread that holds the lock as `word` says, without an order. False: the word has changed.
+ */
+static inline bool art_change(lock_object_t *obj, uint32_t word, uint32_t changed) {
+#if LOCKCROSS_VARIANT_WITHOUT_READ_BARRIERS
+    (void)word; /* only this thread changes it, or one that has stopped it */
+    store_rlx_u32(&obj->lock_word, changed);
+    return true;
+#else
+    return cas_rlx_u32(&obj->lock_word, word, changed);
+#endif
+}
+
 /* Acquires a lock that is free, or that `self` holds thin with a count that is not full. False: it
  * is neither, or the word has changed. */
 static inline bool art_try(lock_object_t *obj, const lock_thread_t *self, uint32_t word) {
-    /* free -> ours; ours -> one hold more, by a CAS since others may inflate the word meanwhile */
+    /* free -> ours; ours -> one hold more */
     if (LOCK_LIKELY((word & ~ART_MISC) == 0))
         return cas_acq_u32(&obj->lock_word, word, word | self->tid_field);
     return art_is_held_by(word, self) && art_count(word) != ART_COUNT_MOST &&
-           cas_rlx_u32(&obj->lock_word, word, word + ART_COUNT_ONE);
+           art_change(obj, word, word + ART_COUNT_ONE);
 }
 
 LOCK_SLOW lock_result_t art_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t yields = 0;
+    uint32_t contended = 0;
     for (;;) {
         uint32_t word = load_rlx_u32(&obj->lock_word);
         if (word & ART_FAT) {
@@ -114,12 +132,11 @@ LOCK_SLOW lock_result_t art_acquire_slow(lock_object_t *obj, lock_thread_t *self
             if (art_count(word) == ART_COUNT_MOST)
                 art_inflate(obj, self);
         } else if (word & ART_TID) {
-            if (yields != ART_YIELDS) {
-                yields++;
-                spin_wait(self);
-            } else {
-                yields = 0;
+            if (contended == ART_LOOKS + ART_YIELDS) {
+                contended = 0;
                 art_inflate_for(obj, self, word);
+            } else if (++contended > ART_LOOKS) {
+                yield_to_others(self);
             }
         }
     }
@@ -134,9 +151,14 @@ static inline lock_result_t art_thin_acquire(lock_object_t *obj, lock_thread_t *
 /* Undoes an acquisition of a lock that `self` holds thin. False: the word has changed. */
 static inline bool art_leave(lock_object_t *obj, uint32_t word) {
     /* the last hold -> free; else one hold less */
-    if (LOCK_LIKELY(art_count(word) == 0))
-        return cas_acq_rel_u32(&obj->lock_word, word, word & ART_MISC);
-    return cas_rlx_u32(&obj->lock_word, word, word - ART_COUNT_ONE);
+    if (!LOCK_LIKELY(art_count(word) == 0))
+        return art_change(obj, word, word - ART_COUNT_ONE);
+#if LOCKCROSS_VARIANT_WITHOUT_READ_BARRIERS
+    store_rel_u32(&obj->lock_word, word & ART_MISC);
+    return true;
+#else
+    return cas_acq_rel_u32(&obj->lock_word, word, word & ART_MISC);
+#endif
 }
 
 LOCK_SLOW lock_result_t art_release_slow(lock_object_t *obj, lock_thread_t *self) {

@@ -43,3 +43,71 @@ def test_a_class_stops_owners_at_most_forty_times(objects: int, tmp_path: Path) 
     program = Program("lock_use", "biased", "rmw", "lock")
     stopped = counted(program, arguments, tmp_path, "zen3")["stop"]
     assert stopped == objects if objects < 20 else 20 <= stopped <= 40
+
+
+def waited(lock: str, folder: Path, flavour: str = "lock", **options: int) -> dict[str, int]:
+    """Return the fences and charges of the second of two threads, which comes once while the first
+    is inside for very long."""
+    arguments: Options = {"threads": 2, "iterations": 1, "critical": 3_000_000, "think": 0}
+    name, _, variant = lock.partition(":")
+    program = Program("threads", name, "full", flavour, variant=variant)
+    cores = run(program, arguments, dict(options), folder)["cores"]
+    core = max(cores, key=lambda one: one["charges"]["park"] + one["charges"]["stop"])
+    return {"yield": 0} | core["fences"] | core["charges"]
+
+
+def test_openj9_pauses_once_a_try(tmp_path: Path) -> None:
+    """A yield behind 32 tries, 45 times, before it blocks. With 256 pauses of 1,000 cycles a try
+    the first thread would have left before."""
+    found = waited("j9_flat", tmp_path, lat_pause=1000)
+    assert found["yield"] == 45
+    assert found["park"] >= 1
+
+
+def test_hotspot_spins_twice_and_seldom_pauses(tmp_path: Path) -> None:
+    """With a pause of 1,000 cycles at each of 5,000 looks it would not park. It gives up being the
+    successor behind each of two spins and when it has entered, and queues: four full fences, and
+    three of the runtime."""
+    found = waited("hotspot_light", tmp_path, lat_pause=1000)
+    assert (found["park"], found["mfence"]) == (1, 7)
+
+
+@pytest.mark.parametrize(
+    ("lock", "pauses", "yields"), [("futex_mutex", 100, 0), ("byte_lock", 14, 7)]
+)
+def test_rust_pauses_by_isb(lock: str, pauses: int, yields: int, tmp_path: Path) -> None:
+    """parking_lot: 2, 4 and 8 pauses, then 7 yields to the system."""
+    found = waited(lock, tmp_path, "lse")
+    assert (found["isb"], found["yield"], found["park"]) == (pauses, yields, 1)
+
+
+@pytest.mark.parametrize("variant", ["", ":without_read_barriers"])
+def test_art_yields_then_stops_the_holder(variant: str, tmp_path: Path) -> None:
+    found = waited(f"art_thin{variant}", tmp_path)
+    assert (found["yield"], found["stop"], found["park"]) == (50, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("lock", "variant", "atomics"),
+    [
+        ("art_thin", "", 2),
+        ("art_thin", "without_read_barriers", 1),
+        ("j9_flat", "", 1),
+    ],
+)
+def test_a_release_without_an_atomic(lock: str, variant: str, atomics: int, tmp_path: Path) -> None:
+    arguments: Options = {"threads": 1, "iterations": 100}
+
+    def won(name: str, variant: str = "") -> int:
+        program = Program("sync", name, "full", "lock", variant=variant)
+        return int(run(program, arguments, {}, tmp_path)["cores"][0]["cas"]["won"])
+
+    assert won(lock, variant) - won("nop") == 100 * atomics
+
+
+def test_a_nested_flat_lock_has_no_atomic(tmp_path: Path) -> None:
+    """OpenJ9 loads the word first."""
+    arguments: Options = {"threads": 1, "iterations": 100}
+    program = Program("nested_sync", "j9_flat", "full", "lock")
+    cas = run(program, arguments, {}, tmp_path)["cores"][0]["cas"]
+    assert (cas["won"] <= 1, cas["lost"]) == (True, 0)
