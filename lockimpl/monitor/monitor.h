@@ -133,24 +133,6 @@ LOCK_SLOW void monitor_enter(monitor_t *monitor, lock_thread_t *self) {
     monitor->recursion = 1;
 }
 
-/* Enters the monitor, recursively if `self` is in it already; false if another thread is. */
-static inline bool monitor_try_enter(monitor_t *monitor, const lock_thread_t *self) {
-    if (monitor_held_by(monitor, self)) {
-        monitor->recursion++;
-        return true;
-    }
-    if (load_rlx_u32(&monitor->holder) != 0)
-        return false;
-    latch_acquire(&monitor->latch);
-    bool entered = monitor->holder == 0;
-    if (entered) {
-        store_rlx_u32(&monitor->holder, self->tid);
-        monitor->recursion = 1;
-    }
-    latch_release(&monitor->latch);
-    return entered;
-}
-
 /* With the latch held, which it releases: wakes `next`, if any. */
 static inline __attribute__((always_inline)) void monitor_wake(monitor_t *monitor,
                                                                lock_thread_t *next) {

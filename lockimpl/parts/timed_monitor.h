@@ -1,4 +1,5 @@
-/* What monitor.h has no need of: a wait in its wait set that a timer may end (j9_flat.h). */
+/* What monitor.h has no need of: a try to enter, and a wait in its wait set that a timer may end
+ * (j9_flat.h). */
 #ifndef LOCKCROSS_TIMED_MONITOR_H
 #define LOCKCROSS_TIMED_MONITOR_H
 
@@ -25,6 +26,24 @@ static inline bool queue_remove(thread_queue_t *queue, lock_thread_t *thread) {
     if (queue->tail == thread)
         queue->tail = at;
     return true;
+}
+
+/* Enters the monitor, recursively if `self` is in it already; false if another thread is. */
+static inline bool monitor_try_enter(monitor_t *monitor, const lock_thread_t *self) {
+    if (monitor_held_by(monitor, self)) {
+        monitor->recursion++;
+        return true;
+    }
+    if (load_rlx_u32(&monitor->holder) != 0)
+        return false;
+    latch_acquire(&monitor->latch);
+    bool entered = monitor->holder == 0;
+    if (entered) {
+        store_rlx_u32(&monitor->holder, self->tid);
+        monitor->recursion = 1;
+    }
+    latch_release(&monitor->latch);
+    return entered;
 }
 
 /* Leaves the monitor, in which `self` is once, until it is notified or the time is over, and enters
