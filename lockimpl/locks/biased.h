@@ -1,5 +1,5 @@
 /*
- * biased: biased locking over stack locking, the lock of OpenJDK 6 to 17, read in openjdk/jdk at
+ * biased: biased locking over stack locking, the lock of OpenJDK 14 to 17, read in openjdk/jdk at
  * JDK 17: src/hotspot/share/runtime/biasedLocking.cpp and .hpp, synchronizer.cpp,
  * src/hotspot/share/oops/markWord.hpp, and biased_locking_enter and _exit of
  * src/hotspot/cpu/x86/macroAssembler_x86.cpp.
@@ -40,6 +40,9 @@
  * nothing. HotSpot's frames have no end. Its release does not look whether the lock is held; here a
  * thread that does not hold it is refused. All revocations by a handshake that meet at one owner
  * come one after the other.
+ *
+ * It is that of JDK 14 to 17: before, a revocation stopped all threads, which is dearer the more there
+ * are.
  *
  * Left out: the decay of the count, which begins again when a class has not been rebiased for 25
  * seconds, so that here there is one bulk rebias in a program; the delay at start, 0 since JDK 10;

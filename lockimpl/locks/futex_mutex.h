@@ -1,6 +1,7 @@
 /*
  * futex_mutex: the mutex of Rust's standard library on Linux, read in rust-lang/rust,
- * library/std/src/sys/sync/mutex/futex.rs; glibc's default mutex is built alike.
+ * library/std/src/sys/sync/mutex/futex.rs. glibc's default mutex has the same states, but does not
+ * spin before it sleeps, and stores its owner and its users.
  *
  * A CAS acquires it, a swap releases it. A contender first watches the word, as long as nobody
  * sleeps, up to 100 times; then it swaps in that somebody sleeps, which acquires the mutex if it
@@ -15,7 +16,8 @@
  *   +---------------------------------+------+
  *
  * The entry queue of the object's suspend monitor takes the place of the kernel's queue, its latch
- * that of the kernel's lock. The original knows no holder and does not nest: parts/plain_mutex.h.
+ * that of the kernel's lock. A pause is isb on AArch64, as in Rust. The original knows no holder
+ * and does not nest: parts/plain_mutex.h.
  */
 #ifndef LOCKCROSS_FUTEX_MUTEX_H
 #define LOCKCROSS_FUTEX_MUTEX_H

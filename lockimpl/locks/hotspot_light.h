@@ -1,5 +1,6 @@
 /*
- * hotspot_light: the lock of OpenJDK 23 and later (LM_LIGHTWEIGHT; an option in 21 and 22), read in
+ * hotspot_light: the lock of OpenJDK 23 and later (LM_LIGHTWEIGHT; an option in 21 and 22), in its
+ * default variant that of JDK 23 to 26, with 25 the one of long-term support, read in
  * openjdk/jdk: src/hotspot/share/runtime/synchronizer.cpp and lockStack.hpp, and fast_lock and
  * fast_unlock of src/hotspot/cpu/{x86,aarch64}/c2_MacroAssembler_*.cpp.
  *
@@ -28,8 +29,9 @@
  *               (openjdk/jdk pull request 24927): that of the runtime since JDK 25, for interpreted
  *               code and for that of C1. Code of C2 releases first, as `header` does
  *   - table     (UseObjectMonitorTable, the default from JDK 27) the header bits stay as they are.
- *               A thread finds the monitor in a cache of its own, of 8 monitors, or else in a table
- *               without locks: a hash, then the places behind it, of which one in eight is used.
+ *               Each acquisition clears a word of its frame. A thread finds the monitor in a cache
+ *               of its own, of 2 monitors (8 in JDK 24 to 26), or else in a table without locks: a
+ *               hash, then the places behind it, of which one in eight is used.
  *               Before it inflates, a contender tries 8 times, behind pauses that double: 0, 1, 3,
  *               7 and so on (FastLockingSpins, 8 from JDK 27: openjdk/jdk pull request 30988).
  *               Without a table no JDK spins before it inflates
@@ -39,7 +41,14 @@
  * Choices: the monitor's index does not displace the misc bits of the word, as its pointer does in
  * HotSpot. `header` finds its monitors in the table of monitor_table.h, and that only when it
  * inflates, where HotSpot allocates one. In both an object has one monitor for ever. Who inflates a
- * free lock holds it: HotSpot's `header` takes the monitor by another CAS then.
+ * free lock holds it: HotSpot's `header` takes the monitor by another CAS then. A pause is isb on
+ * AArch64, as HotSpot has it on Neoverse N1, N2, V1 and V2; on other cores it has `yield` or
+ * nothing.
+ *
+ * Left out, and what it would move: with `table`, compiled code looks at the first place of the
+ * table alone, and a release finds the monitor in the frame (inflated locks, some loads); a
+ * contender counts itself in and out of the monitor (two atomics) and changes its state in the
+ * runtime; of a full stack, HotSpot first inflates what others contend for.
  */
 #ifndef LOCKCROSS_HOTSPOT_LIGHT_H
 #define LOCKCROSS_HOTSPOT_LIGHT_H
@@ -134,6 +143,9 @@ static inline uint32_t light_inflated_word(const monitor_t *monitor, uint32_t wo
 typedef struct {
     uint32_t used;
     lock_object_t *objects[1 + LIGHT_STACK];
+#if LIGHT_TABLE
+    volatile uint64_t box; /* of the latest acquisition: its monitor, if it was seen to have one */
+#endif
 } __attribute__((aligned(LOCK_LINE))) light_stack_t;
 
 extern light_stack_t light_stacks[LOCK_MAX_THREADS];
@@ -147,6 +159,14 @@ static inline light_stack_t *light_stack(const lock_thread_t *self) {
 
 static inline void light_push(light_stack_t *stack, lock_object_t *obj) {
     stack->objects[++stack->used] = obj;
+}
+
+/* With a table, each acquisition clears its box, in the frame. */
+static inline void light_clear_box(light_stack_t *stack) {
+#if LIGHT_TABLE && !defined(LOCKCROSS_MODEL)
+    store_rlx_u64(&stack->box, 0);
+#endif
+    (void)stack;
 }
 
 static inline bool light_on_top(const light_stack_t *stack, lock_object_t *obj) {
@@ -273,6 +293,7 @@ LOCK_SLOW lock_result_t light_acquire_inflated(lock_object_t *obj, lock_thread_t
 
 static inline lock_result_t hotspot_light_acquire(lock_object_t *obj, lock_thread_t *self) {
     light_stack_t *stack = light_stack(self);
+    light_clear_box(stack);
     uint32_t word = load_rlx_u32(&obj->lock_word);
     if (!LOCK_LIKELY(!(word & LIGHT_INFLATED)))
         return light_acquire_inflated(obj, self, word);

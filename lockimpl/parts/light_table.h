@@ -22,7 +22,11 @@
 #include "monitor/monitor_table.h"
 #include "types.h"
 
+#if LOCKCROSS_VARIANT_TABLE_SPIN13 /* JDK 24 to 26 */
 #define LIGHT_CACHE SMALL_IN_MODEL(8u, 2u)
+#else
+#define LIGHT_CACHE 2u
+#endif
 #define LIGHT_PLACES (8u * MONITOR_POOL_SIZE)
 #define LIGHT_HASHES SMALL_IN_MODEL(LIGHT_PLACES, 1u)
 
