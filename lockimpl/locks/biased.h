@@ -41,8 +41,8 @@
  * thread that does not hold it is refused. All revocations by a handshake that meet at one owner
  * come one after the other.
  *
- * It is that of JDK 14 to 17: before, a revocation stopped all threads, which is dearer the more there
- * are.
+ * It is that of JDK 14 to 17: before, a revocation stopped all threads, which is dearer the more
+ * there are.
  *
  * Left out: the decay of the count, which begins again when a class has not been rebiased for 25
  * seconds, so that here there is one bulk rebias in a program; the delay at start, 0 since JDK 10;

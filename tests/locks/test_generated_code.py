@@ -271,7 +271,7 @@ def test_fence_kinds_of_x86_64(name: str, rmw: str, forward: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [*enumerate(["stop", "park", "unpark", "wake", "switch"])]
+    ("kind", "name"), [*enumerate(["stop", "park", "unpark", "wake", "switch"]), (6, "yield")]
 )
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_charges(flavour: str, kind: int, name: str) -> None:

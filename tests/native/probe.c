@@ -51,6 +51,7 @@ PROBE void probe_charge_park(void) { charge(CHARGE_PARK); }
 PROBE void probe_charge_unpark(void) { charge(CHARGE_UNPARK); }
 PROBE void probe_charge_wake(void) { charge(CHARGE_WAKE); }
 PROBE void probe_charge_switch(void) { charge(CHARGE_SWITCH); }
+PROBE void probe_charge_yield(void) { charge(CHARGE_YIELD); }
 PROBE lock_result_t probe_acquire(lock_object_t *o, lock_thread_t *t) { return lock_acquire(o, t); }
 PROBE lock_result_t probe_release(lock_object_t *o, lock_thread_t *t) { return lock_release(o, t); }
 PROBE void probe_safepoint(lock_thread_t *t) { lock_safepoint(t); }

@@ -232,7 +232,8 @@ TEST_CASE("scheduled core: a store-conditional that never reached memory costs a
 TEST_CASE("scheduled core: every charge costs what its option says") {
     Options options;
     uint32_t *costs[] = {&options.charge_stop, &options.charge_park,   &options.charge_unpark,
-                         &options.charge_wake, &options.charge_switch, &options.charge_barrier};
+                         &options.charge_wake, &options.charge_switch, &options.charge_barrier,
+                         &options.charge_yield};
     for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++)
         *costs[kind] = 50 + kind;
     for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++) {

@@ -129,7 +129,8 @@ TEST_CASE("decode x86: fences and charges") {
     CHECK(x86({0x0f, 0x1f, 0x80, 0x02, 0x00, 0x58, 0x4c}).charge == Charge::Unpark);
     CHECK(x86({0x0f, 0x1f, 0x80, 0x04, 0x00, 0x58, 0x4c}).charge == Charge::Switch);
     CHECK(x86({0x0f, 0x1f, 0x80, 0x05, 0x00, 0x58, 0x4c}).charge == Charge::Barrier);
-    CHECK(x86({0x0f, 0x1f, 0x80, 0x06, 0x00, 0x58, 0x4c}).effect == Effect::None); // no such kind
+    CHECK(x86({0x0f, 0x1f, 0x80, 0x06, 0x00, 0x58, 0x4c}).charge == Charge::Yield);
+    CHECK(x86({0x0f, 0x1f, 0x80, 0x07, 0x00, 0x58, 0x4c}).effect == Effect::None); // no such kind
     CHECK(x86({0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00}).effect == Effect::None); // compiler's nop
     CHECK(x86({0xf3, 0x90}).effect == Effect::None);                               // pause
 }
@@ -199,6 +200,7 @@ TEST_CASE("decode arm: barriers and charges") {
     CHECK(arm(0xd5032e1f).charge == Charge::Stop); // hint #112
     CHECK(arm(0xd5032e9f).charge == Charge::Switch);
     CHECK(arm(0xd5032ebf).charge == Charge::Barrier);
+    CHECK(arm(0xd5032edf).charge == Charge::Yield);
     CHECK(arm(0xd503203f).effect == Effect::None); // yield
 }
 
@@ -283,6 +285,7 @@ TEST_CASE("decode ppc: reservations, barriers, charges") {
     CHECK(ppc(0x7eb5ab78).charge == Charge::Park); // or r21,r21,r21
     CHECK(ppc(0x7f18c378).charge == Charge::Switch);
     CHECK(ppc(0x7f39cb78).charge == Charge::Barrier);
+    CHECK(ppc(0x7f5ad378).charge == Charge::Yield);
     CHECK(ppc(0x7f7bdb78).effect == Effect::None); // or r27,r27,r27: yield
 }
 
