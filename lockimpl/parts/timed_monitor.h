@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "monitor/park.h"
 #include "monitor/timed_park.h"
