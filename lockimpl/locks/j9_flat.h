@@ -1,14 +1,14 @@
 /*
  * j9_flat: the lock of OpenJ9, read in eclipse-openj9/openj9: runtime/vm/ObjectMonitor.cpp and
- * runtime/vm/monhelpers.c; its spin counts in runtime/vm/jvminit.c.
+ * runtime/vm/monhelpers.c; its spin counts in runtime/vm/vmthread.cpp.
  *
  * A CAS acquires it, and a load, a comparison and a plain store release it: no atomic, and no order
  * of the store before what follows. A contender first spins: 45 times 32 tries, behind each of
  * which it pauses once and does nothing for 256 turns (on POWER 96, with lowered priority), and a
- * yield of the processor behind 32. So it does for an inflated lock before it blocks. Then it
- * enters the object's monitor, marks the word by a CAS (FLC: flat lock contention) and waits in the
- * monitor. The holder that sees the mark at its release inflates the lock: it enters the monitor,
- * makes the word refer to it and wakes all who wait there.
+ * yield of the processor behind 32. So it does for an inflated lock (256 turns on POWER, too). Then
+ * it enters the object's monitor, marks the word by a CAS (FLC: flat lock contention) and waits in
+ * the monitor. The holder that sees the mark at its release inflates the lock: it enters the
+ * monitor, makes the word refer to it and wakes all who wait there.
  *
  * The holder's plain store may overwrite a mark that came between its load and it. Then nobody
  * wakes the contender; so it waits for a limited time only, 1, 4, 16 and from then on 64
@@ -25,8 +25,8 @@
  * the count full inflates the lock. Waiting does, too. A contender that gets the flat lock after
  * all marks the word itself, since others may wait behind it.
  *
- * Read in the revision of 21 August 2026. Left out: deflation, which OpenJ9 does by default once
- * nobody waits: a lock that was contended is dear for ever here; reservation and learning; the
+ * Read in a revision of August 2026 (01279d94). Left out: deflation, which OpenJ9 does by default
+ * once nobody waits: a lock that was contended is dear for ever here; reservation and learning; the
  * spinning of omrthread's own monitors behind this one; and the count of monitors that a thread has
  * entered, which Java 19 and later keep (an addition each way, at most a cycle).
  */

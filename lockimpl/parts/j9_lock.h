@@ -27,7 +27,8 @@
  * nothing behind each of these. */
 #define J9_YIELDS SMALL_IN_MODEL(45u, 1u)
 #define J9_TRIES SMALL_IN_MODEL(32u, 1u)
-#define J9_TURNS (ARCH_HAS_PRIORITIES ? 96u : 256u)
+#define J9_TURNS_FLAT (ARCH_HAS_PRIORITIES ? 96u : 256u)
+#define J9_TURNS_INFLATED 256u
 
 #define J9_FIRST_WAIT MILLISECOND
 #define J9_LONGEST_WAIT (64 * MILLISECOND)
@@ -61,11 +62,13 @@ LOCK_SLOW monitor_t *j9_inflate(lock_object_t *obj, lock_thread_t *self, uint32_
 }
 
 /* Between two tries. */
-static inline void j9_pause(void) {
-#ifndef LOCKCROSS_MODEL
+static inline void j9_pause(uint32_t turns) {
+#ifdef LOCKCROSS_MODEL
+    (void)turns;
+#else
     cpu_relax();
     cpu_lower_priority();
-    for (uint32_t turns = J9_TURNS; turns != 0; turns--)
+    for (; turns != 0; turns--)
         cpu_nop();
     cpu_restore_priority();
 #endif
@@ -80,7 +83,7 @@ static inline bool j9_spin(lock_object_t *obj, lock_thread_t *self, monitor_t *m
                 return true;
             if (!monitor && load_rlx_u32(&obj->lock_word) & (J9_FLC | J9_INFLATED))
                 return false;
-            j9_pause();
+            j9_pause(monitor ? J9_TURNS_INFLATED : J9_TURNS_FLAT);
         }
         yield_to_others(self);
     }
