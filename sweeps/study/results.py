@@ -14,71 +14,11 @@ from results.errors import NoDataError
 from results.store import queries
 from results.store.facts import Fact
 from results.store.records import FirstSeeds
-from sweeps.model import engines
 from sweeps.model.axes import QUANTITIES
 from sweeps.model.cell import Cell, read_cell, selected
-from sweeps.model.isa import ISAS
+from sweeps.model.isa import FLAVOURS, ISAS
 from sweeps.model.locks import FULL, LockLabel
-
-
-class FactModel(BaseModel):
-    """What is read of a fact that says more."""
-
-    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
-
-
-class MapParameters(FactModel):
-    """Keys of the workload of a map."""
-
-    objects: int
-    runs: int
-    run_length: int
-    owner_share: float
-
-
-class MapFact(FactModel):
-    """The winner map of a study: set latencies in cycles, and the tolerance of crossovers."""
-
-    threads: int
-    tolerance: int
-    parameters: MapParameters
-    cas_latency: list[int] = []
-    fence_latency: list[int] = []
-
-
-class ProcessorsFact(FactModel):
-    """The real processors of a study that stand side by side, and the locks on them."""
-
-    machines: list[str]
-    locks: list[str]
-
-
-class PlanFact(FactModel):
-    """The plan of the study that a database holds."""
-
-    title: str
-    engine: str = engines.DEFAULT
-    machine: str
-    flavours: list[str]
-    beside: list[str]
-    locks: list[str]
-    table_locks: list[str]
-    production: dict[str, str] = {}
-    limits: dict[str, str]
-    seeds: int
-    tie_percent: float
-    map: MapFact
-    processors: ProcessorsFact | None = None
-
-    @property
-    def tie(self) -> float:
-        """Return the lead, as a share of the next lock's cost, below which two locks tie."""
-        return self.tie_percent / 100
-
-    @property
-    def machines(self) -> list[str]:
-        """Return the machines with maps and crossovers, the study's own first."""
-        return [self.machine, *self.beside]
+from sweeps.study.plan import Plan
 
 
 class Isa(BaseModel):
@@ -99,7 +39,7 @@ class JobFact:
     new_runs: int
 
 
-PLAN: Fact[PlanFact] = Fact("plan", PlanFact)
+PLAN: Fact[Plan] = Fact("plan", Plan)  # of a main job
 JOB: Fact[JobFact] = Fact("job", JobFact)
 ISA: Fact[Isa] = Fact("isa", Isa)
 
@@ -233,12 +173,12 @@ class StudyResults:
         self._scales: dict[tuple[str, ...], Scale] = {}
 
     @cached_property
-    def stored_plan(self) -> PlanFact | None:
+    def stored_plan(self) -> Plan | None:
         """Return the study's plan, if there is a study."""
         return PLAN.optional(self.connection)
 
     @property
-    def plan(self) -> PlanFact:
+    def plan(self) -> Plan:
         """Return the study's plan. Raises NoDataError."""
         if self.stored_plan is None:
             raise NoDataError(PLAN.missing)
@@ -273,10 +213,10 @@ class StudyResults:
         return [tuple(name.removeprefix(f"{kind}/").split("/")) for name in known]
 
     def series_names(self, kind: str, machine: str = "") -> list[tuple[str, ...]]:
-        """Return the same in the order of the study's flavours; with a machine, the parts behind
+        """Return the same in the order of flavours; with a machine, the parts behind
         `kind/machine/`."""
         names = self.keys(f"{kind}/{machine}" if machine else kind)
-        places = {flavour: place for place, flavour in enumerate(self.plan.flavours)}
+        places = {flavour: place for place, flavour in enumerate(FLAVOURS)}
         return sorted(names, key=lambda parts: (places.get(parts[-1], len(places)), parts))
 
     def series(self, name: str) -> list[SeriesRun]:

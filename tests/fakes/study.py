@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from results.store.records import (
     CalibrationRecord,
@@ -36,19 +37,41 @@ class Synthetic:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.plan = {
+        self.plan: dict[str, Any] = {
             "title": "A synthetic study",
-            "machine": "generic",
-            "flavours": ["lock"],
-            "beside": [MACHINES[1]],
             "seeds": 2,
             "tie_percent": 2.0,
             "limits": {"thin": "it spins"},
             "locks": ["tasuki", "reservation", "asym_tasuki"],
-            "table_locks": ["thin"],
-            "map": {"threads": 2, "tolerance": 2, "parameters": MAP},
-            "processors": {"machines": ["known"], "locks": list(PROCESSOR)},
+            "aside": ["thin"],
+            "cells": [
+                {
+                    "name": "map",
+                    "machine": list(MACHINES),
+                    "workload": "lock_sequence",
+                    "threads": 2,
+                    "parameters": MAP,
+                },
+                *(
+                    {
+                        "name": f"processors/{use}",
+                        "machine": "known",
+                        "lock": lock,
+                        "fence": fence or "production",
+                        "workload": workload,
+                        "threads": threads,
+                    }
+                    for use, (workload, threads) in USES.items()
+                    for lock, _, fence in (name.partition("/") for name in PROCESSOR)
+                ),
+            ],
+            "borders": [{"cells": "map", "axes": ["cas_latency", "fence_latency"], "tolerance": 2}],
         }
+
+    def on(self, engine: str, **of_map: object) -> None:
+        """Make it the study of another engine, its map's cells with other keys."""
+        cells = [cells | {"engine": engine} for cells in self.plan["cells"]]
+        self.plan["cells"] = [cells[0] | of_map, *cells[1:]]
 
     def fill(self) -> None:
         self.store.set_fact("plan", self.plan)
@@ -139,7 +162,7 @@ class Synthetic:
     def _map(self, machine: str) -> None:
         runs = [
             self.run(lock, cas, fence, machine=machine)
-            for lock in (*self.plan["locks"], *self.plan["table_locks"])
+            for lock in (*self.plan["locks"], *self.plan["aside"])
             for cas in CAS
             for fence in FENCE
         ]
@@ -226,7 +249,7 @@ class Synthetic:
     def _cancel_map(self) -> None:
         runs = {
             self.run(lock, cas, cancel=cancel, kind="full" if lock == "thin" else "rmw")
-            for lock in (*self.plan["locks"], *self.plan["table_locks"])
+            for lock in (*self.plan["locks"], *self.plan["aside"])
             for cas in CAS
             for cancel in (CANCELS if lock == "reservation" else (2000,))
         }

@@ -99,8 +99,7 @@ def test_a_gem5_study_of_one_thread_is_drawn(tmp_path: Path) -> None:
     """Its engine names the latencies in columns only, and none of a cancellation."""
     with Store(tmp_path / "study.db") as store:
         synthetic = Synthetic(store)
-        synthetic.plan["engine"] = "gem5/minor"
-        synthetic.plan["map"] = dict(synthetic.plan["map"], threads=1)  # type: ignore[call-overload]
+        synthetic.on("gem5/minor", threads=1)
         synthetic.fill()
         store.connection.execute(
             "UPDATE runs SET (cas_latency, fence_latency) = "
@@ -137,8 +136,7 @@ def study_on(engine: str, path: Path, **plan: object) -> Path:
     """The synthetic study as another engine's, its CAS measured 30 cycles dearer."""
     with Store(path) as store:
         synthetic = Synthetic(store)
-        synthetic.plan |= {"engine": engine}
-        synthetic.plan["map"] = dict(synthetic.plan["map"], **plan)  # type: ignore[call-overload]
+        synthetic.on(engine, **plan)
         synthetic.fill()
         store.connection.execute("UPDATE calibrations SET engine = ?", (engine,))
         store.connection.execute("UPDATE calibrations SET cycles = cycles + 30 WHERE op = 'cas'")
