@@ -167,6 +167,7 @@ def migrate(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM facts WHERE name = 'map/check'")  # of modelled maps
     plan = former_study.as_now(connection, "value")
     connection.execute(f"UPDATE facts SET value = {plan} WHERE name = 'plan'")
+    former_study.rename_series(connection)
     done.append((VERSION, "one plan document"))
     connection.executemany("INSERT INTO migrations VALUES (?, ?, datetime('now'))", done)
     connection.execute("COMMIT")

@@ -113,3 +113,12 @@ def as_now(connection: sqlite3.Connection, value: str) -> str:
         "current_plan", 1, lambda text: json.dumps(current_study(json.loads(text)), sort_keys=True)
     )
     return f"CASE name WHEN 'plan' THEN current_plan({value}) ELSE {value} END"
+
+
+def rename_series(connection: sqlite3.Connection) -> None:
+    """Give the crossovers of studies the names of their cells, without what was held."""
+    for (text,) in connection.execute("SELECT value FROM facts WHERE name GLOB 'study/*'"):
+        for along in json.loads(text).get("along", []):
+            name = along["cells"]
+            rename = "UPDATE crossovers SET series = ? WHERE series GLOB ?"
+            connection.execute(rename, (name, f"{name}/*"))
