@@ -168,11 +168,14 @@ def migrate(connection: sqlite3.Connection) -> None:
     plan = former_study.as_now(connection, "value")
     connection.execute(f"UPDATE facts SET value = {plan} WHERE name = 'plan'")
     former_study.rename_series(connection)
+    connection.execute(f"ALTER TABLE series ADD COLUMN {_LATENCIES}")
+    former_study.add_latencies(connection)
     done.append((VERSION, "one plan document"))
     connection.executemany("INSERT INTO migrations VALUES (?, ?, datetime('now'))", done)
     connection.execute("COMMIT")
 
 
+_LATENCIES = "latencies TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(latencies))"  # of series
 _SEEDS = "SELECT crossover_id, seed, value, bracket_low, bracket_high FROM "  # without error
 
 
@@ -198,6 +201,10 @@ def _shadow(connection: sqlite3.Connection, version: int) -> None:
     former.shadow(
         connection, changed | {"facts": {"value": former_study.as_now(connection, value)}}
     )
+    columns = f"name TEXT, run_id INTEGER, {_LATENCIES}, PRIMARY KEY (name, run_id)"
+    connection.execute(f"CREATE TEMP TABLE series ({columns}) WITHOUT ROWID")
+    connection.execute("INSERT INTO series (name, run_id) SELECT name, run_id FROM main.series")
+    former_study.add_latencies(connection)
     if version <= _MODELLED:
         connection.execute(f"CREATE TEMP VIEW crossover_seeds AS {_SEEDS} main.crossover_seeds")
 

@@ -1,5 +1,5 @@
-"""The plan of a main job as it was written before it became the one plan document, in files of
-users and in databases of schemas up to 11."""
+"""Studies as they were before schema 12: the plan of a main job before it became the one plan
+document, in files of users too, and series whose runs did not say at which latencies they stand."""
 
 import json
 import sqlite3
@@ -122,3 +122,40 @@ def rename_series(connection: sqlite3.Connection) -> None:
             name = along["cells"]
             rename = "UPDATE crossovers SET series = ? WHERE series GLOB ?"
             connection.execute(rename, (name, f"{name}/*"))
+
+
+# The figure of an axis as engines report it; what a full fence's is depends on the ISA.
+_FIGURES = {"cas_latency": "cas_success", "cancel_latency": "charge_stop"}
+_FENCES = {"x86_64": "fence_mfence", "ppc64le": "fence_hwsync", "aarch64": "fence_dmb"}
+_AXES = ("cas_latency", "fence_latency", "cancel_latency")
+_RUNS = f"""SELECT series.name, runs.id, runs.isa, runs.fence, runs.lock || ':' || runs.variant,
+{", ".join(f"runs.{axis}" for axis in _AXES)}, resolved FROM main.series AS series
+JOIN main.runs AS runs ON runs.id = series.run_id LEFT JOIN resolved ON resolved.run_id = runs.id
+WHERE series.name GLOB 'map/*' OR series.name GLOB 'cancel_map/*'
+OR series.name GLOB 'run_length/*' OR series.name GLOB 'explore/*/*/*'
+AND series.name NOT GLOB 'explore/as_is/*'"""
+
+
+def add_latencies(connection: sqlite3.Connection) -> None:
+    """Say of the runs of maps and run lengths at which latencies they stand: those that are set, or
+    the machine's own where another job has run them so; all of the series where the lock never pays
+    them."""
+    series: dict[str, list[tuple[Any, ...]]] = {}
+    for name, *run in connection.execute(_RUNS).fetchall():
+        series.setdefault(name, []).append(tuple(run))
+    for name, runs in series.items():
+        known: dict[int, dict[str, list[int]]] = {run[0]: {} for run in runs}
+        for number, axis in enumerate(_AXES):
+            paying = {lock for _, _, _, lock, *of_run in runs if of_run[number] is not None}
+            at: dict[int, int] = {}
+            for run_id, isa, fence, lock, *of_run, resolved in runs:
+                own = json.loads(resolved or "{}").get(_FIGURES.get(axis, _FENCES[isa]))
+                cycles = own if of_run[number] is None else of_run[number]
+                if lock in paying and (axis != "fence_latency" or fence == "full"):
+                    at |= {} if cycles is None else {run_id: cycles}
+            for run_id in known if at else ():
+                known[run_id][axis] = [at[run_id]] if run_id in at else sorted(set(at.values()))
+        connection.executemany(
+            "UPDATE series SET latencies = ? WHERE name = ? AND run_id = ?",
+            [(json.dumps(at, sort_keys=True), name, run_id) for run_id, at in known.items()],
+        )

@@ -220,15 +220,20 @@ class Job:
     ) -> None:
         self._name, self._plan = loaded.name, loaded.plan
         self._store, self._runner = store, runner
-        self.series: dict[str, list[Cell]] = {}
+        # The cells of each series, and at which latencies it has them.
+        self.series: dict[str, dict[Cell, dict[str, set[int]]]] = {}
 
         def chosen(cell: Cell) -> bool:
             return not isas or cell.isa in isas
 
         for block in self._plan.blocks.values():
-            for cell in filter(chosen, self._plan.cells_of(block)):
-                if not (block.skip_unsupported and unsupported_reason(cell)):
-                    self.series.setdefault(_series(block, coordinates(cell)), []).append(cell)
+            for point, cell in self._plan.points_of(block):
+                if chosen(cell) and not (block.skip_unsupported and unsupported_reason(cell)):
+                    of_series = self.series.setdefault(_series(block, coordinates(cell)), {})
+                    latencies = of_series.setdefault(cell, {})
+                    for axis in LATENCIES:
+                        if (cycles := getattr(point, axis)) is not None:
+                            latencies.setdefault(axis, set()).add(cycles)
         self._searches = [one for one in searches(self._plan) if chosen(one.line.base)]
 
     def known_cells(self) -> list[Cell]:
@@ -264,10 +269,18 @@ class Job:
         on_maps = tuple(f"{one.cells}/" for one in plan.borders)
         names.update(name for name in self.series if f"{name}/".startswith(on_maps))
         store_crossovers(store, found, sorted(names))
-        store_series(store, runner, self._name, self.series)
+        self._store_series()
         store_machines(store, {cell.machine for cell in self.known_cells()})
         store_isas(store)
         fact.write(store, plan)
+
+    def _store_series(self) -> None:
+        for name, cells in self.series.items():
+            ids = [run.id for run in self._runner.require(list(cells), self._name)]
+            latencies: dict[int, dict[str, list[int]]] = {}
+            for run_id, of_run in zip(ids, cells.values(), strict=True):
+                latencies[run_id] = {axis: sorted(cycles) for axis, cycles in of_run.items()}
+            self._store.set_series(name, ids, latencies)
 
     def _settings(self) -> list[Setting]:
         """Return what is calibrated: every operation of each machine as it is, and CAS and fence of
@@ -283,14 +296,6 @@ class Job:
                 for x in calibration.latencies if cell.cas_latency is not None else ():
                     settings[Setting(*on, x, x, cell.engine, ops=LATENCY_OPS)] = None
         return list(settings)
-
-
-def store_series(
-    store: Store, runner: Runner, plan: str, series: Mapping[str, Sequence[Cell]]
-) -> None:
-    """Store which runs make up each series. Raises LockcrossError (exit code 1) when one fails."""
-    for name, cells in series.items():
-        store.set_series(name, [run.id for run in runner.require(cells, plan)])
 
 
 def load_study(name: str) -> LoadedPlan:

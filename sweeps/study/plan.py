@@ -405,20 +405,23 @@ class Plan(Document):
 
     def cells_of(self, of: Cells) -> list[Cell]:
         """Return the cells of a product, supported or not, in the order of its axes: each once."""
+        return list(dict.fromkeys(cell for _, cell in self.points_of(of)))
+
+    def points_of(self, of: Cells) -> Iterator[tuple[Cell, Cell]]:
+        """Yield each point of a product, as its axes are set, and the cell that is run for it: one
+        serves for all latencies that its lock never pays."""
         produced, given = of.given("fence") == [PRODUCTION], of.given("lock")
         if given and not produced:
-            return list(of.cells())
+            yield from ((cell, cell) for cell in of.cells())
+            return
 
         def named(flavour: str) -> list[LockLabel]:
             every = given or [*self.locks, *self.aside]
             return self.contest(flavour, PRODUCTION, every) if produced else self.labels(flavour)
 
-        every = (
-            with_lock(cell, label, cell.seed)
-            for cell in of.settings()
-            for label in named(cell.flavour)
-        )
-        return list(dict.fromkeys(every))
+        for point in of.settings():
+            for label in named(point.flavour):
+                yield point, with_lock(point, label, point.seed)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

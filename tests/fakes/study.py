@@ -32,6 +32,11 @@ USES = {"one_thread": ("sync", 1), "contended": ("random_threads", 4)}
 RUN_LENGTH = {"objects": 1, "runs": 2, "owner_share": 0.5}
 
 
+def at(cas: int, **latencies: Sequence[int]) -> dict[str, Sequence[int]]:
+    """Where a run stands on a map."""
+    return {"cas_latency": [cas], **{axis: list(cycles) for axis, cycles in latencies.items()}}
+
+
 class Synthetic:
     """Fills a store with a whole study."""
 
@@ -160,14 +165,16 @@ class Synthetic:
             self.store.set_series(f"table/{name}/x86_64/lock", runs)
 
     def _map(self, machine: str) -> None:
-        runs = [
-            self.run(lock, cas, fence, machine=machine)
+        runs = {
+            self.run(lock, cas, fence, machine=machine): at(cas, fence_latency=[fence])
             for lock in (*self.plan["locks"], *self.plan["aside"])
             for cas in CAS
             for fence in FENCE
-        ]
-        runs += [self.run("asym_tasuki", cas, 30, kind="rmw", machine=machine) for cas in CAS]
-        self.store.set_series(f"map/{machine}/x86_64/lock", runs)
+        }
+        for cas in CAS:
+            run = self.run("asym_tasuki", cas, 30, kind="rmw", machine=machine)
+            runs[run] = at(cas, fence_latency=FENCE)
+        self.store.set_series(f"map/{machine}/x86_64/lock", runs, runs)
         crossovers: list[CrossoverRecord] = []
         for axis, fixed, values in (
             ("cas_latency", "fence_latency", FENCE),
@@ -247,13 +254,14 @@ class Synthetic:
             self.store.set_series(f"processors/{use}/known/x86_64/lock", runs)
 
     def _cancel_map(self) -> None:
-        runs = {
-            self.run(lock, cas, cancel=cancel, kind="full" if lock == "thin" else "rmw")
-            for lock in (*self.plan["locks"], *self.plan["aside"])
-            for cas in CAS
-            for cancel in (CANCELS if lock == "reservation" else (2000,))
-        }
-        self.store.set_series("cancel_map/generic/x86_64/lock", sorted(runs))
+        runs = {}
+        for lock in (*self.plan["locks"], *self.plan["aside"]):
+            kind, cancels = "full" if lock == "thin" else "rmw", lock == "reservation"
+            for cas in CAS:
+                for cancel in CANCELS if cancels else (2000,):
+                    run = self.run(lock, cas, cancel=cancel, kind=kind)
+                    runs[run] = at(cas, cancel_latency=[cancel] if cancels else CANCELS)
+        self.store.set_series("cancel_map/generic/x86_64/lock", sorted(runs), runs)
 
     def _search(
         self,

@@ -368,10 +368,11 @@ def test_a_map_without_all_of_its_runs_is_left_out_with_the_reason(tmp_path: Pat
     explored(tmp_path / "some.db")
     with Store(tmp_path / "some.db") as store:
         name = "explore/generic/x86_64/lock"
-        ids = store.connection.execute(
-            "SELECT run_id FROM series WHERE name = ? ORDER BY run_id", (name,)
+        runs = store.connection.execute(
+            "SELECT run_id, latencies FROM series WHERE name = ? ORDER BY run_id", (name,)
         ).fetchall()
-        store.set_series(name, [run_id for (run_id,) in ids[1:]])
+        some = {run_id: json.loads(latencies) for run_id, latencies in runs[1:]}
+        store.set_series(name, some, some)
         data = shown(store)
     assert len(data["maps"]) == 3
     assert data["notes"] == [

@@ -96,16 +96,11 @@ def test_a_study_without_a_part_is_drawn_and_told_without_it(
 
 
 def test_a_gem5_study_of_one_thread_is_drawn(tmp_path: Path) -> None:
-    """Its engine names the latencies in columns only, and none of a cancellation."""
+    """Its engine says nothing of latencies, nor of a cancellation."""
     with Store(tmp_path / "study.db") as store:
         synthetic = Synthetic(store)
         synthetic.on("gem5/minor", threads=1)
         synthetic.fill()
-        store.connection.execute(
-            "UPDATE runs SET (cas_latency, fence_latency) = "
-            "(SELECT json_extract(resolved, '$.cas_success'), "
-            "json_extract(resolved, '$.fence_mfence') FROM resolved WHERE run_id = runs.id)"
-        )
         nothing = options_id(store.connection, {})
         store.connection.execute("UPDATE runs SET resolved_id = ?", (nothing,))
         store.connection.execute("UPDATE calibrations SET engine = 'gem5/minor'")

@@ -137,7 +137,9 @@ class Exploration:
 
     def cells(self) -> list[Cell]:
         """Return every run that is needed."""
-        checks = (cell for cells in self.maps.values() for cell in self._check_cells(cells[0]))
+        checks = (
+            cell for cells in self.maps.values() for cell in self._check_cells(next(iter(cells)))
+        )
         return [*self._job.known_cells(), *checks]
 
     def run(self) -> None:

@@ -182,22 +182,12 @@ def cost_grid(results: StudyResults, name: str) -> CostGrid:
     runs = results.series(name)
     if not runs:
         raise NoDataError("all of its runs failed")
-    # A run at the machine's own cancellation may be one that a study asked for without setting it.
-    cancelling = {run.label for run in runs if run.cell.cancel_latency is not None}
-    # What is set of a run along each axis; None for a latency that its lock does not pay, or that
-    # the map does not set.
-    points: dict[int, tuple[float | None, ...]] = {
-        run.id: (
-            run.latency("cas_latency"),
-            run.latency("fence_latency"),
-            run.latency("cancel_latency") if run.label in cancelling else None,
-            value_of(run.cell, _SHARE),
-        )
-        for run in runs
-    }
-    given = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
+    axes = (*LATENCIES[:3], _SHARE)
+    given = [sorted({x for run in runs for x in run.values(axis)}) for axis in axes]
+    if not (given[0] and given[1]):
+        raise NoDataError(f"its runs do not say at which latencies they are; run {HOW}")
     if not given[2]:  # no run sets it: they have the machine's own
-        given[2] = [runs[0].latency("cancel_latency") or 0]
+        given[2] = [runs[0].cancel or 0]
     engine_label = runs[0].cell.engine
     cas, fence = (
         list(map(results.measured(machine, isa_name, flavour, axis, engine_label), values))
@@ -208,11 +198,18 @@ def cost_grid(results: StudyResults, name: str) -> CostGrid:
         by_label.setdefault(run.label, []).append(run)
     costs, fullest = {}, {}
     for label, own in by_label.items():
-        fixed = [all(points[run.id][n] is None for run in own) for n in range(4)]
+        # A lock does not depend on an axis where each run of it stands at several values, or none.
+        fixed = [all(len(run.values(axis)) != 1 for run in own) for axis in axes]
         costs[label] = np.full([1 if fixed[n] else len(given[n]) for n in range(4)], np.nan)
+        free = [axis for axis, no in zip(axes, fixed, strict=True) if not no]
         for run in own:
-            place = zip(points[run.id], given, fixed, strict=True)
-            costs[label][tuple(0 if no else xs.index(x or 0) for x, xs, no in place)] = run.cost
+            for values in run.points(*free):
+                at = dict(zip(free, values, strict=True))
+                place = (
+                    xs.index(at[axis]) if axis in at else 0
+                    for axis, xs in zip(axes, given, strict=True)
+                )
+                costs[label][tuple(place)] = run.cost
         if np.isnan(costs[label]).any():
             raise NoDataError(f"runs of {label} are missing; run {HOW}")
         fullest[label] = max(
@@ -273,7 +270,7 @@ def processors(results: StudyResults) -> list[dict[str, Any]]:
             known[key] = {
                 **_common(results, runs[0], plan.tie),
                 **_mark(place, place.assumed and not neutral),
-                "cancel": runs[0].latency("cancel_latency") or 0,
+                "cancel": runs[0].cancel or 0,
                 "share": value_of(runs[0].cell, _SHARE),
                 "locks": [
                     {
@@ -310,7 +307,7 @@ def _crossings(results: StudyResults, like: SeriesRun) -> dict[str, Any]:
             for crossing in results.map_crossings(name, cas, fence)
         ],
         "searched": {
-            "cancel": runs[0].latency("cancel_latency"),
+            "cancel": runs[0].cancel,
             "share": value_of(runs[0].cell, _SHARE),
         },
     }
