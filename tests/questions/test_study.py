@@ -16,13 +16,14 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
-from sweeps.questions.crossover.grids import grid
+from sweeps.questions.crossover.grids import cancel_grid, grid
 from sweeps.questions.explore.presentation import cost_grid
 from sweeps.report.report import present
 from sweeps.study.job import Job, check, load_study
 from sweeps.study.plan import LoadedPlan, Plan, expand, labels, parse_plan
 from sweeps.study.results import CrossoverBand, StudyResults
 from tests.fakes.runner import ModelRunner
+from tests.fakes.study import study as synthetic_study
 
 PLAN = STUDIES.path("crossover").read_text(encoding="utf-8")
 
@@ -170,6 +171,20 @@ def test_a_database_from_before_says_where_its_runs_stand(database: Path, tmp_pa
         connection.execute("UPDATE migrations SET number = 11")
     assert series(copy, read_only=True) == series(database, read_only=True)
     assert series(copy, read_only=False) == series(database, read_only=True)
+
+
+def test_a_run_stands_where_its_series_says_whatever_it_sets_itself(tmp_path: Path) -> None:
+    """A run at the machine's own cancellation may be stored without one that is set."""
+    with Store(synthetic_study(tmp_path / "study.db")) as store:
+        place = "generic", "x86_64", "lock"
+        before = cancel_grid(StudyResults(store.connection), *place)
+        store.connection.execute(
+            "UPDATE runs SET cancel_latency = NULL WHERE cancel_latency = 5000"
+        )
+        after = cancel_grid(StudyResults(store.connection), *place)
+    assert before and after and before.ys == after.ys == (500, 5000)
+    for label, costs in before.costs.items():
+        assert (after.costs[label] == costs).all()
 
 
 def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -> None:
