@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from results.errors import LockcrossError
-from results.store import former
+from results.store import former, former_study
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-VERSION = 11  # of the schema
+VERSION = 12  # of the schema
 _MODELLED = 10  # the last whose crossovers may rest on a model, which crossover_seeds.error tells
-_READABLE = (former.SCHEMA, _MODELLED, VERSION)
+_READABLE = (former.SCHEMA, _MODELLED, former_study.SCHEMA, VERSION)
 APPLICATION_ID = 0x4C584442  # as the schema sets it
 BUSY_SECONDS = 30
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
@@ -162,13 +162,20 @@ def migrate(connection: sqlite3.Connection) -> None:
     if version == former.SCHEMA:
         former.rename(connection)
         done.append((_MODELLED, f"lock {former.FORMER} is {former.NAME}"))
-    _drop_errors(connection)
-    connection.execute("DELETE FROM facts WHERE name = 'map/check'")  # of maps with modelled costs
-    done.append((VERSION, "crossovers without a model"))
+    if version <= _MODELLED:
+        _drop_errors(connection)
+        connection.execute("DELETE FROM facts WHERE name = 'map/check'")  # of modelled maps
+    plan = former_study.as_now(connection, "value")
+    connection.execute(f"UPDATE facts SET value = {plan} WHERE name = 'plan'")
+    former_study.rename_series(connection)
+    connection.execute(f"ALTER TABLE series ADD COLUMN {_LATENCIES}")
+    former_study.add_latencies(connection)
+    done.append((VERSION, "one plan document"))
     connection.executemany("INSERT INTO migrations VALUES (?, ?, datetime('now'))", done)
     connection.execute("COMMIT")
 
 
+_LATENCIES = "latencies TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(latencies))"  # of series
 _SEEDS = "SELECT crossover_id, seed, value, bracket_low, bracket_high FROM "  # without error
 
 
@@ -187,8 +194,17 @@ def _drop_errors(connection: sqlite3.Connection) -> None:
 
 def _shadow(connection: sqlite3.Connection, version: int) -> None:
     """Has a database of an earlier version read as one of this, and leaves the file as it is."""
-    if version == former.SCHEMA:
-        former.shadow(connection)
+    if version == VERSION:
+        return
+    changed = dict(former.CHANGED if version == former.SCHEMA else {})
+    value = changed.get("facts", {}).get("value", "{0}")
+    former.shadow(
+        connection, changed | {"facts": {"value": former_study.as_now(connection, value)}}
+    )
+    columns = f"name TEXT, run_id INTEGER, {_LATENCIES}, PRIMARY KEY (name, run_id)"
+    connection.execute(f"CREATE TEMP TABLE series ({columns}) WITHOUT ROWID")
+    connection.execute("INSERT INTO series (name, run_id) SELECT name, run_id FROM main.series")
+    former_study.add_latencies(connection)
     if version <= _MODELLED:
         connection.execute(f"CREATE TEMP VIEW crossover_seeds AS {_SEEDS} main.crossover_seeds")
 

@@ -30,7 +30,7 @@ _COMMAND = (
 )
 _CAUSE = f"replace({{0}}, 'lock {FORMER} ', 'lock {NAME} ')"
 _PARAMETERS = 'replace({0}, \'"stores": "none"\', \'"stores": "zero"\')'
-_CHANGED: Mapping[str, Mapping[str, str]] = {
+CHANGED: Mapping[str, Mapping[str, str]] = {
     "runs": {"lock": _WORD, "command": _COMMAND, "cause": _CAUSE, "parameters": _PARAMETERS},
     "crossovers": {"lock_a": _WORD, "lock_b": _WORD, "below": _WORD},
     "crossover_runs": {"lock": _WORD},
@@ -80,7 +80,7 @@ def current_sql(sql: str) -> str:
 def rename(connection: sqlite3.Connection) -> None:
     """Changes the name in a database of schema SCHEMA, within a transaction. Runs keep their
     identities."""
-    for table, columns in _CHANGED.items():
+    for table, columns in CHANGED.items():
         for column, text in columns.items():
             changed = text.format(column)
             connection.execute(
@@ -88,10 +88,12 @@ def rename(connection: sqlite3.Connection) -> None:
             )
 
 
-def shadow(connection: sqlite3.Connection) -> None:
-    """Has a database of schema SCHEMA read as if it had the name of today, and leaves the file as
-    it is: a temporary view stands before each table that has the name."""
-    for table, columns in _CHANGED.items():
+def shadow(
+    connection: sqlite3.Connection, changed: Mapping[str, Mapping[str, str]] = CHANGED
+) -> None:
+    """Has a database of an earlier schema read as if it were changed so, and leaves the file as it
+    is: a temporary view stands before each table that would change."""
+    for table, columns in changed.items():
         names = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
         shown = (
             f"CAST({columns[name].format(name)} AS TEXT) AS {name}" if name in columns else name

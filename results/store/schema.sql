@@ -165,6 +165,8 @@ CREATE TABLE crossover_seeds (
 CREATE TABLE series (
     name TEXT NOT NULL,
     run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    -- By axis, the cycles that the plan has set: several where a run serves for all of them.
+    latencies TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(latencies)),
     PRIMARY KEY (name, run_id)
 ) WITHOUT ROWID;
 CREATE INDEX series_by_run ON series (run_id);

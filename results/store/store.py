@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -220,18 +220,27 @@ class Store:
                         sql = f"INSERT INTO crossover_{part} VALUES ({number}{', ?' * len(values)})"
                         connection.execute(sql, values)
 
-    def set_series(self, name: str, run_ids: Iterable[int]) -> None:
-        """Makes `run_ids` all the runs of a series, in one transaction."""
-        wanted = dict.fromkeys(run_ids)
+    def set_series(
+        self,
+        name: str,
+        run_ids: Iterable[int],
+        latencies: Mapping[int, Mapping[str, Sequence[int]]] | None = None,
+    ) -> None:
+        """Makes `run_ids` all the runs of a series, in one transaction. `latencies`: of runs, by
+        axis, those at which the series has them."""
+        of = latencies or {}
+        wanted = {run_id: _json(of.get(run_id, {})) for run_id in run_ids}
         with explained(self.path):
-            rows = self.connection.execute("SELECT run_id FROM series WHERE name = ?", (name,))
-            if {run_id for (run_id,) in rows} == set(wanted):
+            rows = self.connection.execute(
+                "SELECT run_id, latencies FROM series WHERE name = ?", (name,)
+            )
+            if dict(rows) == wanted:
                 return
         with self._transaction() as connection:
             connection.execute("DELETE FROM series WHERE name = ?", (name,))
             connection.executemany(
-                "INSERT INTO series (name, run_id) VALUES (?, ?)",
-                [(name, run_id) for run_id in wanted],
+                "INSERT INTO series (name, run_id, latencies) VALUES (?, ?, ?)",
+                [(name, *of_run) for of_run in wanted.items()],
             )
 
     def forget_series(self) -> None:

@@ -1,29 +1,33 @@
 """The one document of every question that is data: a TOML file that says which cells are run, along
 which axes locks are searched for where they change places, who competes, and what is shown.
 
-A sweep has cells alone; a study searches and shows; a question of runtimes' engineers says how its
-answer is worded; the exploration has a grid that is checked between its points. A stored plan is
-read back by the same model.
+A sweep has cells alone; a study searches and shows; the main job is a study of winner maps; a
+question of runtimes' engineers says how its answer is worded; the exploration has a grid that is
+checked between its points. A stored plan is read back by the same model. That its names are known
+is asked when it is loaded to be run (`check_names`), since machines and locks come and go.
 """
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, create_model, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
+from results.errors import LockcrossError
+from results.store.former_study import current_study
 from results.store.missing import FIRST_VARIANT, why_no_name
-from sweeps.model.axes import AXES
+from sweeps.engines.base import load_engine
+from sweeps.model.axes import AXES, MAX_LATENCY
 from sweeps.model.axes import Axis as CellAxis
 from sweeps.model.cell import NO_LOCK, Cell, invalid_reason, unsupported_reason
-from sweeps.model.isa import FLAVOURS, ISAS
-from sweeps.model.locks import FENCE_KINDS, LockLabel, Trait, load_locks
+from sweeps.model.isa import FLAVOURS, ISAS, isa_of
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, Trait, load_locks
 from sweeps.model.machine import HOST, MachineName, isas_of, known_machines
 from sweeps.model.workloads import WORKLOADS, with_defaults
-from sweeps.plans import SWEEPS, study
+from sweeps.plans import SWEEPS
 from sweeps.study import nodes
 from sweeps.study.leads import TIE_PERCENT
 from sweeps.study.lines import with_lock
@@ -33,6 +37,8 @@ from sweeps.support.toml import Document, Documents, parse
 MAX_CELLS = 1_000_000  # a plan with more has a mistake in a range
 _RANGE, _NUMBERS = {"from", "to", "step"}, {int, float}
 _ALL, _NOT = "all", "not "
+PRODUCTION = "production"  # the fence that a plan says is a flavour's in production
+MAP = "map"  # the cells of the winner maps of a main job
 _SEVERAL = (_ALL, *Trait)  # words that stand for several locks
 
 Value = TypeVar("Value")
@@ -68,6 +74,16 @@ def _as_names(value: Any) -> Any:
     return _as_list(value)
 
 
+def _rising(values: list[float]) -> list[float]:
+    if sorted(set(values)) != values:
+        raise ValueError("values must rise, each given once")
+    return values
+
+
+Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
+Above = Annotated[int | float, Field(gt=0)]
+Text = Annotated[str, Field(min_length=1)]
+Some, Several, Rising = Field(min_length=1), Field(min_length=2), AfterValidator(_rising)
 Axis = Annotated[list[Value], BeforeValidator(_as_list)]
 Names = Annotated[list[str], BeforeValidator(_as_names)]
 
@@ -96,10 +112,11 @@ class Cells(_Axes):
     A `lock` may be "all", which stands for every lock that a workload of the cells allows, or a
     trait of locks.def, for those that have it in every variant; "not NAME" takes one away again.
     Without it all of the plan's locks run, each with the kinds of fence of the plan that it and the
-    ISA allow. `name`: the series that the runs are stored as, one for each combination of values of
-    the axes `apart`, which stand behind it. `totals`: keys of which each thread has its part,
-    rounded up. `node`: where core 1 is in a machine's network, core 0 is at node 0; "all": at every
-    other node.
+    ISA allow. A `fence` may be "production": the kind that the plan names for the flavour, for the
+    locks that have it. `name`: the series that the runs are stored as, one for each combination of
+    values of the axes `apart`, which stand behind it. `totals`: keys of which each thread has its
+    part, rounded up. `node`: where core 1 is in a machine's network, core 0 is at node 0; "all": at
+    every other node.
     """
 
     name: str = ""
@@ -109,16 +126,16 @@ class Cells(_Axes):
     node: Literal["all"] | Axis[Annotated[int, Field(ge=1)]] | None = None
     skip_unsupported: bool = False
 
-    @model_validator(mode="after")
-    def _known_names(self) -> Self:
+    def check_names(self) -> None:
+        """Raise ValueError for a name that is none of those known here."""
         for engine in self.given("engine"):
-            study.check_engine(engine)
+            check_engine(engine)
         for key, known in (
             ("machine", [*known_machines(self.given("machine")), HOST]),
             ("isa", list(ISAS)),
             ("flavour", [_ALL, *FLAVOURS]),
             ("lock", [*load_locks(), *_SEVERAL]),
-            ("fence", FENCE_KINDS),
+            ("fence", [*FENCE_KINDS, PRODUCTION]),
             ("workload", list(WORKLOADS)),
         ):
             for value in self.words(key):
@@ -133,15 +150,14 @@ class Cells(_Axes):
             if variant not in ("", FIRST_VARIANT, _ALL, *own):
                 known_to = f"{', '.join(locks)}: " + (", ".join(own) or "none")
                 raise ValueError(f"variant: {quoted(variant)} is unknown; variants of {known_to}")
-        for key in ("flavour", "variant"):
-            if _ALL in self.given(key) and len(self.given(key)) > 1:
-                raise ValueError(f"{key}: 'all' stands for every {key} and must stand alone")
+        for key, word in (("flavour", _ALL), ("variant", _ALL), ("fence", PRODUCTION)):
+            if word in self.given(key) and len(self.given(key)) > 1:
+                raise ValueError(f"{key}: '{word}' stands for every {key} and must stand alone")
         if self.node is not None:
             for machine, engine in itertools.product(self.given("machine"), self.given("engine")):
                 for node in (found := self._nodes(machine)):
                     nodes.check(machine, node)
-                study.check_engine(nodes.placed(engine, found[0]))
-        return self
+                check_engine(nodes.placed(engine, found[0]))
 
     def words(self, axis: str) -> list[Any]:
         """Return the values of an axis as the document has them; none where it has none."""
@@ -169,6 +185,10 @@ class Cells(_Axes):
                 chosen[word] = None
         return list(chosen)
 
+    def first(self, name: str) -> Any:
+        """Return the first value of an axis, or of a key of the workload."""
+        return (self.parameters.get(name) or self.given(name))[0]
+
     def cells(self) -> Iterator[Cell]:
         """Yield every cell of the product, supported or not, in the order of the axes."""
         points = [
@@ -188,6 +208,10 @@ class Cells(_Axes):
             for node in self._nodes(chosen["machine"]) if self.node else [None]:
                 engine = chosen["engine"] if node is None else nodes.placed(chosen["engine"], node)
                 yield Cell(**{**chosen, "engine": engine}, parameters=parameters)
+
+    def settings(self) -> Iterator[Cell]:
+        """Yield the cells without their locks, which are still to be named."""
+        return self.model_copy(update={"lock": None, "variant": [""], "fence": [FULL]}).cells()
 
     def size(self) -> int:
         """Return how many cells there are, where no axis stands for several values."""
@@ -216,25 +240,49 @@ class Cells(_Axes):
 
 class Along(Document):
     """A search for where the locks of some cells change places along an axis: one search for each
-    combination of values that `by` names. It has the values of the cells, and between them only
-    multiples of `step` are tried. `words`: what the axis is."""
+    combination of values that `by` names, and of those that the cells are `apart` in. It has the
+    values of the cells, and between them only multiples of `step` are tried; with `values` these,
+    everything else as in the cells, with the machine's own figure on each axis that they vary.
 
-    cells: study.Text
-    axis: study.Text
+    `fences`: of the plan's `locks` alone, each two with such fences ("production", "full");
+    `cancels`: of each two one cancels. `words`: what the axis is.
+    """
+
+    cells: Text
+    axis: Text
     by: list[str] = []
-    tolerance: study.Above
-    step: study.Above = 1
+    values: Annotated[list[Annotated[int | float, Field(ge=0)]], Several, Rising] | None = None
+    tolerance: Above
+    step: Above = 1
+    fences: list[Literal["production", "full"]] = []
+    cancels: bool = False
     unit: str = ""
     words: str = ""
+
+    @model_validator(mode="after")
+    def _multiples(self) -> Self:
+        for value in (*(self.values or ()), self.tolerance):
+            if self.values and Fraction(str(value)) % Fraction(str(self.step)):
+                raise ValueError(f"{value:g} is no multiple of step {self.step:g}")
+        return self
+
+
+class Borders(Document):
+    """A search, with the first seed, between neighbours on the grid of some cells over two `axes`
+    that different ones of the plan's `locks` win: with full fences alone, and with every kind."""
+
+    cells: Text
+    axes: Annotated[list[str], Field(min_length=2, max_length=2)]
+    tolerance: Above
 
 
 class Quantity(Document):
     """A number of a run: a metric, less another one where `less` names it, for each of `per`, which
     is a metric or a key of the workload. `cost`: less of it is better."""
 
-    title: study.Text
-    unit: study.Text
-    metric: study.Text
+    title: Text
+    unit: Text
+    metric: Text
     less: str = ""
     per: str = ""
     cost: bool = False
@@ -251,9 +299,9 @@ class Show(Document):
     along: str = ""
     words: str = ""
     by: list[str] = []
-    quantities: Annotated[list[str], study.Some]
-    title: study.Text
-    caption: study.Text
+    quantities: Annotated[list[str], Some]
+    title: Text
+    caption: Text
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -270,31 +318,37 @@ class Check(Document):
 
 
 class Calibration(Document):
-    """Set latencies in cycles at which CAS and fence are measured."""
+    """Set latencies in cycles at which CAS and fence are measured. `cells`: of which machines are
+    calibrated; left out, of all cells."""
 
-    latencies: study.Latencies
+    cells: list[str] = []
+    latencies: Annotated[list[Latency], Several, Rising]
 
 
 class Plan(Document):
     """The document. `locks` compete, `aside` can be added to them: `limits` says what those cannot
-    do. `seeds`: of each search. `asked`, `setup`, `settings` and `answer` make it a question: where
-    it was asked and by whom, what of the plan stands for what, the axes or keys by which a table's
-    rows differ, and the answer's words as a Jinja2 template."""
+    do. `production`: the kind of fence of a flavour, where it is not the full one. `seeds`: of each
+    search. Cells of the name `map` make it a main job, of which a database has one. `asked`,
+    `setup`, `settings` and `answer` make it a question: where it was asked and by whom, what of the
+    plan stands for what, the axes or keys by which a table's rows differ, and the answer's words as
+    a Jinja2 template."""
 
     QUESTION: ClassVar = ("asked", "setup", "settings", "answer")
 
-    title: study.Text
+    title: Text
     cells: list[Cells] = []
     sweep: list[Cells] = []  # the former word for `cells`
     along: list[Along] = []
+    borders: list[Borders] = []
     quantities: dict[str, Quantity] = {}
     show: list[Show] = []
     locks: list[str] = []
     aside: list[str] = []
     fence_kinds: list[str] = []
+    production: dict[str, str] = {}
     limits: dict[str, str] = {}
-    seeds: study.Seeds = 1
-    tie_percent: study.Percent = TIE_PERCENT
+    seeds: Annotated[int, Field(ge=1, le=100)] = 1
+    tie_percent: Annotated[float, Field(ge=0, le=100)] = TIE_PERCENT
     calibration: Calibration | None = None
     check: Check | None = None
     asked: str = ""
@@ -306,6 +360,26 @@ class Plan(Document):
     def engines(self) -> list[str]:
         """Return the engines' labels, as the cells name them."""
         return [engine for cells in self.blocks.values() for engine in cells.given("engine")]
+
+    @property
+    def engine(self) -> str:
+        """Return the engine's label of its first cells."""
+        return self.engines[0]
+
+    @property
+    def machines(self) -> list[str]:
+        """Return the machines that it has winner maps of, its own first."""
+        return [machine for cells in self.named(MAP) for machine in cells.given("machine")]
+
+    @property
+    def machine(self) -> str:
+        """Return the first of them, which real processors are marked on the map of."""
+        return self.machines[0]
+
+    @property
+    def tie(self) -> float:
+        """Return the lead, as a share of the next lock's cost, below which two locks tie."""
+        return self.tie_percent / 100
 
     @property
     def blocks(self) -> dict[str, Cells]:
@@ -322,30 +396,45 @@ class Plan(Document):
 
     def labels(self, flavour: str) -> list[LockLabel]:
         """Return the plan's locks with every kind of fence of it that they and the ISA allow."""
-        return study.labels(flavour, [*self.locks, *self.aside], self.fence_kinds)
+        return labels(flavour, [*self.locks, *self.aside], self.fence_kinds)
+
+    def contest(self, flavour: str, fences: str, locks: Sequence[str] = ()) -> list[LockLabel]:
+        """Return some locks, or those that compete, with the fences of production, or full ones."""
+        kind = self.production.get(flavour, FULL) if fences == PRODUCTION else FULL
+        return labels(flavour, locks or self.locks, [], kind)
 
     def cells_of(self, of: Cells) -> list[Cell]:
         """Return the cells of a product, supported or not, in the order of its axes: each once."""
-        if of.words("lock"):
-            return list(of.cells())
-        every = (
-            with_lock(cell, label, cell.seed)
-            for cell in of.cells()
-            for label in self.labels(cell.flavour)
-        )
-        return list(dict.fromkeys(every))
+        return list(dict.fromkeys(cell for _, cell in self.points_of(of)))
+
+    def points_of(self, of: Cells) -> Iterator[tuple[Cell, Cell]]:
+        """Yield each point of a product, as its axes are set, and the cell that is run for it: one
+        serves for all latencies that its lock never pays."""
+        produced, given = of.given("fence") == [PRODUCTION], of.given("lock")
+        if given and not produced:
+            yield from ((cell, cell) for cell in of.cells())
+            return
+
+        def named(flavour: str) -> list[LockLabel]:
+            every = given or [*self.locks, *self.aside]
+            return self.contest(flavour, PRODUCTION, every) if produced else self.labels(flavour)
+
+        for point in of.settings():
+            for label in named(point.flavour):
+                yield point, with_lock(point, label, point.seed)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if not self.blocks:
             raise ValueError("cells: missing")
-        study.check_known(
+        names = self._names()
+        check_known(
             (
-                ("locks", [*self.locks, *self.aside], load_locks()),
-                ("fence_kinds", self.fence_kinds, study.OTHER_FENCES),
                 ("limits", self.limits, self.aside),
-                ("along.cells", [one.cells for one in self.along], self._names()),
-                ("show", [one.lines or one.map for one in self.show], self._names()),
+                ("calibration.cells", self.calibration.cells if self.calibration else [], names),
+                ("along.cells", [one.cells for one in self.along], names),
+                ("borders.cells", [one.cells for one in self.borders], names),
+                ("show", [one.lines or one.map for one in self.show], names),
                 ("show", [x for one in self.show for x in one.quantities], self.quantities),
             )
         )
@@ -359,6 +448,58 @@ class Plan(Document):
 
     def _names(self) -> list[str]:
         return [cells.name for cells in self.blocks.values() if cells.name]
+
+
+def labels(
+    flavour: str, locks: Sequence[str], fence_kinds: Sequence[str], first: str = FULL
+) -> list[LockLabel]:
+    """Return lock labels with the `first` kind of fence, full ones where a lock has no choice, then
+    with every other kind that lock and ISA allow (interfaces, 8)."""
+    refused = ISAS[isa_of(flavour)].refused_fence_kinds
+
+    def has(lock: str, kind: str) -> bool:
+        return kind not in refused and kind in load_locks()[lock].fence_kinds
+
+    usual = [LockLabel.of(lock, fence=first if has(lock, first) else FULL) for lock in locks]
+    others = itertools.product(fence_kinds, locks)
+    return usual + [LockLabel.of(lock, fence=kind) for kind, lock in others if has(lock, kind)]
+
+
+def check_known(rows: Iterable[tuple[str, Iterable[str], Collection[str]]]) -> None:
+    """Raise ValueError for the first of some names that is none of those known: of each key, the
+    names given and those known."""
+    for key, given, known in rows:
+        if unknown := [name for name in given if name not in known]:
+            raise ValueError(f"{key}: {unknown[0]!r} is unknown; allowed are {', '.join(known)}")
+
+
+def check_engine(label: str) -> None:
+    """Raise ValueError for a label that no engine has."""
+    try:
+        load_engine(label)
+    except LockcrossError as error:
+        raise ValueError(f"engine: {error.message}") from None
+
+
+def check_names(plan: Plan) -> None:
+    """Raise ValueError, a line for each mistake, for names that are none of those known here."""
+    other_fences = [kind for kind in FENCE_KINDS if kind != FULL]
+    mistakes = []
+    for where, cells in plan.blocks.items():
+        try:
+            cells.check_names()
+        except ValueError as error:
+            mistakes.append(f"{where}: {error}")
+    if mistakes:
+        raise ValueError("\n  ".join(mistakes))
+    check_known(
+        (
+            ("locks", [*plan.locks, *plan.aside], load_locks()),
+            ("fence_kinds", plan.fence_kinds, other_fences),
+            ("production", plan.production, FLAVOURS),
+            ("production", plan.production.values(), other_fences),
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -399,7 +540,8 @@ def load_plan(
 
 def parse_plan(text: str) -> Plan:
     """Read a plan from TOML. Raises ValueError that names the key, the value, what is allowed."""
-    return parse(Plan, text)
+    check_names(plan := parse(Plan, text, current_study))
+    return plan
 
 
 def expand(plan: Plan) -> list[Cell]:

@@ -1,12 +1,15 @@
 """What a database holds of a study: its plan, series, crossovers and calibrations, from which
 figures, tables and report are made."""
 
+import itertools
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,71 +17,12 @@ from results.errors import NoDataError
 from results.store import queries
 from results.store.facts import Fact
 from results.store.records import FirstSeeds
-from sweeps.model import engines
-from sweeps.model.axes import QUANTITIES
+from sweeps.model.axes import LATENCIES, QUANTITIES
 from sweeps.model.cell import Cell, read_cell, selected
-from sweeps.model.isa import ISAS
-from sweeps.model.locks import FULL, LockLabel
-
-
-class FactModel(BaseModel):
-    """What is read of a fact that says more."""
-
-    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
-
-
-class MapParameters(FactModel):
-    """Keys of the workload of a map."""
-
-    objects: int
-    runs: int
-    run_length: int
-    owner_share: float
-
-
-class MapFact(FactModel):
-    """The winner map of a study: set latencies in cycles, and the tolerance of crossovers."""
-
-    threads: int
-    tolerance: int
-    parameters: MapParameters
-    cas_latency: list[int] = []
-    fence_latency: list[int] = []
-
-
-class ProcessorsFact(FactModel):
-    """The real processors of a study that stand side by side, and the locks on them."""
-
-    machines: list[str]
-    locks: list[str]
-
-
-class PlanFact(FactModel):
-    """The plan of the study that a database holds."""
-
-    title: str
-    engine: str = engines.DEFAULT
-    machine: str
-    flavours: list[str]
-    beside: list[str]
-    locks: list[str]
-    table_locks: list[str]
-    production: dict[str, str] = {}
-    limits: dict[str, str]
-    seeds: int
-    tie_percent: float
-    map: MapFact
-    processors: ProcessorsFact | None = None
-
-    @property
-    def tie(self) -> float:
-        """Return the lead, as a share of the next lock's cost, below which two locks tie."""
-        return self.tie_percent / 100
-
-    @property
-    def machines(self) -> list[str]:
-        """Return the machines with maps and crossovers, the study's own first."""
-        return [self.machine, *self.beside]
+from sweeps.model.isa import FLAVOURS
+from sweeps.model.locks import LockLabel
+from sweeps.study.costs import coordinates
+from sweeps.study.plan import Plan
 
 
 class Isa(BaseModel):
@@ -99,7 +43,7 @@ class JobFact:
     new_runs: int
 
 
-PLAN: Fact[PlanFact] = Fact("plan", PlanFact)
+PLAN: Fact[Plan] = Fact("plan", Plan)  # of a main job
 JOB: Fact[JobFact] = Fact("job", JobFact)
 ISA: Fact[Isa] = Fact("isa", Isa)
 
@@ -139,28 +83,39 @@ class MapCrossing:
 
 @dataclass(frozen=True)
 class SeriesRun:
-    """A run of a series: its cost in core cycles per pair, and what the engine made of all
-    options."""
+    """A run of a series: its cost in core cycles per pair, and what the engine made of all options.
+    `latencies`: by axis, the cycles at which the series has it."""
 
     id: int
     cell: Cell
     resolved: dict[str, int]
     cost: float
+    latencies: Mapping[str, Sequence[int]]
 
     @property
     def label(self) -> LockLabel:
         """Return the lock label."""
         return self.cell.label
 
-    def latency(self, axis: str) -> int | None:
-        """Return a set latency, or else the machine's own, which the engine may report; None where
-        it does not, and of a full fence where the lock has another kind: its run serves for all
-        latencies of that one."""
-        if axis == "fence_latency" and self.label.fence != FULL:
-            return None
-        given: int | None = getattr(self.cell, axis)
-        figure = QUANTITIES[axis].figure or ISAS[self.cell.isa].full_fence
-        return self.resolved.get(figure) if given is None else given
+    @property
+    def cancel(self) -> int | None:
+        """Return what a cancellation costs: as set, or else the machine's own, which the engine may
+        report."""
+        if self.cell.cancel_latency is not None:
+            return self.cell.cancel_latency
+        return self.resolved.get(QUANTITIES["cancel_latency"].figure)
+
+    def values(self, axis: str) -> Sequence[Any]:
+        """Return where the run stands on an axis: at several latencies that its lock never pays; at
+        none that is not set."""
+        if axis in LATENCIES:
+            return self.latencies.get(axis, [])
+        value = coordinates(self.cell).get(axis)
+        return [] if value is None else [value]
+
+    def points(self, *axes: str) -> Iterator[tuple[Any, ...]]:
+        """Yield every point that the run stands at, by its values on some axes."""
+        return itertools.product(*map(self.values, axes))
 
 
 @dataclass(frozen=True)
@@ -233,12 +188,12 @@ class StudyResults:
         self._scales: dict[tuple[str, ...], Scale] = {}
 
     @cached_property
-    def stored_plan(self) -> PlanFact | None:
+    def stored_plan(self) -> Plan | None:
         """Return the study's plan, if there is a study."""
         return PLAN.optional(self.connection)
 
     @property
-    def plan(self) -> PlanFact:
+    def plan(self) -> Plan:
         """Return the study's plan. Raises NoDataError."""
         if self.stored_plan is None:
             raise NoDataError(PLAN.missing)
@@ -273,10 +228,10 @@ class StudyResults:
         return [tuple(name.removeprefix(f"{kind}/").split("/")) for name in known]
 
     def series_names(self, kind: str, machine: str = "") -> list[tuple[str, ...]]:
-        """Return the same in the order of the study's flavours; with a machine, the parts behind
+        """Return the same in the order of flavours; with a machine, the parts behind
         `kind/machine/`."""
         names = self.keys(f"{kind}/{machine}" if machine else kind)
-        places = {flavour: place for place, flavour in enumerate(self.plan.flavours)}
+        places = {flavour: place for place, flavour in enumerate(FLAVOURS)}
         return sorted(names, key=lambda parts: (places.get(parts[-1], len(places)), parts))
 
     def series(self, name: str) -> list[SeriesRun]:
@@ -350,14 +305,19 @@ class StudyResults:
                 crossings.append(MapCrossing(crossing.lock_a, crossing.lock_b, *place))
         return crossings
 
+    def metrics(self, run_id: int) -> dict[str, float]:
+        """Return the metrics of a run, by name."""
+        sql = "SELECT name, value FROM metrics WHERE run_id = ?"
+        return dict(self.connection.execute(sql, (run_id,)).fetchall())
+
     def phases(self, run_id: int) -> list[float]:
         """Return the cycles of each phase of a run, in order."""
-        rows = self.connection.execute(
-            "SELECT name, value FROM metrics WHERE run_id = ? AND name GLOB 'phase_*_cycles'",
-            (run_id,),
-        )
-        by_number = sorted((int(name.split("_")[1]), value) for name, value in rows)
-        return [value for _, value in by_number]
+        by_number = {
+            int(name.split("_")[1]): value
+            for name, value in self.metrics(run_id).items()
+            if fnmatchcase(name, "phase_*_cycles")
+        }
+        return [by_number[number] for number in sorted(by_number)]
 
 
 def isa_title(connection: sqlite3.Connection, name: str) -> str:
@@ -368,7 +328,8 @@ def isa_title(connection: sqlite3.Connection, name: str) -> str:
 
 def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     rows = connection.execute(
-        f"SELECT compiler, resolved, cycles_per_pair, runs.id, {selected(connection)} FROM series "
+        "SELECT compiler, resolved, latencies, cycles_per_pair, runs.id, "
+        f"{selected(connection)} FROM series "
         "JOIN runs ON runs.id = series.run_id "
         "JOIN resolved ON resolved.run_id = runs.id "
         "WHERE series.name = ? AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY runs.id",
@@ -378,8 +339,8 @@ def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[SeriesRun
         several = " and ".join(compilers)
         raise NoDataError(f"the series {name} mixes programs of {several}; run it with one")
     return [
-        SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost)
-        for _, resolved, cost, run_id, *columns in rows
+        SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost, json.loads(latencies))
+        for _, resolved, latencies, cost, run_id, *columns in rows
     ]
 
 

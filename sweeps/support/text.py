@@ -29,3 +29,8 @@ def shortened(text: str, most: int) -> str:
     half = most // 2
     left_out = len(text) - 2 * half
     return f"{text[:half]}\n... {left_out} characters left out ...\n{text[-half:]}"
+
+
+def threads_words(threads: int) -> str:
+    """Return a number of threads in words."""
+    return "1 thread" if threads == 1 else f"{threads} threads"

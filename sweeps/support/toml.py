@@ -53,10 +53,13 @@ Model = TypeVar("Model", bound=BaseModel)
 Read = TypeVar("Read")
 
 
-def parse(model: type[Model], text: str) -> Model:
-    """Read a document, in which a lock may have its former name. Raises ValueError."""
+def parse(
+    model: type[Model], text: str, current: Callable[[Any], Any] = lambda document: document
+) -> Model:
+    """Read a document, in which a lock may have its former name; `current` gives what a document
+    of a former kind is now. Raises ValueError."""
     try:
-        return model.model_validate(current_in_document(tomllib.loads(text)))
+        return model.model_validate(current(current_in_document(tomllib.loads(text))))
     except ValidationError as error:
         raise ValueError(explain(error, model)) from None
     except RecursionError:

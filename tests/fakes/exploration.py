@@ -7,6 +7,7 @@ from pathlib import Path
 
 from results.store.records import CalibrationRecord, MachineRecord
 from results.store.store import Store
+from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell, command
 from sweeps.model.locks import FULL, LockLabel
 from tests.fakes.records import PAIRS, record
@@ -80,16 +81,15 @@ class Explored:
         for isa, title, fence in (("x86_64", "x86-64", "mfence"), ("ppc64le", "POWER", "hwsync")):
             self.store.set_fact(f"isa/{isa}", {"title": title, "full_fence": fence})
         for machine, flavour in itertools.product(MACHINES, FLAVOURS):
-            runs = [
-                run
-                for label in LABELS
-                if not (flavour == "larx" and label.endswith("rmw"))
-                for run in self._runs(machine, flavour, LockLabel(label))
-            ]
-            self.store.set_series(f"explore/{machine}/{FLAVOURS[flavour]}/{flavour}", runs)
-            self._calibrate(machine, flavour, runs[0], [(None, None), *((x, x) for x in CAS)])
+            runs: dict[int, dict[str, list[int]]] = {}
+            for label in LABELS:
+                if not (flavour == "larx" and label.endswith("rmw")):
+                    runs |= self._runs(machine, flavour, LockLabel(label))
+            self.store.set_series(f"explore/{machine}/{FLAVOURS[flavour]}/{flavour}", runs, runs)
+            first = next(iter(runs))
+            self._calibrate(machine, flavour, first, [(None, None), *((x, x) for x in CAS)])
             self._as_is(machine, flavour)
-        self._calibrate("known", "lock", runs[0], [(None, None)])
+        self._calibrate("known", "lock", first, [(None, None)])
         self._as_is("known", "lock")
         for name, description in {**MACHINES, "known": {}}.items():
             figures = {"cas_success": {"value": 44, "source": "s"}}
@@ -111,8 +111,12 @@ class Explored:
         ]
         self.store.set_series(f"explore/as_is/{machine}/{FLAVOURS[flavour]}/{flavour}", runs)
 
-    def _runs(self, machine: str, flavour: str, label: LockLabel) -> list[int]:
+    def _runs(
+        self, machine: str, flavour: str, label: LockLabel
+    ) -> dict[int, dict[str, list[int]]]:
+        """The runs of a lock, and the latencies at which each stands."""
         ids: dict[object, int] = {}
+        runs: dict[int, dict[str, list[int]]] = {}
         for values in itertools.product(CAS, FENCE, CANCEL, SHARE):
             at = Point(*values)
             fence = at.fence if label.fence == FULL else None
@@ -122,7 +126,11 @@ class Explored:
             key = (at.cas, fence, cancel, at.share)
             if key not in ids:
                 ids[key] = self._run(machine, flavour, label, key, cycles)
-        return list(ids.values())
+            of_run = runs.setdefault(ids[key], {})
+            for axis, value in zip(LATENCIES[:3], values, strict=False):
+                if value not in of_run.setdefault(axis, []):
+                    of_run[axis].append(value)
+        return runs
 
     def _run(
         self,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from results.store.records import (
     CalibrationRecord,
@@ -31,24 +32,51 @@ USES = {"one_thread": ("sync", 1), "contended": ("random_threads", 4)}
 RUN_LENGTH = {"objects": 1, "runs": 2, "owner_share": 0.5}
 
 
+def at(cas: int, **latencies: Sequence[int]) -> dict[str, Sequence[int]]:
+    """Where a run stands on a map."""
+    return {"cas_latency": [cas], **{axis: list(cycles) for axis, cycles in latencies.items()}}
+
+
 class Synthetic:
     """Fills a store with a whole study."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.plan = {
+        self.plan: dict[str, Any] = {
             "title": "A synthetic study",
-            "machine": "generic",
-            "flavours": ["lock"],
-            "beside": [MACHINES[1]],
             "seeds": 2,
             "tie_percent": 2.0,
             "limits": {"thin": "it spins"},
             "locks": ["tasuki", "reservation", "asym_tasuki"],
-            "table_locks": ["thin"],
-            "map": {"threads": 2, "tolerance": 2, "parameters": MAP},
-            "processors": {"machines": ["known"], "locks": list(PROCESSOR)},
+            "aside": ["thin"],
+            "cells": [
+                {
+                    "name": "map",
+                    "machine": list(MACHINES),
+                    "workload": "lock_sequence",
+                    "threads": 2,
+                    "parameters": MAP,
+                },
+                *(
+                    {
+                        "name": f"processors/{use}",
+                        "machine": "known",
+                        "lock": lock,
+                        "fence": fence or "production",
+                        "workload": workload,
+                        "threads": threads,
+                    }
+                    for use, (workload, threads) in USES.items()
+                    for lock, _, fence in (name.partition("/") for name in PROCESSOR)
+                ),
+            ],
+            "borders": [{"cells": "map", "axes": ["cas_latency", "fence_latency"], "tolerance": 2}],
         }
+
+    def on(self, engine: str, **of_map: object) -> None:
+        """Make it the study of another engine, its map's cells with other keys."""
+        cells = [cells | {"engine": engine} for cells in self.plan["cells"]]
+        self.plan["cells"] = [cells[0] | of_map, *cells[1:]]
 
     def fill(self) -> None:
         self.store.set_fact("plan", self.plan)
@@ -137,14 +165,16 @@ class Synthetic:
             self.store.set_series(f"table/{name}/x86_64/lock", runs)
 
     def _map(self, machine: str) -> None:
-        runs = [
-            self.run(lock, cas, fence, machine=machine)
-            for lock in (*self.plan["locks"], *self.plan["table_locks"])
+        runs = {
+            self.run(lock, cas, fence, machine=machine): at(cas, fence_latency=[fence])
+            for lock in (*self.plan["locks"], *self.plan["aside"])
             for cas in CAS
             for fence in FENCE
-        ]
-        runs += [self.run("asym_tasuki", cas, 30, kind="rmw", machine=machine) for cas in CAS]
-        self.store.set_series(f"map/{machine}/x86_64/lock", runs)
+        }
+        for cas in CAS:
+            run = self.run("asym_tasuki", cas, 30, kind="rmw", machine=machine)
+            runs[run] = at(cas, fence_latency=FENCE)
+        self.store.set_series(f"map/{machine}/x86_64/lock", runs, runs)
         crossovers: list[CrossoverRecord] = []
         for axis, fixed, values in (
             ("cas_latency", "fence_latency", FENCE),
@@ -224,13 +254,14 @@ class Synthetic:
             self.store.set_series(f"processors/{use}/known/x86_64/lock", runs)
 
     def _cancel_map(self) -> None:
-        runs = {
-            self.run(lock, cas, cancel=cancel, kind="full" if lock == "thin" else "rmw")
-            for lock in (*self.plan["locks"], *self.plan["table_locks"])
-            for cas in CAS
-            for cancel in (CANCELS if lock == "reservation" else (2000,))
-        }
-        self.store.set_series("cancel_map/generic/x86_64/lock", sorted(runs))
+        runs = {}
+        for lock in (*self.plan["locks"], *self.plan["aside"]):
+            kind, cancels = "full" if lock == "thin" else "rmw", lock == "reservation"
+            for cas in CAS:
+                for cancel in CANCELS if cancels else (2000,):
+                    run = self.run(lock, cas, cancel=cancel, kind=kind)
+                    runs[run] = at(cas, cancel_latency=[cancel] if cancels else CANCELS)
+        self.store.set_series("cancel_map/generic/x86_64/lock", sorted(runs), runs)
 
     def _search(
         self,

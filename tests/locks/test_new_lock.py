@@ -42,23 +42,24 @@ parameters = { iterations = 50, critical = 2, think = 5 }
 """
 STUDY = """
 title = "A copy against tasuki"
-machine = "generic"
-flavours = ["lock"]
 locks = ["cas_copy", "tasuki"]
-table_locks = []
-fence_kinds = []
-axes = {}
+calibration = { latencies = [0, 150] }
 
-[map]
-cas_latency = [0, 150]
-fence_latency = [0, 150]
-tolerance = 50
+[[cells]]
+name = "map"
+apart = ["machine", "isa", "flavour"]
+machine = "generic"
+isa = "x86_64"
+workload = "lock_sequence"
 threads = 2
 parameters = { objects = 2, runs = 2, run_length = 5, owner_share = 0.5 }
+cas_latency = [0, 150]
+fence_latency = [0, 150]
 
-[calibration]
-latencies = [0, 150]
-machines = []
+[[borders]]
+cells = "map"
+axes = ["cas_latency", "fence_latency"]
+tolerance = 50
 """
 TESTS = (
     "tests/questions/test_listings.py::test_every_lock_has_its_row_of_documentation",

@@ -15,11 +15,10 @@ from results.errors import LockcrossError
 from results.store.queries import show_run
 from results.store.store import Store
 from sweeps.model.cell import Cell, as_written, command
+from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
-from sweeps.plans.study import load_study
 from sweeps.questions.crossover import winners
-from sweeps.questions.crossover.study import Study, table_machines
 from sweeps.questions.crossover.winners import cost_table
 from sweeps.questions.explore.command import explore
 from sweeps.questions.explore.explore import (
@@ -34,6 +33,7 @@ from sweeps.questions.explore.presentation import AS_IS, CHECK, cost_grid, explo
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner
+from sweeps.study.job import Job, load_study
 from sweeps.study.plan import Plan
 from sweeps.study.results import StudyResults
 from tests.fakes.exploration import (
@@ -292,17 +292,18 @@ class _Rows(HTMLParser):
 
 def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -> None:
     """With the plans that are shipped, and the costs of a model; to the digit."""
-    study_plan, plan = load_study("crossover"), load_exploration()
+    loaded, plan = load_study("crossover"), load_exploration()
     with Store(tmp_path / "both.db") as store:
         runner = ModelRunner(store)
-        Study(study_plan, study_plan.flavours, store, runner).run()
+        job = Job(loaded, store, runner)
+        job.run()
         alone = explorer_data(StudyResults(store.connection))
         made = runner.made
         Exploration(plan, [], [], store, runner).run()
         assert runner.made > made
         data = explorer_data(StudyResults(store.connection))
         page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
-        table = cost_table(winners.rows(StudyResults(store.connection)), study_plan.locks)
+        table = cost_table(winners.rows(StudyResults(store.connection)), loaded.plan.locks)
         stored: dict[tuple[str, str], dict[str, float]] = {}
         for kind in ("table", "explore/as_is"):
             for name, lock, fence, cost in store.connection.execute(
@@ -315,9 +316,10 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
                 # The exploration makes the very runs of the winner table.
                 assert costs.setdefault(LockLabel.of(lock, fence=fence), cost) == cost
     assert data and alone and data["processors"] == alone["processors"] and not data["notes"]
-    assert [one["explored"] for one in data["maps"]].count(True) == len(study_plan.flavours)
+    assert [one["explored"] for one in data["maps"]].count(True) == len(FLAVOURS)
     on_page = {(one["machine"], one["flavour"]): one for one in data["processors"]}
-    assert set(on_page) == set(stored) == set(table_machines(study_plan, study_plan.flavours))
+    tables = [name.split("/") for name in job.series if name.startswith("table/")]
+    assert set(on_page) == set(stored) == {(machine, flavour) for _, machine, _, flavour in tables}
     cells = [row[-len(table.labels) :] for row in _Rows(page).rows if len(row) > len(table.labels)]
     for key, one in on_page.items():
         assert {lock["label"]: lock["cost"] for lock in one["locks"]} == stored[key]
@@ -325,7 +327,7 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
         assert all(f"{stored[key][label]:.1f}" == text for label, text in words.items())
         assert [words.get(label, "") for label in table.labels] in cells
         assert one["cancel"] == load_machine(key[0]).charges.stop.number
-        assert one["share"] == study_plan.map.parameters["owner_share"]
+        assert one["share"] == loaded.plan.named("map")[0].first("owner_share")
     for group in table.machines:
         for row in group:
             one = on_page[row.machine, row.flavour]
@@ -366,10 +368,11 @@ def test_a_map_without_all_of_its_runs_is_left_out_with_the_reason(tmp_path: Pat
     explored(tmp_path / "some.db")
     with Store(tmp_path / "some.db") as store:
         name = "explore/generic/x86_64/lock"
-        ids = store.connection.execute(
-            "SELECT run_id FROM series WHERE name = ? ORDER BY run_id", (name,)
+        runs = store.connection.execute(
+            "SELECT run_id, latencies FROM series WHERE name = ? ORDER BY run_id", (name,)
         ).fetchall()
-        store.set_series(name, [run_id for (run_id,) in ids[1:]])
+        some = {run_id: json.loads(latencies) for run_id, latencies in runs[1:]}
+        store.set_series(name, some, some)
         data = shown(store)
     assert len(data["maps"]) == 3
     assert data["notes"] == [

@@ -11,7 +11,7 @@ import pytest
 from results.paths import ROOT
 from sweeps.model.machine import Machine, load_machine, machine_names
 from sweeps.model.workloads import WORKLOADS
-from sweeps.plans.study import StudyPlan
+from sweeps.study.job import load_study
 from sweeps.study.plan import load_plan, parse_plan
 from sweeps.support.toml import parse
 from tests.commands import lockcross
@@ -41,7 +41,7 @@ def test_plans_and_studies_are_valid_and_keep_what_is_there(tmp_path: Path) -> N
     assert len(load_plan(str(plan)).cells) == 54
     assert set(re.findall(r"lockcross workloads (\w+)", plan.read_text())) <= set(WORKLOADS)
     assert lockcross("new", "study", "mine", "--output", str(study)).returncode == 0
-    assert parse(StudyPlan, study.read_text()).machine == "generic"
+    assert load_study(str(study)).plan.machine == "generic"
     plan.write_text("mine")
     done = lockcross("new", "plan", "mine", "--output", str(plan))
     assert done.returncode == 2 and "--force writes over it" in done.stderr

@@ -17,7 +17,7 @@ from sweeps.questions.studies.presentation import written
 from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
 from sweeps.run.runner import Runner
-from sweeps.study.job import Job, check, searches, study_of_cells
+from sweeps.study.job import Job, check, load_study, searches
 from sweeps.study.plan import LoadedPlan, expand, parse_plan
 from sweeps.study.results import StudyResults
 from tests.commands import lockcross
@@ -113,10 +113,9 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_study_with_cells_is_the_kernels() -> None:
-    assert study_of_cells(NAME) == plan()
-    assert study_of_cells("crossover") is None
+    assert load_study(NAME) == plan()
     with pytest.raises(LockcrossError, match="is unknown"):
-        study_of_cells("nosuch")
+        load_study("nosuch")
 
 
 @pytest.mark.parametrize(
@@ -205,8 +204,8 @@ def test_costs_cross_along_cores_with_a_band_over_the_seeds(database: Path) -> N
 def test_costs_cross_along_distance_and_share(database: Path) -> None:
     with Store(database, read_only=True) as store:
         rows = changes(store.connection, plan().plan).records
-        far = StudyResults(store.connection).crossovers("many_cores/owner_share/14")
-        near = StudyResults(store.connection).crossovers("many_cores/owner_share/1")
+        every = StudyResults(store.connection).crossovers("many_cores/owner_share")
+    far, near = ([one for one in every if one.setting["links"] == links] for links in (14, 1))
     (along,) = (row for row in rows if row["along"].startswith("links") and "50 %" in row["held"])
     # 20 + 25 links = 100 at 3.2 links, of which whole ones are tried
     assert (along["cheaper"], along["bracket"]) == ("tasuki from 4 links", "3 to 4")
@@ -320,7 +319,7 @@ caption = "A figure of my own."
 def test_a_study_of_ones_own_is_a_file_alone(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(OWN)
-    loaded = study_of_cells(str(file))
+    loaded = load_study(str(file))
     assert loaded is not None
     with Store(tmp_path / "mine.db") as store:
         Job(loaded, store, Runner(store)).run()

@@ -1,6 +1,8 @@
 """The main job against a runner that answers from a closed-form cost model."""
 
+import itertools
 import re
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,22 +16,21 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
-from sweeps.plans.study import StudyPlan, labels, load_study
-from sweeps.questions.crossover.grids import grid
-from sweeps.questions.crossover.study import Study, StudyCells
+from sweeps.questions.crossover.grids import cancel_grid, grid
 from sweeps.questions.explore.presentation import cost_grid
 from sweeps.report.report import present
-from sweeps.study.job import study_of_cells
+from sweeps.study.job import Job, check, load_study
+from sweeps.study.plan import LoadedPlan, Plan, expand, labels, parse_plan
 from sweeps.study.results import CrossoverBand, StudyResults
-from sweeps.support.toml import parse
 from tests.fakes.runner import ModelRunner
+from tests.fakes.study import study as synthetic_study
 
 PLAN = STUDIES.path("crossover").read_text(encoding="utf-8")
 
 
-def study(store: Store, plan: StudyPlan, flavours: list[str], failing: str = "") -> ModelRunner:
+def study(store: Store, loaded: LoadedPlan, isas: list[str], failing: str = "") -> ModelRunner:
     runner = ModelRunner(store, failing)
-    Study(plan, flavours, store, runner).run()  # type: ignore[arg-type]
+    Job(loaded, store, runner, isas).run()  # type: ignore[arg-type]
     return runner
 
 
@@ -37,7 +38,7 @@ def study(store: Store, plan: StudyPlan, flavours: list[str], failing: str = "")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("study") / "study.db"
     with Store(path) as store:
-        study(store, load_study("crossover"), ["lock", "larx"])
+        study(store, load_study("crossover"), ["x86_64", "ppc64le"])
     yield path
 
 
@@ -103,8 +104,8 @@ def test_both_maps_have_every_point_of_the_plans_grid(database: Path) -> None:
     with Store(database, read_only=True) as store:
         shown = grid(StudyResults(store.connection), "generic", "ppc64le", "larx")
         page = cost_grid(StudyResults(store.connection), "map/generic/ppc64le/larx")
-    of_plan = load_study("crossover").map
-    assert page.given[:2] == [of_plan.cas_latency, of_plan.fence_latency]
+    (of_plan,) = load_study("crossover").plan.named("map")
+    assert page.given[:2] == [of_plan.given("cas_latency"), of_plan.given("fence_latency")]
     assert {costs.shape[:2] for costs in page.costs.values()} == {(6, 6)}
     cas, fence = shown.xs.index(53), shown.ys.index(62)
     assert shown.costs[LockLabel("tasuki")][fence, cas] == 40 + 50 + 60
@@ -152,15 +153,45 @@ def test_a_second_study_runs_nothing_and_finds_the_same(database: Path, tmp_path
     copy.write_bytes(database.read_bytes())
     with Store(copy) as store:
         before = found(store)
-        assert study(store, load_study("crossover"), ["lock", "larx"]).made == 0
+        assert study(store, load_study("crossover"), ["x86_64", "ppc64le"]).made == 0
         assert found(store) == before
+
+
+def test_a_database_from_before_says_where_its_runs_stand(database: Path, tmp_path: Path) -> None:
+    """Its runs had the latencies that were set of them alone."""
+
+    def series(path: Path, read_only: bool) -> list[object]:
+        with Store(path, read_only=read_only) as store:
+            return store.connection.execute("SELECT * FROM series ORDER BY 1, 2").fetchall()
+
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(database.read_bytes())
+    with sqlite3.connect(copy) as connection:
+        connection.execute("ALTER TABLE series DROP COLUMN latencies")
+        connection.execute("UPDATE migrations SET number = 11")
+    assert series(copy, read_only=True) == series(database, read_only=True)
+    assert series(copy, read_only=False) == series(database, read_only=True)
+
+
+def test_a_run_stands_where_its_series_says_whatever_it_sets_itself(tmp_path: Path) -> None:
+    """A run at the machine's own cancellation may be stored without one that is set."""
+    with Store(synthetic_study(tmp_path / "study.db")) as store:
+        place = "generic", "x86_64", "lock"
+        before = cancel_grid(StudyResults(store.connection), *place)
+        store.connection.execute(
+            "UPDATE runs SET cancel_latency = NULL WHERE cancel_latency = 5000"
+        )
+        after = cancel_grid(StudyResults(store.connection), *place)
+    assert before and after and before.ys == after.ys == (500, 5000)
+    for label, costs in before.costs.items():
+        assert (after.costs[label] == costs).all()
 
 
 def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     copy.write_bytes(database.read_bytes())
     with Store(copy) as store:
-        study(store, load_study("crossover_quick"), ["larx"])
+        study(store, load_study("crossover_quick"), ["ppc64le"])
         assert StudyResults(store.connection).series_names("map") == [
             ("generic", "ppc64le", "larx")
         ]
@@ -180,10 +211,10 @@ def test_every_series_is_there(database: Path) -> None:
         assert StudyResults(store.connection).series_names("rounds") == [("p3", "lock")]
         tables = {machine for machine, *_ in StudyResults(store.connection).series_names("table")}
         here = {"lock", "larx"}
-        real = load_study("crossover").calibration.machines
-        assert tables == {"generic"} | {
+        (of_table,) = load_study("crossover").plan.named("table")
+        assert tables == {
             name
-            for name in real
+            for name in of_table.given("machine")
             if {f for i in load_machine(name).isas for f in ISAS[i].flavours} & here
         }
         # The fence of x86-64 is an atomic; processors are of these flavours' ISAs alone.
@@ -221,7 +252,7 @@ def test_a_failed_run_ends_the_job_with_what_repeats_it(tmp_path: Path) -> None:
         Store(tmp_path / "a.db") as store,
         pytest.raises(LockcrossError, match=r"made to fail(.|\n)*lockcross run") as caught,
     ):
-        study(store, load_study("crossover"), ["larx"], failing="reservation")
+        study(store, load_study("crossover"), ["ppc64le"], failing="reservation")
     assert caught.value.exit_code == 1
 
 
@@ -232,25 +263,25 @@ def test_a_lock_that_cancels_must_be_marked(
     unmarked = {**locks, "reservation": replace(locks["reservation"], traits=frozenset())}
     monkeypatch.setattr(locks_module, "load_locks", lambda: unmarked)
     with Store(tmp_path / "a.db") as store, pytest.raises(LockcrossError, match="TRAIT_CANCELS"):
-        study(store, load_study("crossover"), ["larx"])
+        study(store, load_study("crossover"), ["ppc64le"])
 
 
 def test_series_of_another_plan_are_forgotten(tmp_path: Path) -> None:
-    plan = parse(StudyPlan, PLAN)
+    loaded = load_study("crossover")
     with Store(tmp_path / "a.db") as store:
-        study(store, plan, ["larx"])
+        study(store, loaded, ["ppc64le"])
         names = StudyResults(store.connection).series_names("map")
-        study(store, plan, ["lse"])
+        study(store, loaded, ["x86_64"])
         assert set(StudyResults(store.connection).series_names("map")) > set(names)
-        store.set_fact("plan", {**plan.model_dump(), "locks": ["tasuki", "thin"]})
-        study(store, plan, ["llsc"])
+        store.set_fact("plan", {**loaded.plan.model_dump(), "locks": ["tasuki", "thin"]})
+        study(store, loaded, ["aarch64"])
         assert {
             flavour for _, _, flavour in StudyResults(store.connection).series_names("map")
-        } == {"llsc"}
+        } == {"lse", "llsc"}
 
 
 def test_fence_kinds_are_those_of_lock_and_isa() -> None:
-    kinds = load_study("crossover").fence_kinds
+    kinds = load_study("crossover").plan.fence_kinds
     assert labels("larx", ["tasuki", "thin"], kinds) == ["tasuki", "thin"]
     assert labels("lock", ["tasuki", "thin"], kinds) == [
         "tasuki",
@@ -261,54 +292,134 @@ def test_fence_kinds_are_those_of_lock_and_isa() -> None:
 
 
 def test_a_latency_that_is_never_paid_is_left_unset() -> None:
-    cells = StudyCells(load_study("crossover"), "generic", "lock")
-    on_map = cells.map_cells()
-    assert on_map[LockLabel("asym_tasuki/rmw"), (10, 60)].fence_latency is None
-    assert on_map[LockLabel("asym_tasuki"), (10, 60)].fence_latency == 60
-    (line, *_) = cells.run_length_lines()
-    assert line.cell("tasuki", 5).cancel_latency is None
-    assert line.cell("reservation", 5).cancel_latency == line.base.cancel_latency == 1000
+    plan = load_study("crossover").plan
+    (on_map,), (lengths,) = plan.named("map"), plan.named("run_length")
+    cells = [cell for cell in plan.cells_of(on_map) if cell.cas_latency == 10]
+    assert {c.fence_latency for c in cells if c.label == "asym_tasuki/rmw"} == {None}
+    assert 60 in {c.fence_latency for c in cells if c.label == "asym_tasuki"}
+    paid = {cell.lock: cell.cancel_latency for cell in plan.cells_of(lengths)}
+    assert paid == {"tasuki": None, "asym_tasuki": None, "reservation": 20000}
 
 
 @pytest.mark.parametrize("name", STUDIES.names())
 def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
-    study = study_of_cells(name)
-    assert (study.plan if study else load_study(name)).locks
+    assert load_study(name).plan.locks
+
+
+def checked(text: str) -> Plan:
+    plan = parse_plan(text)
+    expand(plan)
+    check(plan)
+    return plan
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('machine = "generic"', 'machine = "nowhere"', "machine: 'nowhere' is unknown"),
-        ('"asym_tasuki"]', '"asymm"]', "locks: 'asymm' is unknown"),
-        ('"larx"', '"larks"', "flavours: 'larks' is unknown"),
-        ("flavours =", 'beside = ["nowhere"]\nflavours =', "machine: 'nowhere' is unknown"),
+        ('machine = "generic"', 'machine = "nowhere"', "cells.0: machine: 'nowhere' is unknown"),
+        ('locks = ["tasuki"', 'locks = ["tasuky"', "locks: 'tasuky' is unknown"),
+        ('isa = "x86_64"', 'isa = "larks"', "cells.1: isa: 'larks' is unknown"),
+        ("{ lock =", "{ larks =", "production: 'larks' is unknown"),
+        ('{ lock = "rmw" }', '{ lock = "full" }', "production: 'full' is unknown"),
         ("[limits]\nthin", "[limits]\nhot", "limits: 'hot' is unknown; allowed are thin"),
         ("seeds = 3", "seeds = 0", "seeds: 0"),
         ("tie_percent = 2.0", "tie_percent = -1", "tie_percent"),
-        ("tolerance = 2", "tolerence = 2", "map.tolerence: unknown key; allowed are threads, "),
-        ("step = 0.05", "stop = 0.05", "stop: unknown key; allowed are values, tolerance, step"),
-        (
-            "[calibration]",
-            "[calibration]\nx = 1",
-            "x: unknown key; allowed are latencies, machines",
-        ),
-        ("tolerance = 2", "tolerance = 0", "map.tolerance"),
-        ("cas_latency = [0, 10,", "cas_latency = [10, 0,", "map.cas_latency"),
-        ("cas_latency = [0, 10,", 'cas_latency = ["0", 10,', "map.cas_latency.0"),
+        ("tolerance = 2", "tolerence = 2", "borders.0.tolerence: unknown key; allowed are cells, "),
+        ("step = 0.05", "stop = 0.05", "stop: unknown key; allowed are cells, axis, by, values, "),
+        ("[calibration]", "[calibration]\nx = 1", "x: unknown key; allowed are cells, latencies"),
+        ("[calibration]", '[calibration]\ncells = ["x"]', "calibration.cells: 'x' is unknown"),
+        ("tolerance = 2", "tolerance = 0", "borders.0.tolerance"),
+        ("cas_latency = [0, 10,", "cas_latency = [10, 10,", "cells.0.cas_latency"),
+        ("cas_latency = [0, 10,", 'cas_latency = ["0", 10,', "cells.0.cas_latency.0"),
         ("latencies = [0, 75, 150]", "latencies = [0, 75]", "calibration.latencies"),
         ("step = 0.05", "step = 0.03", "0.5 is no multiple of step 0.03"),
-        ("objects = 8", "objekts = 8", "objekts: unknown"),
+        ("values = [0, 1000,", "values = [1000, 0,", "values must rise"),
+        ("objects = 8", "objekts = 8", "objekts: workload lock_sequence has no such key"),
         ("objects = 256", "objects = 0", "objects: 0"),
-        ("[axes.threads]", "[axes.colour]", "axes: 'colour' is unknown"),
-        ('machines = ["zen5"', 'machines = ["zen6"', "processors.machines: 'zen6' is unknown"),
-        ('["hotspot_light"', '["hotspot"', "processors.locks: 'hotspot' is unknown"),
+        ('axis = "threads"', 'axis = "colour"', "along: colour: unknown; map has "),
+        ('axes = ["cas_latency"', 'axes = ["colour"', "borders.0: axis 'colour' is unknown"),
+        ('["production", "full"]', '["rmw"]', "fences"),
+        ('machine = ["zen5"', 'machine = ["zen6"', "machine: 'zen6' is unknown"),
+        ('["hotspot_light"', '["hotspot"', "lock: 'hotspot' is unknown"),
+        ('fence = "production"', 'fence = ["production", "full"]', "must stand alone"),
         ('workload = "sync"', 'workload = "sink"', "workload: 'sink' is unknown"),
-        ("iterations = 2000", "turns = 2000", "turns: unknown; workload sync has iterations"),
-        ("cancel_latency = [0, 5000", "cancel_latency = [5000, 0", "map.cancel_latency"),
+        ("iterations = 2000", "turns = 2000", "turns: workload sync has no such key"),
     ],
 )
 def test_mistakes_in_a_study_are_named(old: str, new: str, said: str) -> None:
     assert old in PLAN
     with pytest.raises(ValueError, match=re.escape(said)):
-        parse(StudyPlan, PLAN.replace(old, new))
+        checked(PLAN.replace(old, new))
+
+
+FORMER = """title = "A study as it was written before"
+machine = "generic"
+beside = ["generic_inorder"]
+flavours = ["lock", "llsc"]
+locks = ["tasuki", "asym_tasuki"]
+table_locks = ["thin"]
+fence_kinds = ["rmw"]
+production = { lock = "rmw" }
+
+[map]
+cas_latency = [0, 150]
+fence_latency = [0, 50]
+cancel_latency = [0, 100]
+tolerance = 5
+threads = 2
+parameters = { objects = 4, runs = 20, run_length = 20 }
+
+[run_length]
+values = [8, 64]
+cancel_latency = [5000]
+tolerance = 8
+threads = 2
+parameters = { objects = 2, runs = 2, owner_share = 0.5 }
+
+[rounds]
+machine = "p3"
+flavour = "lock"
+fences = ["full"]
+parameters = { objects = 64, rounds = 12 }
+
+[processors]
+machines = ["zen5", "firestorm", "power10"]
+locks = ["thin", "asym_tasuki/membarrier"]
+one_thread = { workload = "sync", threads = 1, parameters = { iterations = 20 } }
+contended = { workload = "sync", threads = 2, parameters = { iterations = 20 } }
+
+[axes.owner_share]
+values = [0.5, 0.75]
+tolerance = 0.05
+step = 0.05
+
+[calibration]
+latencies = [0, 150]
+machines = ["zen4", "power9"]
+"""
+
+
+def test_a_study_of_the_former_form_is_the_same_study(tmp_path: Path) -> None:
+    file = tmp_path / "former.toml"
+    file.write_text(FORMER)
+    loaded = load_study(str(file))
+    job = Job(loaded, Store(tmp_path / "a.db"), None)  # type: ignore[arg-type]
+    flavours = ("x86_64/lock", "aarch64/llsc")
+    on = [f"{machine}/{of}" for machine in loaded.plan.machines for of in flavours]
+    of_all = {f"{kind}/{one}" for kind in ("map", "table", "run_length") for one in on}
+    assert set(job.series) == of_all | {
+        "cancel_map/generic/x86_64/lock",
+        "cancel_map/generic_inorder/x86_64/lock",
+        "table/zen4/x86_64/lock",
+        "rounds/p3/lock",
+        *(f"processors/{use}/zen5/x86_64/lock" for use in ("one_thread", "contended")),
+        *(f"processors/{use}/firestorm/aarch64/lse" for use in ("one_thread", "contended")),
+    }
+    of_map = [cell for cell in job.series["map/generic/x86_64/lock"] if cell.label == "tasuki"]
+    points = {(cell.cas_latency, cell.fence_latency) for cell in of_map}
+    assert points == set(itertools.product((0, 150), (0, 50)))
+    produced = {cell.label for cell in job.series["run_length/generic/x86_64/lock"]}
+    assert produced == {"tasuki/rmw", "asym_tasuki/rmw"}
+    axes = [one.axis for one in loaded.plan.along]
+    assert axes == ["cas_latency", "fence_latency", "owner_share", "run_length"]
+    assert loaded.plan.borders[0].tolerance == 5

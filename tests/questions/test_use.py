@@ -1,5 +1,6 @@
 """A use of locks as people state it: what runs it is made of, by numbers and by a program's log."""
 
+import itertools
 import random
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,15 +12,15 @@ import pytest
 from results.errors import LockcrossError
 from sweeps.lock_logs.locality import pattern
 from sweeps.lock_logs.log import EventLog, Kind, Totals, read_events
+from sweeps.model.cell import Cell
 from sweeps.model.isa import isa_of
-from sweeps.model.locks import FULL
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine
-from sweeps.plans.study import load_study
 from sweeps.questions.advise.mixture import WeightedRun, mixture
 from sweeps.questions.advise.program import program_of, without_own_lock
 from sweeps.questions.advise.question import Logged, Question, ask
 from sweeps.questions.advise.use import Use, settle
-from sweeps.questions.crossover.study import StudyCells, table_machines
+from sweeps.study.job import load_study
 from tests.commands import lockcross
 
 
@@ -45,9 +46,12 @@ def others_share(found: Iterable[WeightedRun]) -> float:
 
 def test_without_a_word_it_is_the_main_jobs_tables() -> None:
     """The same runs on every machine and with every kind of fence: so the same numbers."""
-    study = load_study("crossover")
-    for machine, flavour in table_machines(study, study.flavours):
-        cells = {one.label: one for one in StudyCells(study, machine, flavour).table_cells()}
+    tables: dict[tuple[str, str], dict[LockLabel, Cell]] = {}
+    plan = load_study("crossover").plan
+    for one in itertools.chain.from_iterable(map(plan.cells_of, plan.named("table"))):
+        tables.setdefault((one.machine, one.flavour), {})[one.label] = one
+    assert len(tables) > 10
+    for (machine, flavour), cells in tables.items():
         names = [f"{label}/full" if label.fence == FULL else str(label) for label in cells]
         question = ask(machine, isa_of(flavour), flavour, names, [], {}, Use())
         assert set(question.labels) == set(cells)

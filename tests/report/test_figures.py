@@ -16,7 +16,6 @@ from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover.grids import Grid, Marks, grid, interpolate, map_marks
-from sweeps.questions.crossover.study import neighbours
 from sweeps.questions.crossover.winner_map import (
     Panel,
     draw_map,
@@ -27,6 +26,7 @@ from sweeps.questions.crossover.winner_map import (
 from sweeps.questions.crossover.winners import rows
 from sweeps.report.figures import draw_all
 from sweeps.report.style import STYLES
+from sweeps.study.job import neighbours
 from sweeps.study.results import Isa, StudyResults
 from tests.fakes.study import study
 

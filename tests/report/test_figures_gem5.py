@@ -96,17 +96,11 @@ def test_a_study_without_a_part_is_drawn_and_told_without_it(
 
 
 def test_a_gem5_study_of_one_thread_is_drawn(tmp_path: Path) -> None:
-    """Its engine names the latencies in columns only, and none of a cancellation."""
+    """Its engine says nothing of latencies, nor of a cancellation."""
     with Store(tmp_path / "study.db") as store:
         synthetic = Synthetic(store)
-        synthetic.plan["engine"] = "gem5/minor"
-        synthetic.plan["map"] = dict(synthetic.plan["map"], threads=1)  # type: ignore[call-overload]
+        synthetic.on("gem5/minor", threads=1)
         synthetic.fill()
-        store.connection.execute(
-            "UPDATE runs SET (cas_latency, fence_latency) = "
-            "(SELECT json_extract(resolved, '$.cas_success'), "
-            "json_extract(resolved, '$.fence_mfence') FROM resolved WHERE run_id = runs.id)"
-        )
         nothing = options_id(store.connection, {})
         store.connection.execute("UPDATE runs SET resolved_id = ?", (nothing,))
         store.connection.execute("UPDATE calibrations SET engine = 'gem5/minor'")
@@ -137,8 +131,7 @@ def study_on(engine: str, path: Path, **plan: object) -> Path:
     """The synthetic study as another engine's, its CAS measured 30 cycles dearer."""
     with Store(path) as store:
         synthetic = Synthetic(store)
-        synthetic.plan |= {"engine": engine}
-        synthetic.plan["map"] = dict(synthetic.plan["map"], **plan)  # type: ignore[call-overload]
+        synthetic.on(engine, **plan)
         synthetic.fill()
         store.connection.execute("UPDATE calibrations SET engine = ?", (engine,))
         store.connection.execute("UPDATE calibrations SET cycles = cycles + 30 WHERE op = 'cas'")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sweeps.model.locks import LockLabel
-from sweeps.plans.study import load_study
+from sweeps.questions.crossover.processors import names
 from sweeps.report.style import style_of
+from sweeps.study.job import load_study
 
 # What a missing kind of cone leaves of linear red, green and blue: Machado, Oliveira and Fernandes
 # 2009, severity 1.
@@ -39,9 +39,8 @@ def seen(colour: str, vision: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("kind", VISION)
 def test_locks_of_the_first_figure_are_told_apart(kind: str) -> None:
-    plan = load_study("crossover").processors
-    assert plan is not None
-    colours = {LockLabel(name).lock: style_of(LockLabel(name)).colour for name in plan.locks}
+    first = names(load_study("crossover").plan)
+    colours = {label.lock: style_of(label).colour for label in first}
     places = {lock: seen(colour, VISION[kind]) for lock, colour in colours.items()}
     near = {
         pair: float(np.linalg.norm(places[pair[0]] - places[pair[1]]))

@@ -119,9 +119,9 @@ def _fact(name: str, value: object) -> str:
 ODD = [
     (_fact("plan", []), "facts.value has a value that is not a JSON object"),
     (_fact("plan", {}), "plan: title"),
-    (_fact("plan", {"flavours": 5}), "the fact plan"),
-    ("UPDATE facts SET value = json_remove(value, '$.locks') WHERE name = 'plan'", "plan: locks"),
-    ("UPDATE facts SET value = json_set(value, '$.map', 1) WHERE name = 'plan'", "plan: map"),
+    (_fact("plan", {"seeds": "x"}), "the fact plan"),
+    ("UPDATE facts SET value = json_remove(value, '$.locks') WHERE name = 'plan'", "lock: missing"),
+    ("UPDATE facts SET value = json_set(value, '$.cells', 1) WHERE name = 'plan'", "plan: cells"),
     (_fact("isa/x86_64", {"name": "x"}), "the fact isa/x86_64"),
     (_fact("job", {}), "the fact job"),
     (_fact("overtake", {}), "the fact overtake"),

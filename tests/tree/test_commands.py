@@ -11,7 +11,7 @@ import typer
 from results.store.store import Store
 from sweeps.cli.main import Commands, commands, make_app
 from sweeps.report.presentation import References, Source, drawings
-from sweeps.study.job import STUDY, study_of_cells
+from sweeps.study.job import STUDY, load_study
 from tests.commands import environment
 from tests.fakes.study import study
 
@@ -92,7 +92,7 @@ def test_a_command_is_listed_with_the_beginning_of_its_own_help(name: str) -> No
 
 def test_a_figure_names_the_function_that_draws_it(tmp_path: Path) -> None:
     with Store(study(tmp_path / "study.db")) as store:
-        cells = study_of_cells("sst_many_cores")
+        cells = load_study("sst_many_cores")
         assert cells is not None
         STUDY.of("mine").write(store, cells.plan)  # it is shown only where it is
         own = store.connection

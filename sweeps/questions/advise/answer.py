@@ -17,7 +17,6 @@ from sweeps.model.cell import NO_LOCK, Cell, cell_of
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import HOST, load_machine
 from sweeps.model.workloads import with_defaults
-from sweeps.plans.study import load_study
 from sweeps.questions.advise.advice import (
     USE_AXES,
     Advice,
@@ -29,7 +28,13 @@ from sweeps.questions.advise.advice import (
 )
 from sweeps.questions.advise.borders import Axis, axes_of, find_changes
 from sweeps.questions.advise.mixture import Scenario, mixture
-from sweeps.questions.advise.question import MEASURED, QUOTED, STORE_FORWARD, STUDY, Question
+from sweeps.questions.advise.question import (
+    MEASURED,
+    QUOTED,
+    STORE_FORWARD,
+    Question,
+    compared_study,
+)
 from sweeps.questions.advise.use import STEPS
 from sweeps.run.runner import Runner
 from sweeps.study.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
@@ -76,7 +81,7 @@ class Advisor:
         self._set_frame()
         store_machines(self._store, [self._scenario.base.machine])
         store_isas(self._store)
-        tie = load_study(STUDY).tie_percent / 100
+        tie = compared_study().tie
         locks = self._costs(tie, () if ranking else _SEEDS)
         error = self._error(locks[0].label, locks[1].label)
         if error is not None:  # where no lead is known to be decisive, all are ties

@@ -10,16 +10,17 @@ from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import FILES, Machine, load_machine, machine_names
-from sweeps.plans.study import load_study
+from sweeps.plans import STUDIES
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.use import MOST_THREADS, ExactUse, Use, settle
 from sweeps.study.lines import check_label, own_latency
+from sweeps.study.plan import Plan, parse_plan
 
 if TYPE_CHECKING:
     from sweeps.lock_logs.locality import Pattern
 
-STUDY = "crossover"  # whose locks are compared, and whose ties are ties
+_STUDY = "crossover"
 # How an input of an answer is known.
 ASKED, MEASURED, QUOTED, ASSUMED = "asked", "measured", "quoted", "assumed"
 STORE_FORWARD = "store_forward"  # fences of this kind are in no recommendation
@@ -29,6 +30,11 @@ _PRODUCTION = "rmw"  # how runtimes order a store before a load where a locked o
 _TWICE = 2  # an assumed latency may be half of it, or twice
 _LOGGED_WORK = 300  # cycles, of those that a log has: further ones change no cost of a lock
 _SIGNAL = "stop_by_signal"  # a figure of measured machines
+
+
+def compared_study() -> Plan:
+    """Return the main job, whose locks are compared, and whose ties are ties."""
+    return STUDIES.read(parse_plan, _STUDY)
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,8 @@ def ask(
     clock = described.clock_mhz.number
     full, sources = _with_sources(use, log, clock)
     exact, assumed = settle(full)
-    study, given = load_study(STUDY), full.given()
-    compared = locks or [*study.locks, *study.table_locks]
+    study, given = compared_study(), full.given()
+    compared = locks or [*study.locks, *study.aside]
     searched = labels = _labels(compared, fences, isa)
     if given and not locks:
         labels = _labels([*compared, *runtime_locks(described, isa)], fences, isa)

@@ -2,10 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -17,34 +15,9 @@ from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, names_of, pool_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines.base import load_engine
-from sweeps.model.isa import ISAS, isa_of
-from sweeps.plans.study import load_study
-from sweeps.questions.crossover.study import Study
+from sweeps.model.isa import ISAS
 from sweeps.run.runner import Runner
-from sweeps.study.job import Job, study_of_cells
-
-
-def _flavours(known: Collection[str], isas: list[str]) -> list[str]:
-    check_known("--isas:", isas, ISAS)
-    flavours = [flavour for flavour in known if not isas or isa_of(flavour) in isas]
-    if not flavours:
-        raise LockcrossError(f"--isas: this study has {', '.join(known)} only")
-    return flavours
-
-
-def _job(
-    name: str, isas: list[str]
-) -> tuple[Callable[[Store, Runner], Job | Study], set[tuple[str, str]]]:
-    """Return what makes the job of a study, and the engines and ISAs that it runs on. Raises
-    LockcrossError."""
-    if (cells := study_of_cells(name)) is not None:
-        known = dict.fromkeys(cell.flavour for cell in cells.cells)
-        if len(_flavours(known, isas)) < len(known):
-            raise LockcrossError("--isas: a study of cells is run whole")
-        return partial(Job, cells), {(cell.engine, cell.isa) for cell in cells.cells}
-    plan = load_study(name)
-    flavours = _flavours(plan.flavours, isas)
-    return partial(Study, plan, flavours), {(plan.engine, isa_of(one)) for one in flavours}
+from sweeps.study.job import Job, load_study
 
 
 def crossover(
@@ -68,14 +41,19 @@ def crossover(
     if quick and study:
         raise LockcrossError("--quick is a study of its own; give either --quick or --study")
     name = study or ("crossover_quick" if quick else "crossover")
-    make, runs_on = _job(name, chosen := names_of(isas, "--isas"))
+    loaded, chosen = load_study(name), names_of(isas, "--isas")
+    check_known("--isas:", chosen, ISAS)
+    runs_on = {(cell.engine, cell.isa) for cell in loaded.cells}
+    if chosen and not (runs_on := {(engine, isa) for engine, isa in runs_on if isa in chosen}):
+        known = dict.fromkeys(cell.isa for cell in loaded.cells)
+        raise LockcrossError(f"--isas: this study has {', '.join(known)} only")
     for engine, isa in sorted(runs_on):  # reports a missing engine before it creates a database
         load_engine(engine).version(isa)
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     with Store(db) as store, pool_of(cluster) as pool:
         before = _count_runs(store)
         runner = Runner(store, jobs, None, served(no_server), True, pool=pool)
-        job = make(store, runner)
+        job = Job(loaded, store, runner, chosen)
         missing = len(runner.missing(job.known_cells()))  # searches follow from what is found
         with one_bar(missing, at_least=True) if missing else nullcontext() as runner.progress:
             job.run()

@@ -97,10 +97,10 @@ def draw_locked_operation(connection: sqlite3.Connection, machine: str) -> Figur
         scale = results.measured(machine, isa_name, flavour, "cas_latency")
         lines: dict[LockLabel, dict[float, float]] = {}
         for run in results.series(f"map/{machine}/{isa_name}/{flavour}"):
-            cas, label = run.cell.cas_latency, run.label
-            pays_other = label.fence == FULL and len(load_locks()[label.lock].fence_kinds) > 1
-            if cas is not None and not pays_other:
-                lines.setdefault(label, {})[scale(cas)] = run.cost
+            label = run.label
+            if label.fence != FULL or len(load_locks()[label.lock].fence_kinds) == 1:
+                for cas in run.values("cas_latency"):
+                    lines.setdefault(label, {})[scale(cas)] = run.cost
         for label, costs in lines.items():
             usual = label.fence in (FULL, plan.production[flavour])
             drawn: dict[str, Any] = {"color": style_of(label).colour, "ls": "-" if usual else "--"}
@@ -164,7 +164,7 @@ def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
     """Costs over run lengths, a line for each lock and cancellation cost."""
     points: dict[tuple[LockLabel, int], list[tuple[int, float]]] = {}
     for run in runs:
-        key = (_plain(run.label), run.latency("cancel_latency") or 0)
+        key = (_plain(run.label), run.cancel or 0)
         points.setdefault(key, []).append((int(run.cell.parameters["run_length"]), run.cost))
     curves: Curves = {}
     for key, at in sorted(points.items()):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from results.errors import NoDataError
 from sweeps.model import engines
-from sweeps.model.locks import FULL, LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.study.results import Isa, MapCrossing, Mark, SeriesRun, StudyResults
 
 Surface = NDArray[np.float64]
@@ -85,7 +85,7 @@ def map_marks(results: StudyResults, machine: str, isa_name: str, flavour: str) 
     machine that stands beside the study's own. Raises NoDataError."""
     plan = results.plan
     stored = results.series(f"map/{machine}/{isa_name}/{flavour}")
-    cancel = stored[0].latency("cancel_latency") if stored else None
+    cancel = stored[0].cancel if stored else None
     # An engine with costs of its own has its core model's CAS and fence, not the processor's.
     if machine != plan.machine or engines.entry(plan.engine).own_costs:
         return Marks(cancel, (), ())
@@ -105,9 +105,6 @@ def grid(results: StudyResults, machine: str, isa_name: str, flavour: str) -> Gr
     missing."""
     place = machine, isa_name, flavour
     runs = results.series("/".join(("map", *place)))
-    for run in runs:
-        if run.label.fence == FULL and run.latency("fence_latency") is None:
-            raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
     cas, fence = (results.measured(*place, axis) for axis in ("cas_latency", "fence_latency"))
     xs, ys, surfaces = _surfaces(f"the winner map of {isa_name}", runs, "fence_latency")
     return Grid(
@@ -152,22 +149,21 @@ def _surfaces(
     title: str, runs: Sequence[SeriesRun], axis: str
 ) -> tuple[list[float], list[float], dict[LockLabel, Surface]]:
     """Arrange the costs of a map over CAS and another latency by lock, with the values of both
-    axes. A run that does not set that latency, or whose lock does not pay it, is that of all its
-    values. Raises NoDataError where a lock lacks points of the `title`."""
-    costs: dict[LockLabel, dict[tuple[float, float | None], float]] = {}
+    axes. Raises NoDataError where a lock lacks points of the `title`."""
+    costs: dict[LockLabel, dict[tuple[float, float], float]] = {}
     for run in runs:
-        y = run.latency(axis) if axis == "fence_latency" else run.cell.cancel_latency
-        if (x := run.latency("cas_latency")) is None:
-            raise NoDataError(f"run {run.id} of {title} does not say its CAS latency")
-        costs.setdefault(run.label, {})[x, y] = run.cost
-    places = [place for of_label in costs.values() for place in of_label]
-    xs = sorted({x for x, _ in places})
-    ys = sorted({y for _, y in places if y is not None})
+        costs.setdefault(run.label, {}).update(
+            dict.fromkeys(run.points("cas_latency", axis), run.cost)
+        )
+    xs, ys = (
+        sorted({place[n] for of_label in costs.values() for place in of_label}) for n in (0, 1)
+    )
     surfaces = {
-        label: np.array([[of.get((x, y), of.get((x, None), np.nan)) for x in xs] for y in ys])
+        label: np.array([[of.get((x, y), np.nan) for x in xs] for y in ys])
         for label, of in costs.items()
     }
-    if lacking := [label for label, of_label in surfaces.items() if np.isnan(of_label).any()]:
+    lacking = [label for label, of in surfaces.items() if not of.size or np.isnan(of).any()]
+    if lacking:
         raise NoDataError(f"{title} lacks runs of {lacking[0]}; run ./lockcross crossover")
     return xs, ys, surfaces
 

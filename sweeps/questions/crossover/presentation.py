@@ -15,8 +15,9 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import sentences, winners
 from sweeps.questions.crossover.grids import map_marks
-from sweeps.questions.crossover.processors import Processor, processors, summary
+from sweeps.questions.crossover.processors import Processor, names, of_plan, processors, summary
 from sweeps.report.presentation import OF_STUDIES, Part, Presentation, References, Section
+from sweeps.study.plan import MAP
 from sweeps.study.results import PLAN, StudyResults
 
 STUDY = "study"  # the figures' section
@@ -34,8 +35,8 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
     run lengths, and what machines beside the study's own have, named after the machine. Beside them
     the borders of several studies."""
     plan, own = PLAN.optional(connection), file_of(connection)
-    names = plan.machines if plan else []
-    if plan and plan.processors:
+    machines = plan.machines if plan else []
+    if plan and of_plan(plan):
         yield Drawing(
             "processors",
             STUDY,
@@ -91,11 +92,11 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "bars their band over all seeds where that is wider than a mark.",
         ),
     ):
-        for place, machine in enumerate(names):
+        for place, machine in enumerate(machines):
             yield Drawing(
                 f"{name}_{machine}" if place else name,
                 STUDY if name == "winner_map" and not (place or decided) else MORE,
-                f"{title}: machine {machine}" if len(names) > 1 else title,
+                f"{title}: machine {machine}" if len(machines) > 1 else title,
                 f"{__package__}.{draw}",
                 own,
                 text,
@@ -154,7 +155,7 @@ def part(
     crossed = [(title, lines[kind]) for kind, title in _KINDS.items() if lines[kind]]
     costs = winners.cost_table(rows, plan.locks)
     # The real processors that the study's map speaks of, and the others, each once, in words.
-    compared = [] if plan.processors is None else processors(results)
+    compared, (workload, *_) = processors(results), plan.named(MAP)
     latencies = [
         line
         for line in lines["axis"]
@@ -165,6 +166,10 @@ def part(
     study: dict[str, Any] = {
         "plan": plan,
         "marked": not engines.entry(plan.engine).own_costs,
+        "workload": {
+            name: workload.first(name)
+            for name in ("threads", "objects", "runs", "run_length", "owner_share")
+        },
         "map": {
             "cancel": next((of_map.cancel for of_map in marks), None),
             "here": list(dict.fromkeys(mark.machine for of_map in marks for mark in of_map.here)),
@@ -172,11 +177,12 @@ def part(
         },
         "engine": engines.title(plan.engine),
         "processors": compared,
+        "names": names(plan),
         "uses": {use: used.words for one in compared for use, used in one.uses.items()},
         "summaries": _summaries(compared),
         "changes": sentences.axis_tables(sentences.with_production(latencies, plan.production)),
         "locks": ", ".join(LockLabel(label).words() for label in plan.locks),
-        "aside": ", ".join(LockLabel(label).words() for label in plan.table_locks),
+        "aside": ", ".join(LockLabel(label).words() for label in plan.aside),
         "machines": " and ".join(plan.machines),
         "ties": winners.ties_words(rows),
         "seeds": sentences.seeds_words([line for some in lines.values() for line in some]),
@@ -215,10 +221,10 @@ def present(connection: sqlite3.Connection) -> None:
     if plan is None:
         return
     results = StudyResults(connection)
-    for words in _summaries([] if plan.processors is None else processors(results)):
+    for words in _summaries(processors(results)):
         say(f"{words}.\n")
     rows = winners.rows(results)
-    aside = ", ".join(plan.table_locks)
+    aside = ", ".join(plan.aside)
     table = Table(
         "machine",
         "ISA",

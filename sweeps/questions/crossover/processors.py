@@ -9,42 +9,29 @@ from dataclasses import dataclass
 
 from results.errors import NoDataError
 from sweeps.accuracy.errors import EngineError, error_of, kind_of, work_of
-from sweeps.model.cell import Cell, unsupported_reason, usual
-from sweeps.model.isa import ISAS, isa_of, isa_words
+from sweeps.model.isa import isa_words
 from sweeps.model.locks import FULL, LockLabel, load_locks
-from sweeps.model.machine import load_machine
-from sweeps.plans.study import Processors, StudyPlan
-from sweeps.study.lines import with_lock
+from sweeps.study.plan import PRODUCTION, Cells, Plan
 from sweeps.study.results import SeriesRun, StudyResults
+from sweeps.support.text import threads_words
 
 KIND = "processors"  # of the series: processors/USE/MACHINE/ISA/FLAVOUR
 
 
-def cells(plan: StudyPlan, flavours: Collection[str]) -> dict[str, list[Cell]]:
-    """Return the runs by their series: every lock on every processor of one of these flavours'
-    ISAs, in the first flavour of the processor. A lock that a processor cannot have is left out."""
-    if (of := plan.processors) is None:
-        return {}
-    isas = {isa_of(flavour) for flavour in flavours}
-    series = {}
-    for machine, (name, use) in itertools.product(of.machines, of.uses.items()):
-        isa = load_machine(machine).isas[0]
-        if isa in isas:
-            flavour = ISAS[isa].flavours[0]
-            base = usual(machine, flavour, use.workload, use.parameters, threads=use.threads)
-            every = [with_lock(base, _label(plan, flavour, lock)) for lock in of.locks]
-            kept = [cell for cell in every if not unsupported_reason(cell)]
-            series[f"{KIND}/{name}/{machine}/{isa}/{flavour}"] = kept
-    return series
+def of_plan(plan: Plan) -> list[Cells]:
+    """Return the cells of real processors: those of a use have its name."""
+    return [cells for cells in plan.blocks.values() if cells.name.startswith(f"{KIND}/")]
 
 
-def _label(plan: StudyPlan, flavour: str, lock: str) -> LockLabel:
-    """A lock with the fences of production; one that is named with a kind of fence has that."""
-    named = LockLabel(lock)
-    if named.fence != FULL:
-        return named
-    (label,) = plan.in_production(flavour, [lock])
-    return label
+def names(plan: Plan) -> list[LockLabel]:
+    """Return how a plan names the locks on processors: with the kind of fence, unless it is that of
+    production."""
+    kinds = [
+        (lock, FULL if kind == PRODUCTION else kind)
+        for cells in of_plan(plan)
+        for lock, kind in itertools.product(cells.given("lock"), cells.given("fence"))
+    ]
+    return list(dict.fromkeys(LockLabel.of(lock, fence=kind) for lock, kind in kinds))
 
 
 @dataclass(frozen=True)
@@ -85,7 +72,7 @@ class Used:
     @property
     def words(self) -> str:
         """Return how it is used."""
-        one = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        one = threads_words(self.threads)
         return f"{one} that contend for one lock" if self.contended else f"{one}, no contention"
 
 
@@ -100,9 +87,12 @@ class Processor:
 
 
 def processors(results: StudyResults) -> list[Processor]:
-    """Return every processor that was run, in the order of the study. Raises NoDataError."""
-    if (plan := results.plan.processors) is None:
-        raise NoDataError("the study has no processors")
+    """Return every processor that was run, in the order of the study: none where it has none.
+    Raises NoDataError."""
+    if not (of := of_plan(results.plan)):
+        return []
+    machines = [machine for cells in of for machine in cells.given("machine")]
+    order = list(dict.fromkeys(cells.name.removeprefix(f"{KIND}/") for cells in of))
     uses: dict[tuple[str, str, str], dict[str, Used]] = {}
     described = {
         name: (title, "out_of_order" in json.loads(text))
@@ -113,7 +103,7 @@ def processors(results: StudyResults) -> list[Processor]:
     for use, machine, isa, flavour in results.series_names(KIND):
         runs = results.series("/".join((KIND, use, machine, isa, flavour)))
         if runs:
-            one = _used(runs, plan.locks, *described[machine])
+            one = _used(runs, names(results.plan), *described[machine])
             uses.setdefault((machine, isa, flavour), {})[use] = one
     if not uses:
         raise NoDataError("no processor of the study was run")
@@ -122,10 +112,10 @@ def processors(results: StudyResults) -> list[Processor]:
             machine,
             described[machine][0],
             isa_words(results.isa(isa).title, flavour),
-            {use: by_use[use] for use in Processors.USES if use in by_use},
+            {use: by_use[use] for use in order if use in by_use},
         )
         for (machine, isa, flavour), by_use in sorted(
-            uses.items(), key=lambda one: plan.machines.index(one[0][0])
+            uses.items(), key=lambda one: machines.index(one[0][0])
         )
     ]
 
@@ -148,7 +138,9 @@ def _counted(names: Sequence[LockLabel]) -> str:
     return f"{', '.join(parts)} of {len(names)} processors"
 
 
-def _used(runs: Sequence[SeriesRun], names: Sequence[str], title: str, out_of_order: bool) -> Used:
+def _used(
+    runs: Sequence[SeriesRun], names: Sequence[LockLabel], title: str, out_of_order: bool
+) -> Used:
     cell = runs[0].cell
     work = work_of(cell.workload, cell.threads)
     if work is None:

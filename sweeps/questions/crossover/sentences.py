@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
-from sweeps.model.isa import isa_words
+from sweeps.model.isa import FLAVOURS, isa_words
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.study.results import FoundCrossover, Isa, Scale, StudyResults
 
@@ -87,13 +87,11 @@ def lines(results: StudyResults, kind: str) -> list[CrossoverSentence]:
         isa, reach = results.isa(crossover.isa), _reach(crossover, scale)
         sentences.append(CrossoverSentence(crossover, isa, held, cheaper, dearer, reach))
     axes = list(AXIS_WORDS)
-    # A flavour that an earlier plan had comes last.
-    order = {flavour: number for number, flavour in enumerate(plan.flavours)}
 
     def place(sentence: CrossoverSentence) -> tuple[int, ...]:
         of = sentence.of
-        flavour = order.get(of.flavour, len(order))
-        return flavour, axes.index(of.axis), plan.machines.index(of.machine), of.id
+        machine = plan.machines.index(of.machine)
+        return FLAVOURS.index(of.flavour), axes.index(of.axis), machine, of.id
 
     return sorted(sentences, key=place)
 

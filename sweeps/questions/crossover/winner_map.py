@@ -24,7 +24,9 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.questions.crossover.grids import CancelGrid, Grid, Surface, cancel_grid, grid
 from sweeps.report.style import style_of
-from sweeps.study.results import MapCrossing, PlanFact, StudyResults
+from sweeps.study.plan import MAP, Plan
+from sweeps.study.results import MapCrossing, StudyResults
+from sweeps.support.text import threads_words
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
@@ -350,16 +352,16 @@ def _roomiest(
     return int(row_), int(column_)
 
 
-def workload_words(plan: PlanFact) -> str:
+def workload_words(plan: Plan) -> str:
     """Return the workload of a study's map: threads and the owner's share."""
-    given = plan.map
-    threads = "1 thread" if given.threads == 1 else f"{given.threads} threads"
-    return f"{threads},\nowner's share {given.parameters.owner_share * 100:g} %"
+    (given, *_) = plan.named(MAP)
+    share = given.first("owner_share")
+    return f"{threads_words(given.first('threads'))},\nowner's share {share * 100:g} %"
 
 
-def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) -> None:
+def _draw_key(ax: Axes, plan: Plan, machine: str, shown: Sequence[Panel]) -> None:
     """The signs of the map, and what it is of."""
-    of, given = shown[0].grid, plan.map
+    of, (given, *_) = shown[0].grid, plan.named(MAP)
     marked = any(panel.grid.marks.here for panel in shown)
     handles: list[Artist] = [
         sign("equal cost (searched)", color="black", marker="o", markersize=3),
@@ -381,12 +383,12 @@ def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) ->
     where = machine + (f" on {engines.title(label)}" if label != engines.DEFAULT else "")
     lines = [
         "Cheapest lock per acquire-release pair",
-        f"machine {where}, {workload_words(plan)}, runs of {given.parameters.run_length},",
-        f"{given.parameters.runs} runs in an object's life,",
+        f"machine {where}, {workload_words(plan)}, runs of {given.first('run_length')},",
+        f"{given.first('runs')} runs in an object's life,",
     ]
-    if of.marks.cancel is not None and given.threads > 1:
+    if of.marks.cancel is not None and given.first("threads") > 1:
         lines.append(f"a cancellation stops a thread for {of.marks.cancel:,} cycles,")
-    lines.append(f"crossovers to within {given.tolerance} cycles")
+    lines += [f"crossovers to within {one.tolerance} cycles" for one in plan.borders]
     if marked:
         words = f"a mark is a place: a {machine} core with these latencies and this cancellation"
         lines.append(textwrap.fill(words, _KEY_WIDTH))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from sweeps.model import engines
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.study.leads import Win, winner
-from sweeps.study.results import Isa, PlanFact, StudyResults
+from sweeps.study.plan import Plan
+from sweeps.study.results import Isa, StudyResults
 
 
 class Contest(NamedTuple):
@@ -83,7 +84,7 @@ def rows(results: StudyResults) -> list[Row]:
     return sorted(table, key=lambda row: order.get(row.machine, len(order)))
 
 
-def _contests(plan: PlanFact, costs: Mapping[LockLabel, float], flavour: str) -> dict[str, Contest]:
+def _contests(plan: Plan, costs: Mapping[LockLabel, float], flavour: str) -> dict[str, Contest]:
     """Return the contests of a row."""
     kind = plan.production.get(flavour, FULL)
     with_kind = {label.lock for label in costs if label.fence == kind}

@@ -15,10 +15,10 @@ from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import isas_of, known_machines, load_machine, machine_named
-from sweeps.plans import EXPLORATIONS, study
+from sweeps.plans import EXPLORATIONS
 from sweeps.questions.explore.presentation import AS_IS, CHECK, KIND, PLAN, Check, cost_grid
 from sweeps.run.runner import Runner
-from sweeps.study.job import Job
+from sweeps.study.job import Job, check
 from sweeps.study.lines import parts, with_lock
 from sweeps.study.plan import LoadedPlan, Plan, load_plan
 from sweeps.study.results import StudyResults
@@ -43,8 +43,8 @@ def check_grid(plan: Plan) -> None:
         raise ValueError(f"{'check' if plan.calibration else 'calibration'}: missing")
     if missing := [name for name in (KIND, AS_IS) if len(plan.named(name)) != 1]:
         raise ValueError(f"cells: one of them has to have the name {missing[0]}")
+    check(plan)
     grid, (as_is,) = grid_of(plan), plan.named(AS_IS)
-    study.check_reach(plan.calibration.latencies, (grid["cas_latency"], grid["fence_latency"]))
     cancel = grid["cancel_latency"]
     for name in as_is.given("machine"):
         stop = load_machine(name).charges.number("stop")
@@ -137,7 +137,9 @@ class Exploration:
 
     def cells(self) -> list[Cell]:
         """Return every run that is needed."""
-        checks = (cell for cells in self.maps.values() for cell in self._check_cells(cells[0]))
+        checks = (
+            cell for cells in self.maps.values() for cell in self._check_cells(next(iter(cells)))
+        )
         return [*self._job.known_cells(), *checks]
 
     def run(self) -> None:

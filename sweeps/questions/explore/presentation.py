@@ -29,8 +29,8 @@ from sweeps.report.presentation import Part, Presentation, References, Section
 from sweeps.report.style import style_of
 from sweeps.study.job import STUDY as STUDY_OF_CELLS
 from sweeps.study.lines import value_of
-from sweeps.study.plan import Plan
-from sweeps.study.results import Mark, PlanFact, SeriesRun, StudyResults
+from sweeps.study.plan import MAP, Plan
+from sweeps.study.results import Mark, SeriesRun, StudyResults
 
 KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are
@@ -128,17 +128,16 @@ def accuracy(checks: Sequence[Check]) -> Check | None:
     )
 
 
-def _keys(results: StudyResults, kind: str, plan: Plan | PlanFact | None) -> list[tuple[str, ...]]:
-    """Machine, ISA and flavour of the series of a kind, in the order of the plan's machines and
+def _keys(results: StudyResults, kind: str, plan: Plan | None) -> list[tuple[str, ...]]:
+    """Machine, ISA and flavour of the series of a kind, in the order of the plan's machines and of
     flavours."""
     machines = _machines(plan)
-    flavours = plan.flavours if isinstance(plan, PlanFact) else list(FLAVOURS)
 
     def place(key: tuple[str, ...]) -> tuple[int, int, str]:
         machine, _, flavour = key
         return (
             machines.index(machine) if machine in machines else len(machines),
-            flavours.index(flavour) if flavour in flavours else len(flavours),
+            FLAVOURS.index(flavour) if flavour in FLAVOURS else len(FLAVOURS),
             "/".join(key),
         )
 
@@ -146,11 +145,10 @@ def _keys(results: StudyResults, kind: str, plan: Plan | PlanFact | None) -> lis
     return sorted((key for key in keys if len(key) == 3), key=place)  # series of AS_IS have more
 
 
-def _machines(plan: Plan | PlanFact | None) -> list[str]:
-    """Return the machines of a plan's maps."""
-    if isinstance(plan, Plan):
-        return [machine for cells in plan.named(KIND) for machine in cells.given("machine")]
-    return plan.machines if plan else []
+def _machines(plan: Plan | None) -> list[str]:
+    """Return the machines of a plan's maps, be it an exploration's or a main job's."""
+    cells = (plan.named(KIND) or plan.named(MAP)) if plan else []
+    return [machine for of_map in cells for machine in of_map.given("machine")]
 
 
 @dataclass(frozen=True)
@@ -184,22 +182,12 @@ def cost_grid(results: StudyResults, name: str) -> CostGrid:
     runs = results.series(name)
     if not runs:
         raise NoDataError("all of its runs failed")
-    # A run at the machine's own cancellation may be one that a study asked for without setting it.
-    cancelling = {run.label for run in runs if run.cell.cancel_latency is not None}
-    # What is set of a run along each axis; None for a latency that its lock does not pay, or that
-    # the map does not set.
-    points: dict[int, tuple[float | None, ...]] = {
-        run.id: (
-            run.latency("cas_latency"),
-            run.latency("fence_latency"),
-            run.latency("cancel_latency") if run.label in cancelling else None,
-            value_of(run.cell, _SHARE),
-        )
-        for run in runs
-    }
-    given = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
+    axes = (*LATENCIES[:3], _SHARE)
+    given = [sorted({x for run in runs for x in run.values(axis)}) for axis in axes]
+    if not (given[0] and given[1]):
+        raise NoDataError(f"its runs do not say at which latencies they are; run {HOW}")
     if not given[2]:  # no run sets it: they have the machine's own
-        given[2] = [runs[0].latency("cancel_latency") or 0]
+        given[2] = [runs[0].cancel or 0]
     engine_label = runs[0].cell.engine
     cas, fence = (
         list(map(results.measured(machine, isa_name, flavour, axis, engine_label), values))
@@ -210,11 +198,18 @@ def cost_grid(results: StudyResults, name: str) -> CostGrid:
         by_label.setdefault(run.label, []).append(run)
     costs, fullest = {}, {}
     for label, own in by_label.items():
-        fixed = [all(points[run.id][n] is None for run in own) for n in range(4)]
+        # A lock does not depend on an axis where each run of it stands at several values, or none.
+        fixed = [all(len(run.values(axis)) != 1 for run in own) for axis in axes]
         costs[label] = np.full([1 if fixed[n] else len(given[n]) for n in range(4)], np.nan)
+        free = [axis for axis, no in zip(axes, fixed, strict=True) if not no]
         for run in own:
-            place = zip(points[run.id], given, fixed, strict=True)
-            costs[label][tuple(0 if no else xs.index(x or 0) for x, xs, no in place)] = run.cost
+            for values in run.points(*free):
+                at = dict(zip(free, values, strict=True))
+                place = (
+                    xs.index(at[axis]) if axis in at else 0
+                    for axis, xs in zip(axes, given, strict=True)
+                )
+                costs[label][tuple(place)] = run.cost
         if np.isnan(costs[label]).any():
             raise NoDataError(f"runs of {label} are missing; run {HOW}")
         fullest[label] = max(
@@ -223,19 +218,18 @@ def cost_grid(results: StudyResults, name: str) -> CostGrid:
     return CostGrid(given, [cas, fence, *given[2:]], costs, fullest)
 
 
-def _map(results: StudyResults, name: str, plan: Plan | PlanFact | None) -> dict[str, Any]:
+def _map(results: StudyResults, name: str, plan: Plan | None) -> dict[str, Any]:
     """Return one map. `searched`: the cancellation cost and the share of the crossings' search.
     Raises NoDataError when some of its runs or calibrations are missing."""
     grid = cost_grid(results, name)
-    explored = isinstance(plan, Plan)
     first, *_ = grid.runs.values()
-    aside = plan.aside if isinstance(plan, Plan) else plan.table_locks if plan else []
+    aside = plan.aside if plan else []
     cas, fence, cancel, share = grid.axes
     own = _place(results, first)
     return {
-        **_common(results, first, plan.tie_percent / 100 if plan else 0.0),
+        **_common(results, first, plan.tie if plan else 0.0),
         **_crossings(results, first),
-        "explored": explored,
+        "explored": name.startswith(f"{KIND}/"),
         "cas": {"measured": _rounded(cas), "set": grid.given[0]},
         "fence": {"measured": _rounded(fence), "set": grid.given[1]},
         "cancel": cancel,
@@ -274,9 +268,9 @@ def processors(results: StudyResults) -> list[dict[str, Any]]:
             if not runs or (place := _place(results, runs[0])) is None:
                 continue  # without a good run, or not calibrated
             known[key] = {
-                **_common(results, runs[0], plan.tie_percent / 100),
+                **_common(results, runs[0], plan.tie),
                 **_mark(place, place.assumed and not neutral),
-                "cancel": runs[0].latency("cancel_latency") or 0,
+                "cancel": runs[0].cancel or 0,
                 "share": value_of(runs[0].cell, _SHARE),
                 "locks": [
                     {
@@ -313,7 +307,7 @@ def _crossings(results: StudyResults, like: SeriesRun) -> dict[str, Any]:
             for crossing in results.map_crossings(name, cas, fence)
         ],
         "searched": {
-            "cancel": runs[0].latency("cancel_latency"),
+            "cancel": runs[0].cancel,
             "share": value_of(runs[0].cell, _SHARE),
         },
     }

@@ -77,7 +77,7 @@ def _compared_in_study(connection: sqlite3.Connection) -> str:
         "WHERE series.name GLOB 'table/*' AND status = 'ok' ORDER BY 1, 2, 3"
     )
     words = labels_words(LockLabel.of(*row) for row in rows)
-    aside = PLAN.read(connection).table_locks
+    aside = PLAN.read(connection).aside
     return words + f" Locks 'compared': without {', '.join(aside)}." * bool(aside)
 
 

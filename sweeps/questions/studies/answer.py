@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from results.errors import NoDataError
-from results.store import queries
 from results.text.rows import Rows
 from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
-from sweeps.model.cell import Cell, read_cell, selected
+from sweeps.model.cell import Cell
 from sweeps.model.locks import LockLabel
 from sweeps.report.tables import table_of
-from sweeps.study.costs import LOCK, Panel, coordinates, panels_of
+from sweeps.study.costs import LOCK, Panel, Placed, panels_of
 from sweeps.study.job import STUDY
 from sweeps.study.plan import Along, Plan, Quantity, Show
-from sweeps.study.results import StudyResults
+from sweeps.study.results import SeriesRun, StudyResults
 
-Metrics = Mapping[str, float]
-Sample = tuple[Cell, Metrics]  # a good run
 _SHARE = "owner_share"  # people read it in percent
 
 
@@ -32,28 +29,8 @@ def studies(connection: sqlite3.Connection) -> dict[str, Plan]:
     return {name: plan for name, plan in plans.items() if plan.show}
 
 
-def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
-    """Return the good runs of a series. Raises NoDataError where there are none, or where they are
-    of several compilers."""
-    rows = connection.execute(
-        f"SELECT compiler, runs.id, {selected(connection)} FROM series "
-        "JOIN runs ON runs.id = run_id WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
-        (series,),
-    ).fetchall()
-    if not rows:
-        raise NoDataError(f"the series {series} has no runs")
-    if len(compilers := queries.names(row[0] for row in rows)) > 1:
-        raise NoDataError(f"the series {series} mixes programs of {' and '.join(compilers)}")
-    metrics = "SELECT name, value FROM metrics WHERE run_id = ?"
-    return [
-        (read_cell(columns), dict(connection.execute(metrics, (run,)).fetchall()))
-        for _, run, *columns in rows
-    ]
-
-
-def value(quantity: Quantity, sample: Sample) -> float | None:
+def value(quantity: Quantity, cell: Cell, metrics: Mapping[str, float]) -> float | None:
     """Return a quantity of a run; None where the run has no such metric."""
-    cell, metrics = sample
     if not {quantity.metric, quantity.less or quantity.metric} <= metrics.keys():
         return None
     known = {**cell.parameters, **metrics, "": 1}
@@ -61,18 +38,28 @@ def value(quantity: Quantity, sample: Sample) -> float | None:
     return (metrics[quantity.metric] - less) / float(known[quantity.per])
 
 
+def runs_of(results: StudyResults, series: str) -> list[SeriesRun]:
+    """Return the good runs of a series. Raises NoDataError where there are none, or where they are
+    of several compilers."""
+    if not (runs := results.series(series)):
+        raise NoDataError(f"the series {series} has no runs")
+    return runs
+
+
 def panels(
     connection: sqlite3.Connection, plan: Plan, show: Show
 ) -> list[tuple[str, Quantity, Panel]]:
     """Return the curves of every quantity that some run has, with their titles: locks come in the
     plan's order. Raises NoDataError."""
-    runs, found = samples(connection, show.lines), []
+    results, found = StudyResults(connection), []
+    runs, axes = runs_of(results, show.lines), (show.along, *show.by)
     for name in show.quantities:
         quantity = plan.quantities[name]
-        placed = [
-            ({**coordinates(run[0]), LOCK: run[0].label}, cost)
+        placed: list[Placed] = [
+            ({LOCK: run.label, **dict(zip(axes, point, strict=True))}, cost)
             for run in runs
-            if (cost := value(quantity, run)) is not None
+            if (cost := value(quantity, run.cell, results.metrics(run.id))) is not None
+            for point in run.points(*axes)
         ]
         for panel in panels_of(placed, LOCK, show.along, show.by):
             labels = sorted(panel.curves, key=lambda label: plan.locks.index(_lock(label)))

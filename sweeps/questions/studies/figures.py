@@ -14,6 +14,7 @@ from sweeps.report import lines
 from sweeps.study import nodes
 from sweeps.study.job import STUDY
 from sweeps.study.plan import Plan, Show
+from sweeps.study.results import StudyResults
 
 Given = Mapping[str, sqlite3.Connection]  # by study and figure, one
 
@@ -43,13 +44,15 @@ def draw_map(given: Given) -> Figure:
     """Draw the mesh with a quantity at each node. Raises NoDataError."""
     connection, plan, show = _shown(given)
     quantity = plan.quantities[show.quantities[0]]
-    runs = answer.samples(connection, show.map)
-    first, _ = runs[0]
+    results = StudyResults(connection)
+    runs = answer.runs_of(results, show.map)
+    first = runs[0].cell
     mesh = nodes.network(first.machine)
     costs = np.full((mesh.number("rows"), mesh.number("columns")), np.nan)
-    for cell, metrics in runs:
-        at = nodes.values(cell)
-        costs[at["row"], at["column"]] = answer.value(quantity, (cell, metrics))
+    for run in runs:
+        at = nodes.values(run.cell)
+        found = answer.value(quantity, run.cell, results.metrics(run.id))
+        costs[at["row"], at["column"]] = found
     rows, columns = costs.shape
     figure = Figure(figsize=(0.55 * columns + 1.6, 0.55 * rows + 0.8), layout="constrained")
     ax = figure.subplots()

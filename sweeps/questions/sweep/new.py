@@ -64,11 +64,10 @@ def plan(name: Name, output: Output = None, force: Force = False) -> None:
 @new.command()
 def study(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a study: winner maps and crossovers of a machine."""
-    from sweeps.plans.study import StudyPlan
-    from sweeps.support.toml import parse
+    from sweeps.study.plan import parse_plan
 
     then = f"crossover --study {{}} --db {name}.db"
-    _write(name, _template("study"), output, force, partial(parse, StudyPlan), then)
+    _write(name, _template("study"), output, force, parse_plan, then)
 
 
 def _template(kind: str) -> str:
