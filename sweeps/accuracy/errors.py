@@ -133,7 +133,7 @@ def _row(line: Sequence[str]) -> ErrorCount:
 
 ENOUGH_CELLS, ENOUGH_PAIRS = 20, 30  # of a row, to be asked at all
 ENOUGH_ALIKE = 10  # pairs with leads alike
-SURE = 0.9  # the share of pairs in the right order that makes their leads decisive
+RELIABLE = 0.9  # the share of pairs in the right order that makes their leads decisive
 
 
 class Right(NamedTuple):
@@ -232,11 +232,11 @@ def _right(row: ErrorCount, first: int, behind: int) -> Right:
 
 
 def decisive(row: ErrorCount) -> float | None:
-    """The least lead, a share, from which on SURE of the pairs were in the right order; None: none.
+    """The least lead, a share, from which on RELIABLE of the pairs were in the right order; None: none.
 
     By the pairs whose leads are alike: a share of all pairs from some lead on would hide that
     small leads decide nothing, since most are great. Leads with too few pairs join smaller ones,
-    which shows the less; and since a greater lead cannot be the less sure, steps that say so are
+    which shows the less; and since a greater lead cannot be the less reliable, steps that say so are
     taken as one (isotonic regression).
     """
     steps, behind = [], len(LEADS)
@@ -252,5 +252,5 @@ def decisive(row: ErrorCount) -> float | None:
             if below.right * other.pairs <= other.right * below.pairs:
                 break
             pools[-2:] = [(least, Right(below.right + other.right, below.pairs + other.pairs))]
-    sure = (first for first, pool in pools if pool.right >= SURE * pool.pairs)
-    return next((LEADS[first] / 100 for first in sure), None)
+    reliable = (first for first, pool in pools if pool.right >= RELIABLE * pool.pairs)
+    return next((LEADS[first] / 100 for first in reliable), None)

@@ -1,8 +1,8 @@
-"""The one rule of who is cheapest: how far a lock leads, when that is a tie, and when it is sure.
+"""The one rule of who is cheapest: how far a lock leads, when that is a tie, and when it is reliable.
 
 A lead is a share of the next lock's cost, which is the dearer one. It is a tie where it is less
 than a plan lets count (TIE_PERCENT, if the plan does not say), and where it is less than the error
-that is known of the engine for such a core, such work and such locks. It is sure where an error is
+that is known of the engine for such a core, such work and such locks. It is reliable where an error is
 known, and the lead is no less.
 """
 
@@ -50,7 +50,7 @@ class Lead:
         return self.is_none or (self.error is not None and self.share < self.error)
 
     @property
-    def is_sure(self) -> bool:
+    def is_reliable(self) -> bool:
         """Tell whether the engine had nine in ten such leads in the order of its reference."""
         return self.error is not None and not self.is_tie
 
@@ -60,7 +60,7 @@ KnownError = Callable[[LockLabel, LockLabel], float | None]
 
 def error_in(setting: Cell) -> KnownError:
     """Return what is known of the engine in a setting: a function that gives, for two locks, the
-    least lead that is sure. It gives 1 where no lead is, and None where nothing like them was
+    least lead that is reliable. It gives 1 where no lead is, and None where nothing like them was
     compared: on another engine, where threads share cores, or at work of several kinds."""
     work = work_of(setting.workload, setting.threads)
     if setting.engine != engines.DEFAULT or setting.cores is not None or work is None:

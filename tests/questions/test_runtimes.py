@@ -62,7 +62,7 @@ def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
     places = [place for *place, lock in costs if lock == "thin"]
     leads = [costs[*place, "mcs"] - costs[*place, "thin"] for place in places]
     assert min(leads) > 0
-    span = f"{min(leads):.1f} to {max(leads):.1f} ns less in every setting (surely in "
+    span = f"{min(leads):.1f} to {max(leads):.1f} ns less in every setting (reliably in "
     assert answer.startswith(f"thin costs {span}")
     assert "Cheapest: `thin` in every setting.\n" in answer
     dear = [cost for (_, _, lock), cost in costs.items() if lock == "mcs"]

@@ -16,10 +16,10 @@ X, Y, Z = map(LockLabel, "xyz")
         (98.0, 100.0, None, ""),  # 2 % of the dearer one: just a lead
         (98.01, 100.0, None, "tie"),
         (100.0, 102.0, None, "tie"),  # 2 % of the cheaper one alone
-        (98.0, 100.0, 0.01, "sure"),
-        (80.0, 100.0, 0.2, "sure"),
+        (98.0, 100.0, 0.01, "reliable"),
+        (80.0, 100.0, 0.2, "reliable"),
         (80.1, 100.0, 0.2, "tie"),
-        (1.0, 100.0, 1.0, "tie"),  # no lead is known to be sure
+        (1.0, 100.0, 1.0, "tie"),  # no lead is known to be reliable
         (0.0, 0.0, None, "tie"),
     ],
 )
@@ -27,7 +27,7 @@ def test_a_lead_is_a_share_of_the_next_cost(
     cost: float, next_cost: float, error: float | None, verdict: str
 ) -> None:
     lead = Lead(cost, next_cost, 0.02, error)
-    assert ("tie" if lead.is_tie else "sure" if lead.is_sure else "") == verdict
+    assert ("tie" if lead.is_tie else "reliable" if lead.is_reliable else "") == verdict
 
 
 def test_the_error_makes_a_tie_but_no_equal_costs() -> None:

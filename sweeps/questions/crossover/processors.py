@@ -161,8 +161,8 @@ def _used(
         first, *others = sorted(costs, key=lambda one: one.cycles)
         yield first
         for other in others:
-            sure = error(first.label, other.label).decisive
-            if sure is None or (other.cycles - first.cycles) / other.cycles < sure:
+            least = error(first.label, other.label).decisive
+            if least is None or (other.cycles - first.cycles) / other.cycles < least:
                 yield other
 
     costs = tuple(sorted(map(one, runs), key=lambda cost: names.index(cost.name)))

@@ -69,7 +69,7 @@ class Compared:
     less: dict[str, float]
     more: dict[str, float]
     tied: list[str]
-    sure: set[str]
+    reliable: set[str]
 
     @property
     def places(self) -> int:
@@ -77,14 +77,14 @@ class Compared:
         return len(self.less) + len(self.more) + len(self.tied)
 
     def add(self, place: str, mine: float, theirs: float, error: float | None = None) -> None:
-        """Take in what both cost in a place; `error`: the least lead that is sure there."""
+        """Take in what both cost in a place; `error`: the least lead that is reliable there."""
         lead = Lead(min(mine, theirs), max(mine, theirs), error=error)
         if lead.is_none:
             self.tied.append(place)
             return
         (self.less if mine < theirs else self.more)[place] = lead.margin
-        if lead.is_sure:
-            self.sure.add(place)
+        if lead.is_reliable:
+            self.reliable.add(place)
 
 
 class Answered:
@@ -199,18 +199,18 @@ class Answered:
 
     def less(self, lock: str, other: str, **where: Value) -> str:
         """Say by how much a lock costs less than another, where it does; where it costs more, and
-        where as much; and in how many settings surely. `where`: only settings with these
+        where as much; and in how many settings reliably. `where`: only settings with these
         values."""
         compared = self.compared(lock, other, **where)
         return _words_of(
             compared,
-            lambda side: f" (surely in {_count(len(side.keys() & compared.sure), len(side))})",
+            lambda side: f" (reliably in {_count(len(side.keys() & compared.reliable), len(side))})",
         )
 
     def beside(self, along: str, one: str, other: str, **where: Value) -> str:
         """Say by how much the locks cost less with one value of what tells settings apart than with
         another, where they do; where they cost more, and where as much. `where`: only settings with
-        these values. Nothing is sure: how far the engine is off between such settings is not known.
+        these values. Nothing is reliable: how far the engine is off between such settings is not known.
         """
         costs: dict[str, dict[Value, float]] = {}
         for setting, group in self._where(where):

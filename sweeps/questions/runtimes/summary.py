@@ -53,7 +53,7 @@ def answer(
     form: Format = Form.TABLE,
     db: Database = RUNS,
 ) -> None:
-    """Say in five sentences what came of it all, and how sure that is.
+    """Say in five sentences what came of it all, and how reliable that is.
 
     It runs nothing: all of it is made from the stored results of `runtimes` and `validate`. Into a
     page it goes between the marks that README.md has.
@@ -64,7 +64,7 @@ def answer(
     if form == Form.TABLE:
         from results.text.terminal import say
 
-        say("\n\n".join([*found, "\n".join(trusted), _SURE]))
+        say("\n\n".join([*found, "\n".join(trusted), _RELIABLE]))
     else:
         print_parts(form, Rows([{"sentence": n, "answer": one} for n, one in enumerate(found, 1)]))
     if page is not None:
@@ -115,7 +115,7 @@ def _which_lock(asked: Mapping[str, Answered]) -> str:
     mutex, times = _winner(mutexes)
     others = [mutexes.compared(mutex, other) for other in mutexes.labels if other != mutex]
     leads = sum(len(one.less) + len(one.more) for one in others)
-    sure = sum(len(one.sure) for one in others)
+    reliable = sum(len(one.reliable) for one in others)
     beside = alone.compared(best, "hotspot_light")
     _holds("the cheapest lock of one thread costs less than HotSpot's", not beside.more)
     savings = _saved_on_silicon()
@@ -123,9 +123,9 @@ def _which_lock(asked: Mapping[str, Answered]) -> str:
     return (
         f"**Which lock.** Where one thread has a lock to itself, `{best}` is the cheapest on "
         f"{_of(won, alone)} processors that were simulated: {alone.cost(best)} a pair, "
-        f"{span(beside.less.values())} less than what HotSpot ships ({_surely(beside)}); of "
-        f"mutexes that threads fight for, `{mutex}` in {_of(times, mutexes)} settings ({sure} of "
-        f"{leads} leads are sure); on x86-64 a fence should be a locked operation, which took "
+        f"{span(beside.less.values())} less than what HotSpot ships today (LTS 25; {_reliably(beside)}); of "
+        f"mutexes that threads fight for, `{mutex}` in {_of(times, mutexes)} settings ({reliable} of "
+        f"{leads} leads are reliable); on x86-64 a fence should be a locked operation, which took "
         f"{min(savings):.0f} to {max(savings):.0f} % off a tasuki lock with mfence on "
         f"{len(savings)} real processors."
     )
@@ -135,7 +135,7 @@ def _where_reservation_wins(asked: Mapping[str, Answered]) -> str:
     def worth(question: str) -> tuple[str, str]:
         light, flat = (
             f"{asked[question].pays('reservation', other, 'first', objects=_FEW)} "
-            f"({_surely(asked[question].compared('reservation', other, objects=_FEW))})"
+            f"({_reliably(asked[question].compared('reservation', other, objects=_FEW))})"
             for other in ("hotspot_light", "j9_flat")
         )
         return light, flat
@@ -161,9 +161,9 @@ def _where_asymmetric_locks_do(asked: Mapping[str, Answered]) -> str:
     return (
         f"**An asymmetric lock** is the cheapest in {won} of {len(winners)} settings, though for "
         f"one thread cheaper than HotSpot's {places_words(list(beside.less), beside.places)} "
-        f"({_surely(beside, beside.less)}); a process-wide barrier in place of its fence pays in "
+        f"({_reliably(beside, beside.less)}); a process-wide barrier in place of its fence pays in "
         f"{_of(len(paid.less), barriers)} settings, on {_processors(paid.less)} "
-        f"({_surely(paid, paid.less)}), and makes it the cheapest in {best}."
+        f"({_reliably(paid, paid.less)}), and makes it the cheapest in {best}."
     )
 
 
@@ -181,8 +181,8 @@ def _was_it_right_to_remove_biased_locking(asked: Mapping[str, Answered]) -> str
         f"or {first[1]} {_stopped(asked[SHARED])}. Of a class with {_MANY} such objects, whose "
         f"revocations end at the 40th, it was right within {many[0]} or {many[1]}. It was "
         f"wrong for a thread that locks for each byte, which has paid "
-        f"{span(stack.less.values())} more a pair since ({_surely(stack)}), and pays "
-        f"{span(light.less.values())} with today's locks ({_surely(light)})."
+        f"{span(stack.less.values())} more a pair since ({_reliably(stack)}), and pays "
+        f"{span(light.less.values())} with today's locks ({_reliably(light)})."
     )
 
 
@@ -209,12 +209,15 @@ def _what_surprised(asked: Mapping[str, Answered]) -> str:
     alone = asked[ALONE]
     saved = alone.compared("biased", "hotspot_stack").less
     flat = alone.compared("j9_flat", "hotspot_stack")
+    barriers = alone.compared("art_thin:without_read_barriers", "art_thin")
     shares = [100 * flat.less.get(place, 0.0) / saving for place, saving in saved.items()]
     _holds("a release without an atomic has a third of what biased locking saved", min(shares) > 33)
+    _holds("ART without read barriers costs less than with them", not barriers.more)
     return (
         "**What surprised**: a release without an atomic, as in OpenJ9's flat lock, brings "
         f"{min(shares):.0f} to {max(shares):.0f} % of what biased locking saved, and has nothing "
-        f"to cancel ({_surely(flat)})."
+        f"to cancel ({_reliably(flat)}). Android's lock without read barriers has it too: "
+        f"{span(barriers.less.values())} less than with them ({_reliably(barriers)})."
     )
 
 
@@ -237,8 +240,8 @@ def trust(rows: Sequence[ErrorCount]) -> list[str]:
     return [*lines, "| threads that share cores |" + " none |" * len(references)]
 
 
-_SURE = (
-    "Costs are simulated, but for those on real processors. Sure: of leads like it nine in ten "
+_RELIABLE = (
+    "Costs are simulated, but for those on real processors. Reliable: of leads like it nine in ten "
     "were in the order of silicon, or of a simulator where nothing was compared with silicon. The "
     "table: median error; pairs of locks in the right order, of those that the reference tells "
     "apart."
@@ -277,11 +280,11 @@ def _of(some: int, answered: Answered) -> str:
     return f"all {every}" if some == every else f"{some} of {every}"
 
 
-def _surely(compared: Compared, leads: Mapping[str, float] | None = None) -> str:
-    """Say in how many settings with these leads, or with any, the lead is sure."""
+def _reliably(compared: Compared, leads: Mapping[str, float] | None = None) -> str:
+    """Say in how many settings with these leads, or with any, the lead is reliable."""
     places = (compared.less | compared.more if leads is None else leads).keys()
-    sure = len(places & compared.sure)
-    return f"sure in all {sure}" if sure == len(places) else f"sure in {sure} of {len(places)}"
+    some, every = len(places & compared.reliable), len(places)
+    return f"reliable in all {some}" if some == every else f"reliable in {some} of {every}"
 
 
 def _saved_on_silicon() -> list[float]:
