@@ -232,12 +232,13 @@ def _right(row: ErrorCount, first: int, behind: int) -> Right:
 
 
 def decisive(row: ErrorCount) -> float | None:
-    """The least lead, a share, from which on RELIABLE of the pairs were in the right order; None: none.
+    """Return the least lead, a share, from which on RELIABLE of the pairs were in the right order;
+    None: none.
 
     By the pairs whose leads are alike: a share of all pairs from some lead on would hide that
     small leads decide nothing, since most are great. Leads with too few pairs join smaller ones,
-    which shows the less; and since a greater lead cannot be the less reliable, steps that say so are
-    taken as one (isotonic regression).
+    which shows the less; and since a greater lead cannot be the less reliable, steps that say so
+    are taken as one (isotonic regression).
     """
     steps, behind = [], len(LEADS)
     for first in reversed(range(len(LEADS))):

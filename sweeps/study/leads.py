@@ -1,9 +1,9 @@
-"""The one rule of who is cheapest: how far a lock leads, when that is a tie, and when it is reliable.
+"""The one rule of who is cheapest: how far a lock leads, when that is a tie, when it is reliable.
 
 A lead is a share of the next lock's cost, which is the dearer one. It is a tie where it is less
 than a plan lets count (TIE_PERCENT, if the plan does not say), and where it is less than the error
-that is known of the engine for such a core, such work and such locks. It is reliable where an error is
-known, and the lead is no less.
+that is known of the engine for such a core, such work and such locks. It is reliable where an error
+is known, and the lead is no less.
 """
 
 from collections.abc import Callable, Mapping

@@ -204,13 +204,16 @@ class Answered:
         compared = self.compared(lock, other, **where)
         return _words_of(
             compared,
-            lambda side: f" (reliably in {_count(len(side.keys() & compared.reliable), len(side))})",
+            lambda side: (
+                f" (reliably in {_count(len(side.keys() & compared.reliable), len(side))})"
+            ),
         )
 
     def beside(self, along: str, one: str, other: str, **where: Value) -> str:
         """Say by how much the locks cost less with one value of what tells settings apart than with
         another, where they do; where they cost more, and where as much. `where`: only settings with
-        these values. Nothing is reliable: how far the engine is off between such settings is not known.
+        these values. Nothing is reliable: how far the engine is off between such settings is not
+        known.
         """
         costs: dict[str, dict[Value, float]] = {}
         for setting, group in self._where(where):
