@@ -8,6 +8,7 @@ here; `tests.reference.cycles` must follow.
 import hashlib
 import io
 import json
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -18,7 +19,6 @@ from pathlib import Path
 
 from results.paths import ROOT, WORK
 from sweeps.programs import TARGETS, Program, compiler_version, find_compiler, loaded_digest
-from tests.trees import made_once
 
 FOLDER = Path(__file__).parent
 SOURCES = ("lockimpl", "workloads")
@@ -41,15 +41,23 @@ def unpacked() -> Path:
     """The folder with the programs; unpacked once for each archive."""
     digest = hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()[:16]
     folder = WORK / "build" / f"reference-programs-{digest}"
-    return made_once(folder, lambda new: _extract(ARCHIVE.read_bytes(), new))
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".unpacking-"))
+        with tarfile.open(ARCHIVE) as archive:
+            _extract(archive, temporary)
+        try:
+            temporary.replace(folder)
+        except OSError:  # another test was first
+            shutil.rmtree(temporary)
+    return folder
 
 
-def _extract(packed: bytes, folder: Path) -> None:
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and later
-            archive.extractall(folder, filter="data")
-        else:
-            archive.extractall(folder)
+def _extract(archive: tarfile.TarFile, folder: Path) -> None:
+    if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and later
+        archive.extractall(folder, filter="data")
+    else:
+        archive.extractall(folder)
 
 
 def _git(*arguments: str) -> bytes:
@@ -61,9 +69,11 @@ def _git(*arguments: str) -> bytes:
 def sources_of(revision: str, folder: Path) -> Path | None:
     """The C sources of a commit, in a folder; None where the clone does not have it."""
     try:
-        _extract(_git("archive", revision, *SOURCES), folder)
+        packed = _git("archive", revision, *SOURCES)
     except subprocess.CalledProcessError:
         return None
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        _extract(archive, folder)
     return folder
 
 
