@@ -10,7 +10,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from results.draw.painter import panels, sign
 from sweeps.model.locks import LockLabel
 from sweeps.report.style import Style, style_of
-from sweeps.study.costs import Panel, Value
+from sweeps.study.costs import Panel
+from sweeps.study.runs import Value
 
 _PANEL = 4.6, 3.3  # inches
 _STEEP = {"x": 30, "y": 10}  # times the least value, from which on a scale is logarithmic

@@ -17,17 +17,9 @@ from results.text.rows import Form, print_compact, print_rows
 from sweeps.model.axes import AXES, LATENCIES
 from sweeps.model.cell import values
 from sweeps.model.locks import labels_words
-from sweeps.study.costs import (
-    LOCK,
-    Comparison,
-    Group,
-    PlanRun,
-    compare,
-    groups,
-    runs_of_plan,
-    varied,
-)
+from sweeps.study.costs import Comparison, Group, compare, groups, runs_of_plan, varied
 from sweeps.study.leads import TIE_PERCENT
+from sweeps.study.runs import LOCK, StudyRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -174,7 +166,7 @@ def _apart(answer: Answer) -> tuple[str, list[str], list[list[str]]]:
     return ", ".join(same), list(kept), [list(row) for row in zip(*kept.values(), strict=True)]
 
 
-def draw_plan(runs: Sequence[PlanRun], name: str, folder: Path) -> dict[str, Path]:
+def draw_plan(runs: Sequence[StudyRun], name: str, folder: Path) -> dict[str, Path]:
     """Draw the costs of a plan's runs along each axis and key of numbers that differs; where none
     does, along another one, or by lock. Returns each figure's PNG by its title. Raises
     LockcrossError."""

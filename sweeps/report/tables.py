@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from results.text.rows import Rows
-from sweeps.study.costs import Band, Panel, Value
+from sweeps.study.costs import Band, Panel
 from sweeps.study.leads import Lead
+from sweeps.study.runs import Value
 
 Words = Callable[[Band], str]
 LEAST = "*"  # behind the least cost of a row, and behind those over which it has no lead

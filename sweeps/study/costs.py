@@ -3,33 +3,17 @@
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from statistics import median
 
 from results.errors import LockcrossError, check_known
 from results.store.queries import condition
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.locks import FULL, LockLabel
-from sweeps.study import nodes
 from sweeps.study.leads import TIE_PERCENT, Win, error_in, winner
+from sweeps.study.runs import LOCK, StudyRun, Value, coordinates
 
-Value = int | float | str | None  # of an axis or a key
 _OF_LOCK = {"lock": "", "variant": "", "fence": FULL}
-
-
-@dataclass(frozen=True)
-class PlanRun:
-    """A run of a plan. `cost`: cycles per acquire-release pair, None where it has none."""
-
-    id: int
-    cell: Cell
-    status: str
-    cause: str
-    cost: float | None
-
-    @property
-    def costs(self) -> list[float]:
-        """Return its cost, if it is a good run that has one."""
-        return [self.cost] if self.status == "ok" and self.cost is not None else []
 
 
 @dataclass(frozen=True)
@@ -70,7 +54,7 @@ class Group:
         ]
 
 
-def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
+def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[StudyRun]:
     """Return the runs of a plan, given by its name or its path. Raises LockcrossError if there are
     none."""
     test, bound = condition(connection, plan)
@@ -80,12 +64,12 @@ def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
         bound,
     )
     return [
-        PlanRun(run_id, read_cell(cell), status, cause, cost)
+        StudyRun(run_id, read_cell(cell), nan if cost is None else cost, status, cause)
         for run_id, status, cause, cost, *cell in rows
     ]
 
 
-def groups(runs: Iterable[PlanRun]) -> list[Group]:
+def groups(runs: Iterable[StudyRun]) -> list[Group]:
     """Return the settings in which a lock has a cost, in the order of their values."""
     settings: dict[tuple[tuple[str, Value], ...], tuple[Cell, dict[LockLabel, list[float]]]] = {}
     for run in runs:
@@ -111,8 +95,6 @@ def order(value: Value) -> tuple[int, float, str]:
 
 
 Placed = tuple[dict[str, Value], float]  # every value of a run, and its cost
-LOCK = "lock"  # stands for the whole lock label, variant and fence kind included
-_OF_LABEL = ("variant", "fence")
 
 
 @dataclass(frozen=True)
@@ -153,7 +135,7 @@ def axis_name(words: str) -> str:
 
 
 def compare(
-    runs: Iterable[PlanRun], by: str, along: str, only: Mapping[str, str] | None = None
+    runs: Iterable[StudyRun], by: str, along: str, only: Mapping[str, str] | None = None
 ) -> Comparison:
     """Compare the costs of runs; `only` has names and the values that runs must have. Raises
     LockcrossError for names that do not differ or are unknown."""
@@ -203,7 +185,7 @@ def panels_of(places: Iterable[Placed], by: str, along: str, held: Sequence[str]
     ]
 
 
-def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
+def varied(runs: Iterable[StudyRun]) -> tuple[list[str], list[str]]:
     """Return what differs among the runs with a cost, but for lock and seed: axes and keys of
     numbers, and those of texts. Raises LockcrossError where no run has a cost."""
     places = _with_cost(runs)
@@ -212,7 +194,7 @@ def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
     return [name for name in names if name not in texts], texts
 
 
-def _with_cost(runs: Iterable[PlanRun]) -> list[Placed]:
+def _with_cost(runs: Iterable[StudyRun]) -> list[Placed]:
     """Return the runs with a cost, with the whole label as their lock. Raises LockcrossError where
     no run has one."""
     places: list[Placed] = []
@@ -221,13 +203,6 @@ def _with_cost(runs: Iterable[PlanRun]) -> list[Placed]:
     if not places:
         raise LockcrossError("none of the plan's runs has a cost per acquire-release pair")
     return places
-
-
-def coordinates(cell: Cell) -> dict[str, Value]:
-    """Return where a run stands on every axis: the cell's values, with its whole label as the lock,
-    and where core 1 is, if the cell says so."""
-    every = {name: x for name, x in values(cell).items() if name not in _OF_LABEL}
-    return {**every, LOCK: cell.label, **nodes.values(cell)}
 
 
 def _differing(places: Sequence[Placed]) -> list[str]:

@@ -18,7 +18,6 @@ from sweeps.plans import STUDIES
 from sweeps.run.runner import Runner
 from sweeps.study import nodes
 from sweeps.study.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
-from sweeps.study.costs import Value, coordinates
 from sweeps.study.crossings import (
     CrossoverTask,
     Evaluate,
@@ -31,6 +30,7 @@ from sweeps.study.leads import winner
 from sweeps.study.lines import FIRST_SEED, AxisLine, exact, set_to, with_lock
 from sweeps.study.plan import MAP, Along, Borders, Cells, LoadedPlan, Plan, load_plan
 from sweeps.study.results import PLAN
+from sweeps.study.runs import Value, coordinates
 
 STUDY: Fact[Plan] = Fact("study", Plan)  # by the name of the plan
 _COLUMNS = ("engine", "machine", "isa", "flavour", "workload")  # of a crossover, beside its setting

@@ -1,15 +1,13 @@
 """What a database holds of a study: its plan, series, crossovers and calibrations, from which
 figures, tables and report are made."""
 
-import itertools
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,12 +15,11 @@ from results.errors import NoDataError
 from results.store import queries
 from results.store.facts import Fact
 from results.store.records import FirstSeeds
-from sweeps.model.axes import LATENCIES, QUANTITIES
-from sweeps.model.cell import Cell, read_cell, selected
+from sweeps.model.cell import read_cell, selected
 from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import LockLabel
-from sweeps.study.costs import coordinates
 from sweeps.study.plan import Plan
+from sweeps.study.runs import StudyRun
 
 
 class Isa(BaseModel):
@@ -79,43 +76,6 @@ class MapCrossing:
     lock_b: LockLabel
     cas: float
     fence: float
-
-
-@dataclass(frozen=True)
-class SeriesRun:
-    """A run of a series: its cost in core cycles per pair, and what the engine made of all options.
-    `latencies`: by axis, the cycles at which the series has it."""
-
-    id: int
-    cell: Cell
-    resolved: dict[str, int]
-    cost: float
-    latencies: Mapping[str, Sequence[int]]
-
-    @property
-    def label(self) -> LockLabel:
-        """Return the lock label."""
-        return self.cell.label
-
-    @property
-    def cancel(self) -> int | None:
-        """Return what a cancellation costs: as set, or else the machine's own, which the engine may
-        report."""
-        if self.cell.cancel_latency is not None:
-            return self.cell.cancel_latency
-        return self.resolved.get(QUANTITIES["cancel_latency"].figure)
-
-    def values(self, axis: str) -> Sequence[Any]:
-        """Return where the run stands on an axis: at several latencies that its lock never pays; at
-        none that is not set."""
-        if axis in LATENCIES:
-            return self.latencies.get(axis, [])
-        value = coordinates(self.cell).get(axis)
-        return [] if value is None else [value]
-
-    def points(self, *axes: str) -> Iterator[tuple[Any, ...]]:
-        """Yield every point that the run stands at, by its values on some axes."""
-        return itertools.product(*map(self.values, axes))
 
 
 @dataclass(frozen=True)
@@ -183,7 +143,7 @@ class StudyResults:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
-        self._series: dict[str, list[SeriesRun]] = {}
+        self._series: dict[str, list[StudyRun]] = {}
         self._marks: dict[tuple[str, str, str], list[Mark]] = {}
         self._scales: dict[tuple[str, ...], Scale] = {}
 
@@ -234,7 +194,7 @@ class StudyResults:
         places = {flavour: place for place, flavour in enumerate(FLAVOURS)}
         return sorted(names, key=lambda parts: (places.get(parts[-1], len(places)), parts))
 
-    def series(self, name: str) -> list[SeriesRun]:
+    def series(self, name: str) -> list[StudyRun]:
         """Return the good runs of a series. Raises NoDataError when they are of several
         compilers."""
         if name not in self._series:
@@ -326,7 +286,7 @@ def isa_title(connection: sqlite3.Connection, name: str) -> str:
     return known.title if known else name
 
 
-def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
+def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[StudyRun]:
     rows = connection.execute(
         "SELECT compiler, resolved, latencies, cycles_per_pair, runs.id, "
         f"{selected(connection)} FROM series "
@@ -339,7 +299,13 @@ def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[SeriesRun
         several = " and ".join(compilers)
         raise NoDataError(f"the series {name} mixes programs of {several}; run it with one")
     return [
-        SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost, json.loads(latencies))
+        StudyRun(
+            run_id,
+            read_cell(columns),
+            cost,
+            resolved=json.loads(resolved),
+            latencies=json.loads(latencies),
+        )
         for _, resolved, latencies, cost, run_id, *columns in rows
     ]
 

@@ -14,7 +14,8 @@ from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
 from sweeps.report.style import style_of
-from sweeps.study.results import FoundCrossover, SeriesRun, StudyResults
+from sweeps.study.results import FoundCrossover, StudyResults
+from sweeps.study.runs import StudyRun
 
 _TURN = 3  # rounds a thread runs before the other's turn
 _HIGH = 20  # bars above this say how high they are
@@ -54,7 +55,7 @@ def draw_rounds(connection: sqlite3.Connection) -> Figure:
     return figure
 
 
-def _draw_bars(ax: Axes, results: StudyResults, runs: list[SeriesRun]) -> None:
+def _draw_bars(ax: Axes, results: StudyResults, runs: list[StudyRun]) -> None:
     """A group of bars a round, a bar a lock. Raises NoDataError."""
     labels = [LockLabel(lock) for lock in results.plan.locks]
     base = labels[0]
@@ -160,7 +161,7 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
     return figure
 
 
-def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
+def _draw_curves(ax: Axes, runs: list[StudyRun]) -> Curves:
     """Costs over run lengths, a line for each lock and cancellation cost."""
     points: dict[tuple[LockLabel, int], list[tuple[int, float]]] = {}
     for run in runs:

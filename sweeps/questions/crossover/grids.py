@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.locks import LockLabel
-from sweeps.study.results import Isa, MapCrossing, Mark, SeriesRun, StudyResults
+from sweeps.study.results import Isa, MapCrossing, Mark, StudyResults
+from sweeps.study.runs import StudyRun
 
 Surface = NDArray[np.float64]
 
@@ -146,7 +147,7 @@ def cancel_grid(
 
 
 def _surfaces(
-    title: str, runs: Sequence[SeriesRun], axis: str
+    title: str, runs: Sequence[StudyRun], axis: str
 ) -> tuple[list[float], list[float], dict[LockLabel, Surface]]:
     """Arrange the costs of a map over CAS and another latency by lock, with the values of both
     axes. Raises NoDataError where a lock lacks points of the `title`."""

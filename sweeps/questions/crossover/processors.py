@@ -12,7 +12,8 @@ from sweeps.accuracy.errors import EngineError, error_of, kind_of, work_of
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FULL, LockLabel, load_locks
 from sweeps.study.plan import PRODUCTION, Cells, Plan
-from sweeps.study.results import SeriesRun, StudyResults
+from sweeps.study.results import StudyResults
+from sweeps.study.runs import StudyRun
 from sweeps.support.text import threads_words
 
 KIND = "processors"  # of the series: processors/USE/MACHINE/ISA/FLAVOUR
@@ -139,7 +140,7 @@ def _counted(names: Sequence[LockLabel]) -> str:
 
 
 def _used(
-    runs: Sequence[SeriesRun], names: Sequence[LockLabel], title: str, out_of_order: bool
+    runs: Sequence[StudyRun], names: Sequence[LockLabel], title: str, out_of_order: bool
 ) -> Used:
     cell = runs[0].cell
     work = work_of(cell.workload, cell.threads)
@@ -150,7 +151,7 @@ def _used(
         kinds = {kind_of(label) for label in labels}
         return error_of(out_of_order, work, kinds, title=title)
 
-    def one(run: SeriesRun) -> Cost:
+    def one(run: StudyRun) -> Cost:
         label, of = run.label, error(run.label)
         name = label if label in names else label.with_full_fences
         return Cost(name, label, run.cost, run.cost * of.low, run.cost * of.high)

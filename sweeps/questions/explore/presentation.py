@@ -30,7 +30,8 @@ from sweeps.report.style import style_of
 from sweeps.study.job import STUDY as STUDY_OF_CELLS
 from sweeps.study.lines import value_of
 from sweeps.study.plan import MAP, Plan
-from sweeps.study.results import Mark, SeriesRun, StudyResults
+from sweeps.study.results import Mark, StudyResults
+from sweeps.study.runs import StudyRun
 
 KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are
@@ -161,7 +162,7 @@ class CostGrid:
     given: Sequence[Sequence[float]]
     axes: Sequence[Sequence[float]]
     costs: Mapping[LockLabel, NDArray[np.float64]]
-    runs: Mapping[LockLabel, SeriesRun]
+    runs: Mapping[LockLabel, StudyRun]
 
     def at(self, label: LockLabel, point: Sequence[float]) -> float:
         """Return a lock's cost at a point of `axes`, along straight lines between those of the
@@ -193,7 +194,7 @@ def cost_grid(results: StudyResults, name: str) -> CostGrid:
         list(map(results.measured(machine, isa_name, flavour, axis, engine_label), values))
         for axis, values in zip(LATENCIES, given[:2], strict=False)
     )
-    by_label: dict[LockLabel, list[SeriesRun]] = {}
+    by_label: dict[LockLabel, list[StudyRun]] = {}
     for run in runs:
         by_label.setdefault(run.label, []).append(run)
     costs, fullest = {}, {}
@@ -285,7 +286,7 @@ def processors(results: StudyResults) -> list[dict[str, Any]]:
     return list(known.values())
 
 
-def _crossings(results: StudyResults, like: SeriesRun) -> dict[str, Any]:
+def _crossings(results: StudyResults, like: StudyRun) -> dict[str, Any]:
     """Return the study's searched crossovers on a map, if they are of the same workload, with the
     cancellation cost and the share that they were searched with."""
     cell = like.cell
@@ -318,7 +319,7 @@ def _workload(cell: Cell) -> tuple[Any, ...]:
     return cell.workload, cell.threads, keys
 
 
-def _common(results: StudyResults, run: SeriesRun, tie: float) -> dict[str, Any]:
+def _common(results: StudyResults, run: StudyRun, tie: float) -> dict[str, Any]:
     """Return what a map and a machine as it is both have."""
     cell = run.cell
     title, out_of_order = results.connection.execute(
@@ -341,7 +342,7 @@ def _common(results: StudyResults, run: SeriesRun, tie: float) -> dict[str, Any]
     }
 
 
-def _place(results: StudyResults, run: SeriesRun) -> Mark | None:
+def _place(results: StudyResults, run: StudyRun) -> Mark | None:
     """Return where a run's machine stands, if it was calibrated on the run's engine."""
     cell = run.cell
     every = results.marks(cell.isa, cell.flavour, cell.engine)
@@ -367,7 +368,7 @@ def _label(label: LockLabel) -> dict[str, Any]:
     }
 
 
-def _command(results: StudyResults, run: SeriesRun) -> str:
+def _command(results: StudyResults, run: StudyRun) -> str:
     return str(show_run(results.connection, run.id).columns["command"])
 
 

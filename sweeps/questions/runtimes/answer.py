@@ -18,9 +18,10 @@ from sweeps.model.cell import values
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import RUNTIMES
-from sweeps.study.costs import Band, Group, Value, groups, runs_of_plan
+from sweeps.study.costs import Band, Group, groups, runs_of_plan
 from sweeps.study.leads import Lead, error_in
 from sweeps.study.plan import LoadedPlan, load_plan
+from sweeps.study.runs import Value
 
 if TYPE_CHECKING:
     from results.store.store import Store

@@ -13,8 +13,8 @@ from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.plans import RUNTIMES
 from sweeps.questions.runtimes.answer import Answered, load, run
-from sweeps.study.costs import Value
 from sweeps.study.plan import LoadedPlan
+from sweeps.study.runs import Value
 
 PAGE = ROOT / "docs" / "runtimes.md"
 _TITLE = "ns of all threads together for a pair of acquire and release"

@@ -11,10 +11,11 @@ from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.cell import Cell
 from sweeps.model.locks import LockLabel
 from sweeps.report.tables import table_of
-from sweeps.study.costs import LOCK, Panel, Placed, panels_of
+from sweeps.study.costs import Panel, Placed, panels_of
 from sweeps.study.job import STUDY
 from sweeps.study.plan import Along, Plan, Quantity, Show
-from sweeps.study.results import SeriesRun, StudyResults
+from sweeps.study.results import StudyResults
+from sweeps.study.runs import LOCK, StudyRun
 
 _SHARE = "owner_share"  # people read it in percent
 
@@ -38,7 +39,7 @@ def value(quantity: Quantity, cell: Cell, metrics: Mapping[str, float]) -> float
     return (metrics[quantity.metric] - less) / float(known[quantity.per])
 
 
-def runs_of(results: StudyResults, series: str) -> list[SeriesRun]:
+def runs_of(results: StudyResults, series: str) -> list[StudyRun]:
     """Return the good runs of a series. Raises NoDataError where there are none, or where they are
     of several compilers."""
     if not (runs := results.series(series)):
