@@ -23,9 +23,9 @@
  * latch that of the lock of the sync blocks' cache. The header gets the index and loses the spin
  * lock by one CAS, where the runtime has two. A pause is 8 of the processor's per step of its
  * length, since a spin here reads no clock. The runtime calibrates a step to 35 to 50 ns; these are
- * 20 to 370 ns on x86-64, and 5 ns on AArch64, so that a contender there inflates the lock some 4 us too soon. .NET 8 to 10 have
- * this lock in native code, with a tid of 10 bits and another spin. Left out: hash codes in the
- * header.
+ * 20 to 370 ns on x86-64, and 5 ns on AArch64, so that a contender there inflates the lock some 4
+ * us too soon. .NET 8 to 10 have this lock in native code, with a tid of 10 bits and another spin.
+ * Left out: hash codes in the header.
  */
 #ifndef LOCKCROSS_CLR_THIN_H
 #define LOCKCROSS_CLR_THIN_H

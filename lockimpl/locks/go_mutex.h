@@ -19,11 +19,12 @@
  * The entry queue of the object's suspend monitor and a count of releases that nobody slept for
  * take the place of the semaphore, and a release that wakes a thread gives the semaphore to it,
  * where Go lets it compete for that, too. Left out: on AArch64 a turn of spinning takes 30 ns from
- * Go 1.26 on, where it has 30 times `yield` here, since a spin here counts pauses and reads no clock
- * (a contender on AArch64 parks some 100 ns too soon); a goroutine that sleeps is switched without the kernel while others can run, and spins
- * only if none waits to run on its processor: here each park is the kernel's. In a model, which has
- * no time, a thread with an odd number starves when it is woken first, one with an even number the
- * second time. The original knows no holder and does not nest: parts/plain_mutex.h.
+ * Go 1.26 on, where it has 30 times `yield` here, since a spin here counts pauses and reads no
+ * clock (a contender on AArch64 parks some 100 ns too soon); a goroutine that sleeps is switched
+ * without the kernel while others can run, and spins only if none waits to run on its processor:
+ * here each park is the kernel's. In a model, which has no time, a thread with an odd number
+ * starves when it is woken first, one with an even number the second time. The original knows no
+ * holder and does not nest: parts/plain_mutex.h.
  */
 #ifndef LOCKCROSS_GO_MUTEX_H
 #define LOCKCROSS_GO_MUTEX_H
