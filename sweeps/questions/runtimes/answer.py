@@ -18,7 +18,7 @@ from sweeps.model.cell import values
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import RUNTIMES
-from sweeps.study.costs import Band, Group, groups, runs_of_plan
+from sweeps.study.costs import Band, Group, groups, order, runs_of_plan
 from sweeps.study.leads import Lead, error_in
 from sweeps.study.plan import LoadedPlan, load_plan
 from sweeps.study.runs import Value
@@ -94,7 +94,10 @@ class Answered:
 
     def __init__(self, asked: LoadedPlan, connection: sqlite3.Connection) -> None:
         self.asked, self.question = asked, asked.plan
-        self._groups = groups(runs_of_plan(connection, stored_name(asked)))
+        self._groups = sorted(
+            groups(runs_of_plan(connection, stored_name(asked))),
+            key=lambda group: [order(value) for value in self._setting(group).values()],
+        )
         self.places = [self._place(group) for group in self._groups]
         several = {
             label.with_full_fences
