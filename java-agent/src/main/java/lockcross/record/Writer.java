@@ -245,8 +245,8 @@ public final class Writer implements Runnable {
             return;
         }
         if (Recorder.on && file.size() + coming() > most - END_ROOM) {
+            Recorder.counting = true; // first: to stop takes a while, and the program goes on
             stop("limit");
-            Recorder.counting = true;
             say("recording ended: the log has its " + Text.bytes(most)
                     + " (--most). The program goes on");
         }
