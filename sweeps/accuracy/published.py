@@ -183,3 +183,14 @@ def stated(document: str, key: str) -> Published:
     row = table(f"{document}_stated").row(key)
     low, high = (None if row[end] is None else float(str(row[end])) for end in ("low", "high"))
     return Published(low, high)
+
+
+OURS = "ours: "  # so begins where a bound is from that no words of the source give
+
+
+def bound(document: str, key: str) -> tuple[float | None, str]:
+    """Return by how much what is stated may be missed, as a part of it (negative: a margin that it
+    asks for; None: it is a number to compare with), and where that is from."""
+    row = table(f"{document}_stated").row(key)
+    found, origin = row["bound"], row["bound_from"]
+    return None if found is None else float(str(found)), str(origin or "")

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from results.paths import PAPER
-from sweeps.accuracy.published import Entry, Published, Table, index, parse, stated, table
+from sweeps.accuracy.published import Entry, Published, Table, bound, index, parse, stated, table
 
 
 def all_tables() -> list[Table]:
@@ -44,6 +44,8 @@ def test_every_document_has_tables_and_every_text_its_words() -> None:
             assert found.low is not None or found.high is not None
             assert found.low is None or found.high is None or found.low <= found.high
             assert len(str(row["words"])) > 15
+            limit, origin = bound(document, str(row["id"]))
+            assert (limit is None) == (not origin) and (limit is None or -1 <= limit <= 1)
 
 
 @pytest.mark.parametrize(

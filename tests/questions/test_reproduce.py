@@ -126,6 +126,65 @@ def test_ranges_and_tolerances_are_statements() -> None:
     assert apart.order == (1, 1)
 
 
+def test_a_verdict_that_hangs_on_our_bound_says_so() -> None:
+    ours = {"bound_from": "ours: a reason"}
+    rows = (
+        PublishedRow("same", published(1), 1.08, 0.1, **ours),  # not within 5 %
+        PublishedRow("other", published(1), 1.15, 0.1, **ours),  # within 20 %
+        PublishedRow("far", published(1), 1.3, 0.1, **ours),
+        PublishedRow("near", published(1), 1.01, 0.1, **ours),
+        PublishedRow("theirs", published(1), 1.08, 0.1, bound_from="within a tenth"),
+        PublishedRow("more", Published(1, None), 1.15, -0.1, **ours),  # by 20 % it is not
+    )
+    assert [row.agreement for row in rows] == [
+        "holds, by our bound",
+        "does not hold, by our bound",
+        "does not hold",
+        "holds",
+        "holds",
+        "holds, by our bound",
+    ]
+
+
+def test_causes_are_of_the_statements_that_fail() -> None:
+    text = (
+        TINY
+        + """
+[[cause]]
+rows = ["tas*"]
+why = "It is slow."
+shown_by = "./lockcross locks"
+"""
+    )
+    assert [one.row.why for one in parse("tiny", text).rows] == ["It is slow."] * 2
+    rows = (
+        PublishedRow("a", Published(2, None), 1.0, why="It is slow.", shown_by="./lockcross locks"),
+        PublishedRow("b", Published(2, None), 3.0, why="It is slow.", shown_by="./lockcross locks"),
+        PublishedRow("c", Published(2, None), 1.0),
+    )
+    assert example(*rows).causes() == {
+        ("It is slow.", "./lockcross locks"): ["a"],
+        ("", ""): ["c"],
+    }
+
+
+@pytest.mark.long
+def test_each_statement_of_the_papers_that_fails_has_a_cause(tmp_path: Path) -> None:
+    names = [name for name in REPRODUCTIONS.names() if name[:2] in {"b_", "k_", "o_", "s_", "w_"}]
+    with Store(tmp_path / "a.db") as store:
+        found = [run(load(name), Runner(store, 2), store) for name in names]
+    assert not [
+        (one.name, row.label)
+        for one in found
+        for row in one.rows
+        if row.missing and not row.no_number
+    ]
+    assert not {one.name: one.causes()["", ""] for one in found if ("", "") in one.causes()}
+    for one in found:
+        named = {(row.why, row.shown_by) for row in one.rows if row.why}
+        assert named <= set(one.causes()), f"{one.name}: a cause of statements that hold"
+
+
 def test_shape_is_the_least_rank_correlation_of_a_group() -> None:
     rows = [PublishedRow(str(x), published(x), float(10 - x), group="down") for x in range(3)]
     rows += [PublishedRow(str(x), published(x), float(x * x), group="up") for x in range(3)]
@@ -184,6 +243,17 @@ def test_a_faulty_definition_says_what_is_wrong() -> None:
         ('label = "{lock}"', 'label = "{key}"', "is no axis"),
         ('place = "Table 5.4"', 'place = "Table 5.4"\nspace = 1', "space: unknown key"),
         ('name = "{lock}"', 'name = "ns"', "twice, or is a name of the clock"),
+        (
+            'table = "K_table_5_4", row = "flat in original", column = "outermost" }',
+            'stated = "rounds_base" }\ntolerance = 0.2',
+            "stands beside its words, in results/paper/K_stated.csv",
+        ),
+        (
+            "[[row]]",
+            '[[cause]]\nrows = ["x"]\nwhy = "y"\nshown_by = "./lockcross locks"\n[[row]]',
+            "no row is labelled 'x'",
+        ),
+        ("[[row]]", '[[cause]]\nrows = ["*"]\nwhy = "y"\nshown_by = "ls"\n[[row]]', "shown_by"),
     ):
         assert old in TINY
         with pytest.raises(ValueError, match=complaint.replace("[", r"\[")):

@@ -13,7 +13,7 @@ from statistics import StatisticsError, correlation
 from typing import TYPE_CHECKING, Any, Literal
 
 from results.store.facts import Fact
-from sweeps.accuracy.published import Published
+from sweeps.accuracy.published import OURS, Published
 from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
@@ -37,7 +37,9 @@ class PublishedRow:
     """One number, published and ours, in one unit.
 
     `published` None: our point of a curve of which the text gives no values. A range, or a value
-    with a tolerance, is a statement that holds or not. `missing`: why there is none of ours.
+    with a tolerance, is a statement that holds or not. `bound_from`: the words that the tolerance
+    is from. `why`: why a statement fails, and `shown_by` the command that shows it. `missing`: why
+    there is no number of ours.
     `no_number`: what was run gives no number of meaning, and nothing has failed. `mark`: something
     published that is drawn at its place and not compared.
     """
@@ -46,6 +48,9 @@ class PublishedRow:
     published: Published | None = None
     ours: float | None = None
     tolerance: float | None = None
+    bound_from: str = ""
+    why: str = ""
+    shown_by: str = ""
     series: str = ""
     x: str = ""
     group: str = ""
@@ -72,6 +77,23 @@ class PublishedRow:
         if self.published is None or self.ours is None or self.value is not None:
             return None
         return self.published.holds(self.ours, self.tolerance or 0.0)
+
+    @property
+    def by_our_bound(self) -> bool:
+        """Tell whether the verdict rests on a bound of our own: with half or twice of it, it would
+        be the other one."""
+        if self.published is None or self.ours is None or not self.bound_from.startswith(OURS):
+            return False
+        bound = self.tolerance or 0.0
+        others = (self.published.holds(self.ours, bound * factor) for factor in (0.5, 2))
+        return any(other is not self.holds for other in others)
+
+    @property
+    def agreement(self) -> str:
+        """Return in words whether a statement holds; nothing where there is none."""
+        if self.holds is None:
+            return ""
+        return ("holds" if self.holds else "does not hold") + ", by our bound" * self.by_our_bound
 
 
 class Plot(Document):
@@ -121,6 +143,15 @@ class Reproduction:
         """Published statements: (that hold, all)."""
         verdicts = [row.holds for row in self.rows if row.holds is not None]
         return sum(verdicts), len(verdicts)
+
+    def causes(self) -> dict[tuple[str, str], list[str]]:
+        """Return the labels of the statements that fail by their cause: why, and the command that
+        shows it; both empty where none is known."""
+        causes: dict[tuple[str, str], list[str]] = {}
+        for row in self.rows:
+            if row.holds is False:
+                causes.setdefault((row.why, row.shown_by), []).append(row.label)
+        return causes
 
     @property
     def shape(self) -> float | None:
@@ -292,5 +323,4 @@ def cells(row: PublishedRow) -> tuple[str, str, str, str]:
     if row.published and row.tolerance:
         words = "within" if row.published.value is not None else "give or take"
         published += f" ({words if row.tolerance > 0 else 'by at least'} {abs(row.tolerance):.0%})"
-    held = {True: "holds", False: "does not hold", None: ""}[row.holds]
-    return published, digits(row.ours) or row.missing, digits(row.ratio), held
+    return published, digits(row.ours) or row.missing, digits(row.ratio), row.agreement

@@ -8,7 +8,8 @@ from results.errors import LockcrossError, check_known
 from results.paths import DATABASE
 from results.store.queries import Answer
 from results.text.rows import Form, Format, Rows, print_parts, print_rows
-from results.text.terminal import console
+from results.text.terminal import console, say
+from sweeps.accuracy import published as paper
 from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.model.machine import load_machine, machine_named
@@ -135,13 +136,15 @@ def _rows(results: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
         for row in table_rows(reproduction):
             published, _, _, held = cells(row)
             ours = row.missing if row.ours is None else row.ours
-            rows.append(
-                (reproduction.name, reproduction.unit, row.label, published, ours, row.ratio, held)
-            )
+            because = ("", "") if row.holds is not False else (row.why, row.shown_by)
+            one = (reproduction.name, reproduction.unit, row.label, published, ours, row.ratio)
+            rows.append((*one, held, *because))
     for case in cases:
         label, borders = f"{case.program} {case.machine} {case.kind}", filter(None, case.equal)
-        rows.append((overtake.NAME, "lead", label, "", case.lead, None, ", ".join(borders)))
+        lead = (label, "", case.lead, None, ", ".join(borders))
+        rows.append((overtake.NAME, "lead", *lead, "", ""))
     columns = ["reproduction", "unit", "row", "published", "simulated", "ratio", "remark"]
+    columns += ["why", "shown_by"]
     return Answer(columns, rows)
 
 
@@ -158,23 +161,36 @@ def _cases(cases: Sequence[Case]) -> Rows:
 
 
 def print_reproduction(reproduction: Reproduction) -> None:
-    """Print the rows of one, and its verdict."""
+    """Print the rows of one, its verdict, and why statements fail."""
     wide = console(fold=False)
     source = f"{reproduction.document} {reproduction.place}"
     title = f"{reproduction.name}: {reproduction.title} ({source}), {reproduction.unit}"
     wide.print(title, style="italic")
     rows = [(row.label, *cells(row)) for row in table_rows(reproduction)]
     print_rows(Answer(["", "published", "simulated", "ratio", ""], rows), Form.TABLE)
-    wide.print(f"{reproduction.verdict}\n", style="bold")
+    wide.print(reproduction.verdict, style="bold")
+    for (why, shown_by), labels in reproduction.causes().items():
+        if why:
+            say(f"{'; '.join(labels)}: {why} Shown by: {shown_by}")
+        else:
+            say(f"{len(labels)} that fail, and no experiment shows why.")
+    print()
 
 
 def print_summary(results: Sequence[Reproduction]) -> None:
-    """Print the verdicts of all, and their sums."""
+    """Print the verdicts of all, and their sums: of the papers alone, and together."""
     rows = [(one.name, f"{one.document} {one.place}", one.machine, one.verdict) for one in results]
     print_rows(Answer(["reproduction", "source", "machine", "verdict"], rows), Form.TABLE)
+    papers = [one for one in results if f"{one.document}_stated" in paper.index().table]
+    if 1 < len(papers) < len(results):
+        names = ", ".join(sorted({one.document for one in papers}))
+        console(fold=False).print(f"{names}: {_sums(papers)}", style="bold")
     if len(results) > 1:
-        agreeing, pairs, holding, statements = map(
-            sum, zip(*((*one.order, *one.statements) for one in results), strict=True)
-        )
-        sums = f"order {agreeing} of {pairs} pairs; {holding} of {statements} statements hold"
-        console(fold=False).print(f"together: {sums}", style="bold")
+        console(fold=False).print(f"together: {_sums(results)}", style="bold")
+
+
+def _sums(results: Sequence[Reproduction]) -> str:
+    agreeing, pairs, holding, statements = map(
+        sum, zip(*((*one.order, *one.statements) for one in results), strict=True)
+    )
+    return f"order {agreeing} of {pairs} pairs; {holding} of {statements} statements hold"

@@ -16,6 +16,8 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from statistics import fmean
 from typing import Annotated, Any, Self
 
@@ -181,8 +183,8 @@ class CellPlan(Multiplied):
 
 
 class RowPlan(Multiplied):
-    """A row; `ours` is an expression over the names of cells. A negative tolerance asks for a
-    margin: `at least 1` by 10 % is 1.1."""
+    """A row; `ours` is an expression over the names of cells. `tolerance`: of a table's number,
+    which makes it a statement; that of what a text states stands beside its words."""
 
     label: str = Field(min_length=1)
     published: Source | None = None
@@ -192,6 +194,15 @@ class RowPlan(Multiplied):
     x: str = ""
     group: str = ""
     note: str = ""
+
+
+class Cause(Document):
+    """Why statements fail, and the command that shows it. `rows` are labels as they are printed, or
+    patterns of them (* and ?)."""
+
+    rows: list[str] = Field(min_length=1)
+    why: str = Field(min_length=1)
+    shown_by: str = Field(pattern=r"^\./lockcross ")
 
 
 class Definition(Document):
@@ -208,6 +219,7 @@ class Definition(Document):
     macro: MacroPlan | None = None
     cell: list[CellPlan] = []
     row: list[RowPlan] = []
+    cause: list[Cause] = []
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -258,11 +270,26 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
     if plan.macro:
         cells |= macro_cells(plan.macro, plan.machine)
         rows += macro_rows(plan.macro)
+    for cause in plan.cause:
+        rows = _with_cause(rows, cause)
     alike = ("title", "document", "place", "machine", "unit", "scale", "plot")
     outline = Reproduction(
         name=name, rows=(), notes=tuple(plan.notes), **{key: getattr(plan, key) for key in alike}
     )
     return PlannedReproduction(outline, cells, tuple(rows))
+
+
+def _with_cause(rows: list[PlannedRow], cause: Cause) -> list[PlannedRow]:
+    """Return the rows, those that a cause names with it. Raises ValueError where it names none."""
+    for pattern in cause.rows:
+        if not any(fnmatchcase(planned.row.label, pattern) for planned in rows):
+            raise ValueError(f"cause: no row is labelled {pattern!r}")
+    return [
+        replace(planned, row=replace(planned.row, why=cause.why, shown_by=cause.shown_by))
+        if any(fnmatchcase(planned.row.label, pattern) for pattern in cause.rows)
+        else planned
+        for planned in rows
+    ]
 
 
 def _cell(plan: Definition, point: CellPlan) -> Cell:
@@ -283,10 +310,18 @@ def _cell(plan: Definition, point: CellPlan) -> Cell:
 
 def _row(plan: Definition, row: RowPlan, metrics: Mapping[str, str]) -> PlannedRow:
     label, expression = in_words(row.label), row.ours
+    source, tolerance, origin = row.published, row.tolerance, ""
     try:
-        published = row.published.look_up(plan.document) if row.published else None
+        published = source.look_up(plan.document) if source else None
+        if source and source.stated and not source.over_stated:
+            tolerance, origin = paper.bound(plan.document, source.stated)
     except (KeyError, LockcrossError) as error:
         raise ValueError(f"row {row.label!r}: {error}") from None
+    if source and source.stated and row.tolerance is not None:
+        raise ValueError(
+            f"row {row.label!r}: tolerance: that of what a text states stands beside its words, "
+            f"in results/paper/{plan.document}_stated.csv"
+        )
 
     def known(name: str, part: str) -> float:
         if name not in metrics and (name not in CLOCK or part):
@@ -298,5 +333,6 @@ def _row(plan: Definition, row: RowPlan, metrics: Mapping[str, str]) -> PlannedR
 
     with suppress(ZeroDivisionError):
         evaluate(expression, known)
-    texts = (row.series, row.x, row.group, row.note)
-    return PlannedRow(PublishedRow(label, published, None, row.tolerance, *texts), ours)
+    alike = {key: getattr(row, key) for key in ("series", "x", "group", "note")}
+    shown = PublishedRow(label, published, tolerance=tolerance, bound_from=origin, **alike)
+    return PlannedRow(shown, ours)

@@ -30,7 +30,6 @@ BASE = "tasuki"
 TRANSITION = 256  # objects of the run that a cancellation's cost is taken from
 OBJECTS_MAX = 16384
 _NOT_CHEAPER = "none: the lock is no cheaper here"
-REMOVED_WITHIN = 0.1  # of a statement that says "about"
 
 
 class MacroPlan(Document):
@@ -250,10 +249,11 @@ class _ProgramRows:
                 PublishedRow(speedup, stated, group="speedup"),
                 lambda lookup: 100 * (1 / (1 - part * self._saved(lookup, lock)) - 1),
             )
-            about = stated_speedup(f"removed_{lock}", program)
             less = f"{words}: % of the lock time removed"
+            name = stated_name(f"removed_{lock}", program)
+            about, (bound, origin) = paper.stated("K", name), paper.bound("K", name)
             yield PlannedRow(
-                PublishedRow(less, about, None, REMOVED_WITHIN, group="removed"), removed
+                PublishedRow(less, about, None, bound, bound_from=origin, group="removed"), removed
             )
             yield PlannedRow(
                 PublishedRow(f"{words}: run time in s, by the share of locks", group="run time"),
@@ -297,10 +297,15 @@ class _ProgramRows:
         )
 
 
+def stated_name(prefix: str, program: str) -> str:
+    """Return what the thesis's statement of a program is called."""
+    short = {"SPECjbb2000": "jbb"}.get(program, program.lower().replace(" ", "_"))
+    return f"{prefix}_{short.removeprefix('_')}"
+
+
 def stated_speedup(prefix: str, program: str) -> Published | None:
     """Return what the text of the thesis states of a program, where it does."""
-    short = {"SPECjbb2000": "jbb"}.get(program, program.lower().replace(" ", "_"))
     try:
-        return paper.stated("K", f"{prefix}_{short.removeprefix('_')}")
+        return paper.stated("K", stated_name(prefix, program))
     except KeyError:
         return None
