@@ -1,8 +1,8 @@
 """Lock events: the log, the analyses on sequences by hand, and logs of real runs."""
 
+import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from random import Random
@@ -204,9 +204,14 @@ def test_a_lock_goes_as_its_log_says(log_of: LogOf) -> None:
     assert own == {"inflations": 3, "deflations": 1, "inflated": 6}
 
 
-def test_a_recorded_log_does_not_tell_how_its_lock_went(log_of: LogOf) -> None:
-    log = replace(log_of(pair(0)), about={"log": "pthread"})
-    assert set(Sections(log).dynamics()) == {"thin", "tasuki"}
+def test_a_recorded_log_does_not_tell_how_its_lock_went(tmp_path: Path) -> None:
+    """It has no flags: that they are missing is no number."""
+    path = write(tmp_path / "app.locks", pair(0))
+    for writer, locks, inflated in ((b"engine", 3, {0, None}), (b"others", 2, {None})):
+        path.write_bytes(path.read_bytes().replace(b'"engine"', b'"%b"' % writer))
+        rows = json.loads(lockcross("locality", str(path), "--format", "json").stdout)
+        assert len([row for row in rows if row["Lock"]]) == locks
+        assert {row["SyncOps_while_inflated"] for row in rows} == inflated
 
 
 def test_nesting_is_by_thread_and_object(log_of: LogOf) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from results.paths import PAPER, ROOT
+from sweeps.accuracy.published import table
 from sweeps.model.locks import FENCE_KINDS, load_locks
 from sweeps.model.workloads import WORKLOADS
 from sweeps.plans import REPRODUCTIONS
@@ -24,7 +25,9 @@ FIGURES = {
     "Welc": {0: 8},
 }
 TABLES = {"Kawachiya": {2: 2, 4: 6, 5: 6, 6: 2, 8: 1}, "Bacon": {0: 2}}
-WITHOUT_VERDICT = re.compile(r"none: (code|drawing|description|program|no numbers|open)$|below$|\[")
+WITHOUT_VERDICT = re.compile(
+    r"none: (code|drawing|description|program|no numbers|open)(;|$)|below$|\["
+)
 VERDICTS = {*REPRODUCTIONS.names(), overtake.NAME}
 CITES = re.compile(r"Kawachiya|Bacon|Odaira|Serrano|Welc")
 LOCKS = load_locks()
@@ -49,12 +52,13 @@ class Row:
 
 
 def rows() -> list[Row]:
+    """The rows of the tables that say where things are."""
     found = []
     for section in PAGE.split("\n## ")[1:]:
         for line in section.splitlines():
-            if line.startswith("| ") and not line.endswith("| verdict |"):
-                place, _, here, verdict = (cell.strip() for cell in line.strip("|").split(" |"))
-                found.append(Row(section.split()[0], place, here, verdict))
+            cells = [cell.strip() for cell in line.strip("|").split(" |")]
+            if line.startswith("| ") and len(cells) == 4 and cells[-1] != "verdict":
+                found.append(Row(section.split()[0], cells[0], cells[2], cells[3]))
     return found
 
 
@@ -133,3 +137,41 @@ def test_commands_name_what_exists() -> None:
                 checked += 1
                 assert known and word in known, (command, word)
     assert checked
+
+
+PROGRAMS = ("eSuite", "HotJava", "Ibench", "Amplace")
+
+
+def published(name: str, program: str, **others: str) -> dict[str, float]:
+    wanted = {"program": program, **others}
+    (row,) = [row for row in table(name).rows if wanted.items() <= row.items()]
+    return {column: float(str(row[column] or 0)) for column in row if column not in wanted}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_table_4_6_follows_from_table_4_3(program: str) -> None:
+    """A first flat section is as long as the average one, which the thesis does not say. By
+    tasuki's rule all operations of the wait group are inflated."""
+    nowait, wait = (published("K_table_4_3", program, group=group) for group in ("nowait", "wait"))
+    all_operations = published("K_table_4_2_synchronized", program)["operations"]
+    flat = sum(
+        group["objects_heavily"] * group["operations_per_flat_section"] for group in (nowait, wait)
+    )
+    fat = round(nowait["objects_heavily"] * nowait["fat_sections_per_object"])
+    tasuki = fat * nowait["operations_per_fat_section"] + wait["operations"]
+    rule = {
+        ("IBM116", "inflations"): nowait["objects_heavily"] + wait["objects_heavily"],
+        ("IBM116", "ratio_inflated"): (nowait["operations"] + wait["operations"] - flat)
+        / all_operations
+        * 100,
+        ("Ours", "inflations"): fat + wait["objects_heavily"],
+        ("Ours", "ratio_inflated"): tasuki / all_operations * 100,
+        ("Ours", "deflations"): fat,
+    }
+    column = 1 + PROGRAMS.index(program)
+    lines = [line for line in PAGE.splitlines() if line.startswith(("| thin: ", "| tasuki: "))]
+    assert len(lines) == len(rule)
+    for line, ((jdk, name), value) in zip(lines, rule.items(), strict=True):
+        ours, theirs = line.strip("|").split(" | ")[column].strip().split(", ")
+        assert ours == (f"{value:.2f}" if name == "ratio_inflated" else f"{value:,.0f}")
+        assert float(theirs.replace(",", "")) == published("K_table_4_6", program, jdk=jdk)[name]

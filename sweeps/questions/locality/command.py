@@ -205,7 +205,7 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
                 "Fat sections per object": _ratio(row["fat"], row["objects"]),
                 "SyncOps per fat section": _ratio(row["in_fat"], row["fat"]),
                 "SyncOps per flat section": _ratio(row["operations"] - row["in_fat"], row["flat"]),
-                "SyncOps while inflated": row["inflated"],
+                "SyncOps while inflated": row["inflated"] if log.tells_modes else None,
             }
             for group, row in sections.contention().to_dict("index").items()
         ],
