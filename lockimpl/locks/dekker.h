@@ -59,13 +59,14 @@ static inline bool dekker_raise(volatile uint32_t *mine, volatile uint32_t *anot
                                 lock_thread_t *self) {
     (void)self;
 #if FENCE_IS_ASYMMETRIC
-    if (!LOCK_LIKELY(self->tid == 1)) {
+    if (self->tid != 1) {
         store_rlx_u32(mine, 1);
         process_barrier();
         return load_acq_u32(another) == 0;
     }
 #endif
-    return LOCK_LIKELY(store_u32_then_load_other_acq_u32(mine, 1, another) == 0);
+    uint32_t seen = store_u32_then_load_other_acq_u32(mine, 1, another);
+    return LOCK_LIKELY(seen == 0);
 }
 
 /* Both flags were set. A thread that waits for a zero goes on where the last section of the other,
@@ -82,30 +83,6 @@ LOCK_SLOW lock_result_t dekker_acquire_slow(lock_object_t *obj, volatile uint32_
         while (load_rlx_u32(dekker_turn(obj)) != self->tid - 1)
             spin_wait(self);
     } while (!dekker_raise(mine, another, self));
-    return SUCCESS;
-}
-
-static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *self) {
-    volatile uint32_t *mine = dekker_status(obj, self->tid);
-    uint32_t holds = load_rlx_u32(mine);
-    if (!LOCK_LIKELY(holds == 0)) {
-        store_rlx_u32(mine, holds + 1);
-        return SUCCESS;
-    }
-    volatile uint32_t *another = dekker_status(obj, 3 - self->tid);
-    if (LOCK_LIKELY(dekker_raise(mine, another, self)))
-        return SUCCESS;
-    return dekker_acquire_slow(obj, mine, another, self);
-}
-
-static inline lock_result_t dekker_release(lock_object_t *obj, lock_thread_t *self) {
-    volatile uint32_t *mine = dekker_status(obj, self->tid);
-    uint32_t holds = load_rlx_u32(mine);
-    if (!LOCK_LIKELY(holds != 0))
-        return ILLEGAL_STATE;
-    if (LOCK_LIKELY(holds == 1))
-        store_rlx_u32(dekker_turn(obj), 2 - self->tid);
-    store_rel_u32(mine, holds - 1);
     return SUCCESS;
 }
 
@@ -144,6 +121,7 @@ LOCK_SLOW lock_result_t dekker_acquire_slow(volatile uint32_t *mine, volatile ui
     } while (!dekker_try_acquire(mine, another));
     return SUCCESS;
 }
+#endif
 
 static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *self) {
     volatile uint32_t *mine = dekker_status(obj, self->tid);
@@ -153,6 +131,11 @@ static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *se
         return SUCCESS;
     }
     volatile uint32_t *another = dekker_status(obj, 3 - self->tid);
+#if LOCKCROSS_VARIANT_TURN
+    if (LOCK_LIKELY(dekker_raise(mine, another, self)))
+        return SUCCESS;
+    return dekker_acquire_slow(obj, mine, another, self);
+#else
 #if FENCE_IS_ASYMMETRIC
     if (!LOCK_LIKELY(self->tid == 1)) {
         dekker_acquire_heavy(mine, another, self);
@@ -162,6 +145,7 @@ static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *se
     if (LOCK_LIKELY(dekker_try_acquire(mine, another)))
         return SUCCESS;
     return dekker_acquire_slow(mine, another, self);
+#endif
 }
 
 static inline lock_result_t dekker_release(lock_object_t *obj, lock_thread_t *self) {
@@ -169,10 +153,13 @@ static inline lock_result_t dekker_release(lock_object_t *obj, lock_thread_t *se
     uint32_t holds = load_rlx_u32(mine);
     if (!LOCK_LIKELY(holds != 0))
         return ILLEGAL_STATE;
+#if LOCKCROSS_VARIANT_TURN
+    if (LOCK_LIKELY(holds == 1))
+        store_rlx_u32(dekker_turn(obj), 2 - self->tid);
+#endif
     store_rel_u32(mine, holds - 1);
     return SUCCESS;
 }
-#endif
 
 LOCK_WITHOUT_WAIT(dekker)
 
