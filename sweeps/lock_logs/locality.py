@@ -123,9 +123,12 @@ class Sections:
         # Of one thread at one object, in order.
         thread = self.events["thread"].to_numpy().astype(np.int64)
         self._by_thread: Integers = self._object << _THREAD_BITS | thread
-        outermost = self._outermost()
-        self._gains = self._is(Kind.WAITED) | (self._is(Kind.ACQUIRED) & outermost)
-        self._losses = self._is(Kind.WAIT) | (self._is(Kind.RELEASE) & outermost)
+        change = self._is(Kind.ACQUIRED).astype(np.int64) - self._is(Kind.RELEASE)
+        self._depth = levels(change, self._by_thread)  # how often a thread has the object
+        # Of ACQUIRE, ACQUIRED and RELEASE: which are not nested.
+        self._outermost: Flags = self._depth == self._is(Kind.ACQUIRED)
+        self._gains = self._is(Kind.WAITED) | (self._is(Kind.ACQUIRED) & self._outermost)
+        self._losses = self._is(Kind.WAIT) | (self._is(Kind.RELEASE) & self._outermost)
         places = np.flatnonzero(self._gains | self._losses)
         again = self._gains[places[:-1]] & self._gains[places[1:]]
         again &= self._object[places[:-1]] == self._object[places[1:]]
@@ -136,7 +139,7 @@ class Sections:
                 f"{log.name}: at cycle {cycle} a thread acquires a lock that another holds: the "
                 "log is of a lock that excludes nobody"
             )
-        change = self._contention_changes()
+        change, self._waited_for = self._contention()
         level = levels(change, self._object)
         self._fat_after: Flags = level > 0
         self._fat_before: Flags = level - change > 0
@@ -144,17 +147,11 @@ class Sections:
     def _is(self, *kinds: Kind) -> Flags:
         return np.isin(self._kind, kinds)
 
-    def _outermost(self) -> Flags:
-        """Return which of ACQUIRE, ACQUIRED and RELEASE are not nested."""
-        change = self._is(Kind.ACQUIRED).astype(np.int64) - self._is(Kind.RELEASE)
-        outermost: Flags = levels(change, self._by_thread) == self._is(Kind.ACQUIRED)
-        return outermost
-
-    def _contention_changes(self) -> Integers:
-        """Return at each record by how much the number of contending and waiting threads
-        changes."""
+    def _contention(self) -> tuple[Integers, Flags]:
+        """Return at each record by how much the number of contending and waiting threads changes,
+        and whether a thread gets the lock there that had to contend for it."""
         size = len(self._kind)
-        begins = np.flatnonzero(self._is(Kind.ACQUIRE) & self._outermost())
+        begins = np.flatnonzero(self._is(Kind.ACQUIRE) & self._outermost)
         # Where each has the lock; behind all records where it never does. A thread tells nothing in
         # between.
         index = pd.Series(np.arange(size))
@@ -164,10 +161,10 @@ class Sections:
         # A lock that is held when the log begins has its release as the first record.
         held = np.where(last >= 0, self._gains[last], np.append(self._losses, False)[following])
         contended = held | ((gain < size) & (gain != ends))
-        change = self._is(Kind.WAIT).astype(np.int64) - self._is(Kind.WAITED)
+        waited_for: Flags = np.isin(np.arange(size), ends[contended])
+        change = self._is(Kind.WAIT).astype(np.int64) - self._is(Kind.WAITED) - waited_for
         np.add.at(change, np.where(held, begins, gain)[contended], 1)
-        np.subtract.at(change, ends[contended & (ends < size)], 1)
-        return change
+        return change, waited_for
 
     def _neighbours(self, places: Integers, marked: Flags) -> tuple[Integers, Integers]:
         """Return for records at some places, which are not marked, the last marked one of the same
@@ -179,7 +176,7 @@ class Sections:
 
     def acquisitions(self) -> pd.DataFrame:
         """Return the outermost acquisitions, those of an object in order: object and thread."""
-        outermost = self._is(Kind.ACQUIRED) & self._outermost()
+        outermost = self._is(Kind.ACQUIRED) & self._outermost
         return self.events.loc[outermost, ["object", "thread"]].reset_index(drop=True)
 
     def operations(self) -> pd.DataFrame:
@@ -230,6 +227,74 @@ class Sections:
         groups = sums.reindex([False, True], fill_value=0).set_axis(["nowait", "wait"])
         columns = ["objects", "operations", "fat", "flat", "in_fat", "inflated"]
         return groups[columns]
+
+    def dynamics(self) -> dict[str, dict[str, int]]:
+        """Return Table 4.6: inflations, deflations and the operations while `inflated`, of locks
+        that go by the rules of `thin` and `tasuki` and, where the log tells it, as the program's
+        `own` lock went.
+
+        By both rules a thread that had to contend inflates the lock once it has it (Bacon et al.
+        1998, 2.3.4), and so does a wait. `tasuki` deflates it at an outermost release when nobody
+        contends or waits, but never where somebody has waited: outside the nowait group (4.6). What
+        overflows a nest count is left out. Of the `own` lock a change counts that shows between two
+        records of an object: what its last release did, none shows.
+        """
+        waits = pd.Series(self._is(Kind.WAIT))
+        inflates = self._waited_for | waits.to_numpy()
+        nowait = ~waits.groupby(self._object).cummax().to_numpy()
+        ceased = self._is(Kind.RELEASE) & self._losses & ~self._fat_after & nowait
+        after = {"own": self.events["fat"].to_numpy()} if self.log.tells_modes else {}
+        after["thin"] = self._inflated(inflates, np.zeros_like(inflates))
+        after["tasuki"] = self._inflated(inflates, ceased)
+        found = {}
+        for rule, mode in after.items():
+            before = np.roll(mode, 1) & (np.diff(self._object, prepend=-1) == 0)
+            # An engine records the mode where an acquire ends, and where all else begins.
+            at = mode if rule == "own" else np.where(self._is(Kind.ACQUIRED), mode, before)
+            found[rule] = {
+                "inflations": int((mode & ~before).sum()),
+                "deflations": int((before & ~mode).sum()),
+                "inflated": int((at & self._is(*_OPERATIONS)).sum()),
+            }
+        return found
+
+    def _inflated(self, inflates: Flags, deflates: Flags) -> Flags:
+        """Return whether an object, flat at first, is inflated behind each record, by the records
+        that inflate and deflate it."""
+        changes = pd.Series(np.select([inflates, deflates], [1.0, 0.0], np.nan))
+        inflated: Flags = (changes.groupby(self._object).ffill() == 1.0).to_numpy()
+        return inflated
+
+    def nesting(self) -> pd.Series:
+        """Return Figure 3 of Bacon et al. 1998: how many acquisitions are of an object that their
+        thread then has once, twice, and so on: by that depth."""
+        depth = pd.Series(self._depth[self._is(Kind.ACQUIRED)])
+        return depth.value_counts().sort_index()
+
+    def reservations(self) -> dict[str, int]:
+        """Return Tables 5.6 and 6.2: of all `acquisitions` those that a `reservation` of the
+        object's first locker makes cheap, and those that an `asymmetric` lock does, whose owner
+        that thread stays; `cancellations`.
+
+        A hit is an outermost acquisition by the owner (6.6.2), the first one too: in Table 6.2
+        _209_db has fewer misses than objects. A reservation is cancelled when another thread begins
+        to acquire the object, or its owner waits (Figure 5.6). A recursion count that overflows
+        cancels it, too, and is left out.
+        """
+        thread = self.events["thread"]
+        tries = pd.Series(self._is(Kind.ACQUIRE, Kind.ACQUIRED))
+        acquired = pd.Series(self._is(Kind.ACQUIRED))
+        owner = thread.where(acquired).groupby(self._object).transform("first")
+        ends = tries & (thread != owner) & owner.notna() | self._is(Kind.WAIT)
+        ended: pd.Series = ends.groupby(self._object).cummax()
+        first = acquired & (acquired.groupby(self._object).cumsum() == 1)
+        hit = acquired & self._outermost & (thread == owner)
+        return {
+            "acquisitions": int(acquired.sum()),
+            "reservation": int((hit & (first | ~ended)).sum()),
+            "cancellations": int(ended.groupby(self._object).last().sum()),
+            "asymmetric": int(hit.sum()),
+        }
 
     def locked(self) -> pd.DataFrame:
         """Return the locked sections: object, thread, begin and end (cycles). Those that the log

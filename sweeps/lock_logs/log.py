@@ -110,6 +110,11 @@ class EventLog:
     released_by_others: int = 0  # releases by another thread than took the lock
 
     @property
+    def tells_modes(self) -> bool:
+        """Tell whether the log has what mode a lock was in: a simulated one's has."""
+        return self.about.get("log") == "engine"
+
+    @property
     def expected_collisions(self) -> float:
         """Pairs of objects that are expected to have one hash."""
         if not self.identity_bits:

@@ -5,7 +5,7 @@ import hashlib
 import json
 import shlex
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,9 +32,11 @@ class Cell(Axes):
         """Return the lock with its variant and fence kind."""
         return LockLabel.of(self.lock, self.variant, self.fence)
 
-    def setting(self) -> "Cell":
-        """Return the cell without engine and lock: what the runs of a comparison have in common."""
-        return cell_of(self, engine="", lock="", variant="", fence="")
+    def setting(self, own: Collection[str] = ()) -> "Cell":
+        """Return the cell without engine and lock: what the runs of a comparison have in common.
+        `own`: further axes that it leaves open."""
+        free: dict[str, Any] = {"engine": "", "lock": "", "variant": "", "fence": ""}
+        return cell_of(self, **free | dict.fromkeys(own))
 
 
 NO_LOCK = "nop"  # of a cell whose lock is still to be named

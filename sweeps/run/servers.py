@@ -80,7 +80,7 @@ class Server:
         words = [str(folder), ",".join(map(str, cpus)), str(len(request.options))]
         words += [*request.options, *request.arguments]
         with self._or_lost():
-            self._socket.sendall(b"".join(os.fsencode(word) + b"\0" for word in words))
+            self._socket.sendall(os.fsencode("\0".join([*words, ""])))
             while (heard := self._hear())[0] == "ended":
                 pass
             if heard[0] != "started":

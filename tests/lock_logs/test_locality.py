@@ -1,5 +1,6 @@
 """Lock events: the log, the analyses on sequences by hand, and logs of real runs."""
 
+import json
 import shutil
 from collections.abc import Callable
 from itertools import groupby
@@ -169,6 +170,90 @@ def test_a_log_may_begin_and_end_in_the_middle(log_of: LogOf) -> None:
     assert sections.locked()["thread"].to_list() == [1, 2]
 
 
+def test_contention_inflates_and_tasuki_deflates_when_it_is_over(log_of: LogOf) -> None:
+    """Operations flat, F, and inflated, I: thread 0's pair FF; then 0's and 1's sections, in which
+    1 has to wait and inflates: FF and II; by tasuki's rule its release deflates. 0's pair is II by
+    thin's rule and FF by tasuki's. In the second contention 2 waits while 1 releases, so this
+    release does not deflate: 2's acquire and release are inflated, too."""
+    log = log_of(
+        pair(0)
+        + "0a1 0g1 1a1 0r1 1g1 1r1 "
+        + pair(0)
+        + "0a1 0g1 1a1 2a1 0r1 1g1 1r1 2g1 2r1 "
+        + pair(0, object=2)
+    )
+    found = Sections(log).dynamics()
+    assert found["thin"] == {"inflations": 1, "deflations": 0, "inflated": 2 + 2 + 6}
+    assert found["tasuki"] == {"inflations": 2, "deflations": 2, "inflated": 2 + 4}
+    assert found["own"] == {"inflations": 0, "deflations": 0, "inflated": 0}
+
+
+def test_a_wait_inflates_for_good(log_of: LogOf) -> None:
+    """The wait begins flat; after it, 1's acquire, notification and release, 0's release and the
+    pair of 0 are inflated. Nested acquisitions neither inflate nor deflate."""
+    script = "0a1 0g1 0a1 0g1 0w1 1a1 1g1 1n1 1r1 0b1 0r1 0r1 " + pair(0)
+    for rule in ("thin", "tasuki"):
+        found = Sections(log_of(script)).dynamics()[rule]
+        assert found == {"inflations": 1, "deflations": 0, "inflated": 7}
+
+
+def test_a_lock_goes_as_its_log_says(log_of: LogOf) -> None:
+    """An acquire that inflates is inflated when it is done; of object 2 the log begins inflated."""
+    log = log_of("0a1 0g1! 0r1! 0a1 0g1 0r1 1a1 1g1! 1r1! 0a2! 0g2! 0r2!")
+    own = Sections(log).dynamics()["own"]
+    assert own == {"inflations": 3, "deflations": 1, "inflated": 6}
+
+
+def test_a_recorded_log_does_not_tell_how_its_lock_went(tmp_path: Path) -> None:
+    """It has no flags: that they are missing is no number."""
+    path = write(tmp_path / "app.locks", pair(0))
+    for writer, locks, inflated in ((b"engine", 3, {0, None}), (b"others", 2, {None})):
+        path.write_bytes(path.read_bytes().replace(b'"engine"', b'"%b"' % writer))
+        rows = json.loads(lockcross("locality", str(path), "--format", "json").stdout)
+        assert len([row for row in rows if row["Lock"]]) == locks
+        assert {row["SyncOps_while_inflated"] for row in rows} == inflated
+
+
+def test_nesting_is_by_thread_and_object(log_of: LogOf) -> None:
+    """Thread 0 has object 1 three times, once while it has object 2; thread 1 has it twice."""
+    log = log_of("0g1 0g2 0g1 0r2 0g1 0r1 0r1 0r1 1g1 1g1 1r1 1r1")
+    assert Sections(log).nesting().to_dict() == {1: 3, 2: 2, 3: 1}
+
+
+def test_hits_end_with_another_thread_for_the_reservation_alone(log_of: LogOf) -> None:
+    """0 owns object 1: its first two outermost acquisitions are hits of both locks, the nested one
+    of none; 1 begins to acquire while 0 has it, so 0's next acquisition comes too late for the
+    reservation. Object 2 is 1's alone, until it waits; object 3 is 2's in a race."""
+    log = log_of(
+        "0a1 0g1 0a1 0g1 0r1 0r1 0a1 0g1 1a1 0r1 0a1 0g1 0r1 1g1 1r1 "
+        + "1a2 1g2 1w2 1b2 1r2 1a2 1g2 1r2 "
+        + "0a3 2a3 2g3 2r3 2a3 2g3 2r3 0g3 0r3"
+    )
+    assert Sections(log).reservations() == {
+        "acquisitions": 5 + 2 + 3,
+        "reservation": 2 + 1 + 1,
+        "cancellations": 3,
+        "asymmetric": 3 + 2 + 2,
+    }
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), max_size=40))
+def test_without_overlap_hits_are_first_repetitions(pairs: list[tuple[int, int]]) -> None:
+    """Nobody contends or nests: then the hits of a reservation are the first repetitions, each
+    object of several threads is cancelled once, and no rule inflates anything."""
+    kinds = (Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE)
+    rows = [(thread, kind, number) for number, thread in pairs for kind in kinds]
+    frame = pd.DataFrame(rows, columns=["thread", "kind", "object"]).astype(int)
+    log = EventLog("made", 1, 1, frame.assign(cycle=range(len(rows)), fat=False))
+    sections, repeated = Sections(log), locality(log)
+    found = sections.reservations()
+    assert found["acquisitions"] == sections.nesting().sum() == len(pairs)
+    assert found["reservation"] == repeated["first"] <= found["asymmetric"]
+    assert found["cancellations"] == repeated["by_many"]
+    assert all(not any(row.values()) for row in sections.dynamics().values())
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=40), st.randoms(use_true_random=False))
 def test_sections_add_up_whatever_threads_do(lockers: list[int], random: Random) -> None:
@@ -186,6 +271,11 @@ def test_sections_add_up_whatever_threads_do(lockers: list[int], random: Random)
     (row,) = sections.objects().to_dict("records")
     assert row["operations"] == 2 * len(lockers) and row["flat"] == row["fat"] + 1
     assert (row["in_fat"] > 0) == (row["fat"] > 0) and row["in_fat"] >= 2 * row["fat"]
+    thin, tasuki = sections.dynamics()["thin"], sections.dynamics()["tasuki"]
+    assert thin["inflations"] == (row["fat"] > 0) and thin["deflations"] == 0
+    # Whoever waited releases at last, when nobody waits any more.
+    assert tasuki["inflations"] == tasuki["deflations"] <= row["fat"]
+    assert 2 * tasuki["inflations"] <= tasuki["inflated"] <= thin["inflated"]
     assert len(sections.locked()) == len(lockers)
 
 
@@ -199,7 +289,7 @@ def test_a_log_without_an_operation_has_tables_of_nothing(tmp_path: Path, script
     write(tmp_path / "idle.bin", script)
     done = lockcross("locality", str(tmp_path / "idle.bin"))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("idle") == 8
+    assert done.stdout.count("idle") == 13
 
 
 def test_a_log_without_events_has_empty_tables(log_of: LogOf) -> None:
@@ -208,6 +298,8 @@ def test_a_log_without_events_has_empty_tables(log_of: LogOf) -> None:
     assert log.objects_made == 7
     assert tuple(Sections(log).statistics().values()) == (0, 0, 0, 0, 0)
     assert tuple(Sections(log).durations(1).values()) == (0, 0.0, 0, 0)
+    assert not any(Sections(log).reservations().values()) and Sections(log).nesting().empty
+    assert not any(Sections(log).dynamics()["tasuki"].values())
 
 
 # Real runs -------------------------------------------------------------------------------------
@@ -267,8 +359,30 @@ def test_contention_and_inflation_come_out(tmp_path: Path) -> None:
     assert (shared["objects"], shared["operations"]) == (1, 180)
     # When the first thread meets another one is the compiler's too.
     assert shared["in_fat"] > 100 and shared["inflated"] > 100
+    # Its rule says of the log what the lock did.
+    found = sections.dynamics()
+    assert found["own"] == found["thin"] and found["own"]["inflations"] == 1
     durations = sections.durations(long=float("inf"))
     assert durations["sections"] == 93 and durations["average"] >= 50 and durations["long"] == 0
+
+
+def test_thrashing_inflates_and_deflates_as_often_as_the_thesis_says(tmp_path: Path) -> None:
+    """K 4.6.1: "inflating and deflating the object exactly two thousand times"; here 50 times."""
+    log = recorded(tmp_path, "tasuki", "ppc64le", "thrashing", 2, iterations=50, hold=2000)
+    found = Sections(log).dynamics()
+    assert (found["tasuki"]["inflations"], found["tasuki"]["deflations"]) == (50, 50)
+    # What the last release does, no record shows.
+    assert (found["own"]["inflations"], found["own"]["deflations"]) == (50, 49)
+    assert found["own"]["inflated"] == found["tasuki"]["inflated"]
+
+
+def test_a_reservation_stops_its_owner_as_often_as_its_log_says(tmp_path: Path) -> None:
+    """Each of five objects goes to its owner for one step of four acquisitions."""
+    log = recorded(
+        tmp_path, "reservation", "x86_64", "lock_sequence", 2, owner_share=0.5, **SEQUENCE
+    )
+    found = Sections(log).reservations()
+    assert found == {"acquisitions": 120, "reservation": 20, "cancellations": 5, "asymmetric": 60}
 
 
 def test_the_same_run_leaves_the_same_log(tmp_path: Path) -> None:
@@ -297,9 +411,10 @@ def test_the_command_prints_the_tables_of_the_thesis(tmp_path: Path) -> None:
     assert done.returncode == 0
     shown = lockcross("locality", str(log), "--long", "0.0001")
     assert shown.returncode == 0, shown.stderr
-    for words in ("Table 4.2", "Table 4.3", "Table 4.4", "Table 5.2", "Table 5.3", "≥0.0001 ms"):
-        assert words in shown.stdout
-    assert shown.stdout.count("small") == 8
+    words = "Table 4.2|Table 4.3|Table 4.4|Table 4.6|Table 5.2|Table 5.3|5.6 and 6.2|Figure 3"
+    for title in (*words.split("|"), "≥0.0001 ms"):
+        assert title in shown.stdout
+    assert shown.stdout.count("small") == 13
     (tmp_path / "other").mkdir()  # a log of the same name is another one
     other = shutil.copy(log, tmp_path / "other")
-    assert lockcross("locality", str(log), str(other)).stdout.count("small") == 16
+    assert lockcross("locality", str(log), str(other)).stdout.count("small") == 26

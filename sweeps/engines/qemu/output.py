@@ -1,5 +1,6 @@
 """Reads the output of a run under the qemu engine, and says why it failed, if it did."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,9 +44,10 @@ def _flat(counts: Mapping[str, Any], prefix: str = "") -> dict[str, int]:
     """Return the counts of nested tables by their joined names."""
     flat: dict[str, int] = {}
     for name, count in counts.items():
-        flat |= (
-            _flat(count, f"{prefix}{name}_") if isinstance(count, dict) else {prefix + name: count}
-        )
+        if isinstance(count, dict):
+            flat |= _flat(count, f"{prefix}{name}_")
+        else:
+            flat[prefix + name] = count
     return flat
 
 
@@ -147,10 +149,11 @@ def metrics(pairs: int, engine: EngineReport) -> Metrics:
     cores = engine.cores
     known = guest.cost(pairs, [core.cycles for core in cores])
     known["handovers"] = (engine.handovers, "count")
-    counts = [core.counts() for core in cores]
-    for name in dict.fromkeys(name for core in counts for name in core):
-        unit = "cycles" if name.startswith("stall_") else "count"
-        known[name] = (sum(core.get(name, 0) for core in counts), unit)
+    counts: Counter[str] = Counter()
+    for core in cores:
+        counts.update(core.counts())
+    for name, count in counts.items():
+        known[name] = (count, "cycles" if name.startswith("stall_") else "count")
     known["instructions"] = (known["instructions"][0], "instructions")
     last = max(core.start + core.cycles for core in cores)
     return known | guest.phase_times(((mark.phase, mark.cycle) for mark in engine.phases), last)

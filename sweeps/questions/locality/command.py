@@ -1,5 +1,5 @@
 """`lockcross locality`: how local and how contended the locks of logged programs are, in the tables
-of Kawachiya 2005: 4.2 to 4.4, 5.2 and 5.3."""
+of Kawachiya 2005 (4.2 to 4.4, 4.6, 5.2, 5.3, 5.6, 6.2) and Figure 3 of Bacon et al. 1998."""
 
 import sys
 from collections import defaultdict
@@ -21,6 +21,10 @@ _LINES = 25  # of source that a table for people has
 _SHARE = ", share"  # of a number in another, behind the name of its column
 _FIRST = "Ratio of acquisitions in the first repetitions"
 _LONGEST = "in the longest repetitions"
+_RESERVED = "Reservation hits"
+_ASYMMETRIC = "Asymmetric hits"
+_DEPTHS = 4  # of nested acquisitions, each with a column: Bacon et al. saw no deeper ones
+_LOCKS = {"own": "own", "thin": "thin's rule", "tasuki": "tasuki's rule"}  # of Table 4.6
 _FORMATS = {  # of numbers that are not plain counts
     "SyncOps per sync'd object": "{:,.1f}",
     "SyncOps per heavily sync'd object": "{:,.1f}",
@@ -31,6 +35,10 @@ _FORMATS = {  # of numbers that are not plain counts
     "Longest duration": "{:.3g} ms",
     _FIRST: "{:.4%}",
     _LONGEST: "{:.4%}",
+    _RESERVED: "{:.3%}",
+    _ASYMMETRIC: "{:.3%}",
+    **{f"Depth {depth}": "{:.3%}" for depth in range(1, _DEPTHS + 1)},
+    "Deeper": "{:.3%}",
 }
 
 
@@ -55,8 +63,10 @@ def locality(
 ) -> None:
     """Measure contention and thread locality in logs of lock events.
 
-    Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition, a release, a
-    wait or a notification.
+    Prints the thesis's Tables 4.2 to 4.4, 4.6, 5.2, 5.3, 5.6 and 6.2, and how deep acquisitions
+    nest (Bacon et al. 1998, Figure 3). A SyncOp is an acquisition, a release, a wait or a
+    notification. Inflations, hits and cancellations are what locks would do by their rules; a
+    simulated run's log has its own lock's inflations, too.
     """
     from sweeps.lock_logs.log import read_events
 
@@ -149,7 +159,7 @@ def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
             tables[title] += [{"Program": log.name, **row} for row in rows]
     for title, records in tables.items():
         names = [name for name in records[0] if not name.endswith(_SHARE)]
-        numbers = [name for name in names if name not in ("Program", "Group")]
+        numbers = [name for name in names if name not in ("Program", "Group", "Lock")]
         yield Rows(
             records,
             {name: partial(_cell, name) for name in names},
@@ -171,6 +181,7 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
     # Threads of a workload live from its beginning to its end.
     threads = ("Threads created", "Threads existing simultaneously")
     all_ops, heavy_ops = counts["operations"], counts["heavy_operations"]
+    reserved, nesting = sections.reservations(), sections.nesting()
     many = _share("Objects sync'd by multiple threads", repeated["by_many"], repeated["objects"])
     return {
         _STATISTICS: [dict.fromkeys(threads, counts["threads"]) | made],
@@ -194,7 +205,7 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
                 "Fat sections per object": _ratio(row["fat"], row["objects"]),
                 "SyncOps per fat section": _ratio(row["in_fat"], row["fat"]),
                 "SyncOps per flat section": _ratio(row["operations"] - row["in_fat"], row["flat"]),
-                "SyncOps while inflated": row["inflated"],
+                "SyncOps while inflated": row["inflated"] if log.tells_modes else None,
             }
             for group, row in sections.contention().to_dict("index").items()
         ],
@@ -206,6 +217,16 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
                 **_share(f"Durations ≥{long_ms:g} ms (ratio)", held["long"], held["sections"]),
             }
         ],
+        "Table 4.6: Inflation and deflation dynamics (own: as the lock went)": [
+            {
+                "Lock": _LOCKS[lock],
+                "SyncOps": all_ops,
+                "Inflations": row["inflations"],
+                "Deflations": row["deflations"],
+                **_share("SyncOps in inflated mode (ratio)", row["inflated"], all_ops),
+            }
+            for lock, row in sections.dynamics().items()
+        ],
         "Table 5.2: Exploitable thread locality of Java locks": [
             {
                 "Number of lock acquisitions": acquisitions,
@@ -215,6 +236,26 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
         ],
         "Table 5.3: Investigation of synchronized objects": [
             made | {"Objects sync'd": repeated["objects"]} | many
+        ],
+        "Tables 5.6 and 6.2: Lock statistics, by the rules of both locks": [
+            {
+                "Objects sync'd": repeated["objects"],
+                "Number of lock acquisitions": acquisitions,
+                _RESERVED: reserved["reservation"] / max(1, acquisitions),
+                **_share("Cancellations (ratio)", reserved["cancellations"], acquisitions),
+                _ASYMMETRIC: reserved["asymmetric"] / max(1, acquisitions),
+            }
+        ],
+        "Figure 3 of Bacon et al.: Locking operations by nesting depth": [
+            {
+                "Number of lock acquisitions": acquisitions,
+                **{
+                    f"Depth {depth}": nesting.get(depth, 0) / max(1, acquisitions)
+                    for depth in range(1, _DEPTHS + 1)
+                },
+                "Deeper": nesting[nesting.index > _DEPTHS].sum() / max(1, acquisitions),
+                "Deepest": int(nesting.index.max()) if acquisitions else 0,
+            }
         ],
     }
 

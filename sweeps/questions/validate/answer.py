@@ -12,8 +12,9 @@ import itertools
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean, median
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -63,6 +64,9 @@ class StoredSet(Bars):
 
     title: str = ""
     candidate: str = engines.DEFAULT
+
+
+_UNKNOWN_SET = StoredSet()
 
 
 @dataclass(frozen=True)
@@ -122,8 +126,7 @@ class Run:
     def subject(self, own: Collection[str] = ()) -> tuple[str, Cell, LockLabel]:
         """Return what two runs that are compared have in common. `own`: axes that it sets by
         itself."""
-        unset: dict[str, Any] = dict.fromkeys(own)
-        return self.set, replace(self.cell.setting(), **unset), self.cell.label
+        return self.set, self.cell.setting(own), self.cell.label
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,11 @@ class Compared:
     reference: float
     spread: float
     repeats: tuple[float, ...]
+
+    @cached_property
+    def setting(self) -> Cell:
+        """Return what it has in common with the other locks of its contest."""
+        return self.cell.setting()
 
     @property
     def error(self) -> float:
@@ -248,7 +256,7 @@ class Stored:
 
     def about(self, name: str) -> StoredSet:
         """Return what is said of a set, if anything is."""
-        return self._sets.get(name, StoredSet())
+        return self._sets.get(name, _UNKNOWN_SET)
 
     def is_candidate(self, run: Run) -> bool:
         """Tell whether it is a run of the engine that is judged, with any of its options, and not
@@ -398,7 +406,7 @@ def contests(cells: Sequence[Compared]) -> list[list[Compared]]:
     settings: dict[Cell, list[Compared]] = {}
     for compared in cells:
         if compared.cell.lock != FLOOR:
-            settings.setdefault(compared.cell.setting(), []).append(compared)
+            settings.setdefault(compared.setting, []).append(compared)
     return [contest for contest in settings.values() if len(contest) > 1]
 
 
