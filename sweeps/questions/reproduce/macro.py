@@ -217,10 +217,10 @@ class _ProgramRows:
 
     def rows(self) -> Iterator[PlannedRow]:
         """Yield what is compared, and what our costs imply besides."""
+        beside = self._kind in self._plan.beside
         for planned in self._held():
-            if self._kind in self._plan.beside:
-                planned = replace(planned, row=replace(planned.row, published=None))
-            yield planned
+            row = replace(planned.row, published=None) if beside else planned.row
+            yield replace(planned, row=row)
 
     def _held(self) -> Iterator[PlannedRow]:
         for lock in self._plan.locks:
