@@ -30,6 +30,11 @@
  * another thread after its first. The figure can livelock (6.4.2): another thread that saw
  * owner_status set backs off (back_off.h), the owner does not. Both spin on loads until the field
  * that keeps them out is clear.
+ *
+ * Variant known is the pattern of section 8.2, Figure 8.3, for data of which one frequent locker is
+ * known: the thread that creates the object owns it from the start, and nobody makes the first CAS.
+ * In the figure the frequent locker's code has no test of who it is; here one code is for all
+ * threads, so the test of `owner` stays.
  */
 #ifndef LOCKCROSS_ASYM_SPIN3_H
 #define LOCKCROSS_ASYM_SPIN3_H
@@ -46,6 +51,10 @@
 enum { asym_spin3_initial_word = 0, asym_spin3_tid_shift = 0, asym_spin3_misc_mask = 0 };
 
 #define LOCK_WORD_IS_VALID(word) ((word) <= LOCK_MAX_THREADS)
+
+#if LOCKCROSS_VARIANT_KNOWN
+#define LOCK_WORD_CREATED_BY(thread) ((uint32_t)((thread) - lock_threads + 1))
+#endif
 
 static inline volatile uint32_t *asym_spin3_status(lock_object_t *obj) {
     return (volatile uint32_t *)&obj->extra[0];

@@ -13,12 +13,23 @@
  *   | status[0]: holds of tid 1, or 0 |   | status[1]: holds of tid 2, or 0 |
  *   +---------------------------------+   +---------------------------------+
  *              lock word                              flag word
+ *    63                              32 31                             0
+ *   +----------------------------------+--------------------------------+
+ *   |                                  | turn: 0 for tid 1, 1 for tid 2 |
+ *   +----------------------------------+--------------------------------+
+ *                               extra[0]
  *
  * Where the figure is silent: it has no recursion; here a flag that is set counts its thread's
- * acquisitions. The figure can livelock, as 6.4.2 says; Dekker's own remedy, a word for whose turn
- * it is, is left out there and here. After a failure a thread backs off (back_off.h), then spins on
- * loads until the other's flag is clear. With a process-wide barrier, which is dear, the second
- * thread leaves its flag set instead and waits until the first is gone.
+ * acquisitions. The figure can livelock, as 6.4.2 says. After a failure a thread backs off
+ * (back_off.h), then spins on loads until the other's flag is clear. With a process-wide barrier,
+ * which is dear, the second thread leaves its flag set instead and waits until the first is gone.
+ *
+ * Variant turn has Dekker's own remedy (6.4.2; Dijkstra 1968), "a field to indicate which [...]
+ * takes precedence on contention", which the source leaves out "because it increases memory
+ * accesses". Of two threads that both want the lock, the one whose turn it is keeps its flag set
+ * and waits for the other's to be clear; the other clears its own and waits for its turn. An
+ * outermost release passes the turn on, which is the further access. Nobody backs off, and neither
+ * thread overtakes the other twice.
  */
 #ifndef LOCKCROSS_DEKKER_H
 #define LOCKCROSS_DEKKER_H
@@ -38,6 +49,44 @@ static inline volatile uint32_t *dekker_status(lock_object_t *obj, uint32_t tid)
     return (volatile uint32_t *)obj + (tid - 1);
 }
 
+#if LOCKCROSS_VARIANT_TURN
+static inline volatile uint32_t *dekker_turn(lock_object_t *obj) {
+    return (volatile uint32_t *)&obj->extra[0];
+}
+
+/* Sets the thread's flag and tells whether the other's is clear. */
+static inline bool dekker_raise(volatile uint32_t *mine, volatile uint32_t *another,
+                                lock_thread_t *self) {
+    (void)self;
+#if FENCE_IS_ASYMMETRIC
+    if (self->tid != 1) {
+        store_rlx_u32(mine, 1);
+        process_barrier();
+        return load_acq_u32(another) == 0;
+    }
+#endif
+    uint32_t seen = store_u32_then_load_other_acq_u32(mine, 1, another);
+    return LOCK_LIKELY(seen == 0);
+}
+
+/* Both flags were set. A thread that waits for a zero goes on where the last section of the other,
+ * which gives way, ended: so giving way is a release, too. */
+LOCK_SLOW lock_result_t dekker_acquire_slow(lock_object_t *obj, volatile uint32_t *mine,
+                                            volatile uint32_t *another, lock_thread_t *self) {
+    do {
+        if (load_rlx_u32(dekker_turn(obj)) == self->tid - 1) {
+            while (load_acq_u32(another) != 0)
+                spin_wait(self);
+            return SUCCESS;
+        }
+        store_rel_u32(mine, 0);
+        while (load_rlx_u32(dekker_turn(obj)) != self->tid - 1)
+            spin_wait(self);
+    } while (!dekker_raise(mine, another, self));
+    return SUCCESS;
+}
+
+#else
 /* One attempt of a thread that does not hold the lock. */
 static inline bool dekker_try_acquire(volatile uint32_t *mine, volatile uint32_t *another) {
     if (LOCK_LIKELY(store_u32_then_load_other_acq_u32(mine, 1, another) == 0))
@@ -72,6 +121,7 @@ LOCK_SLOW lock_result_t dekker_acquire_slow(volatile uint32_t *mine, volatile ui
     } while (!dekker_try_acquire(mine, another));
     return SUCCESS;
 }
+#endif
 
 static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *self) {
     volatile uint32_t *mine = dekker_status(obj, self->tid);
@@ -81,6 +131,11 @@ static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *se
         return SUCCESS;
     }
     volatile uint32_t *another = dekker_status(obj, 3 - self->tid);
+#if LOCKCROSS_VARIANT_TURN
+    if (LOCK_LIKELY(dekker_raise(mine, another, self)))
+        return SUCCESS;
+    return dekker_acquire_slow(obj, mine, another, self);
+#else
 #if FENCE_IS_ASYMMETRIC
     if (!LOCK_LIKELY(self->tid == 1)) {
         dekker_acquire_heavy(mine, another, self);
@@ -90,6 +145,7 @@ static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *se
     if (LOCK_LIKELY(dekker_try_acquire(mine, another)))
         return SUCCESS;
     return dekker_acquire_slow(mine, another, self);
+#endif
 }
 
 static inline lock_result_t dekker_release(lock_object_t *obj, lock_thread_t *self) {
@@ -97,6 +153,10 @@ static inline lock_result_t dekker_release(lock_object_t *obj, lock_thread_t *se
     uint32_t holds = load_rlx_u32(mine);
     if (!LOCK_LIKELY(holds != 0))
         return ILLEGAL_STATE;
+#if LOCKCROSS_VARIANT_TURN
+    if (LOCK_LIKELY(holds == 1))
+        store_rlx_u32(dekker_turn(obj), 2 - self->tid);
+#endif
     store_rel_u32(mine, holds - 1);
     return SUCCESS;
 }

@@ -43,6 +43,35 @@ def test_contended(lock: str, flavour: str, fence: str, tmp_path: Path) -> None:
             assert (result["ok"], result["pairs"]) == (True, threads * 100)
 
 
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_dekkers_turn_goes_from_hand_to_hand(flavour: str, tmp_path: Path) -> None:
+    """Two threads that always want the lock have it by turns, so they end together; as the figure
+    has it, who has the line goes on, and ends long before the other."""
+    apart = {}
+    for variant in ("", "turn"):
+        program = Program("threads", "dekker", "full", flavour, variant=variant)
+        arguments: Options = {"threads": 2, "iterations": 200, "critical": 5, "think": 0}
+        ends = [core["cycles"] for core in run(program, arguments, {}, tmp_path)["cores"]]
+        apart[variant] = (max(ends) - min(ends)) / max(ends)
+    assert apart["turn"] < 0.02 < apart[""]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_known_frequent_locker_makes_no_cas(flavour: str, tmp_path: Path) -> None:
+    """Each thread creates a queue; unless it is known, its owner is who comes first, by a CAS."""
+
+    def won(variant: str, peek_every: int) -> int:
+        program = Program("run_queues", "asym_spin3", "full", flavour, variant=variant)
+        arguments: Options = {
+            "threads": 2, "iterations": 40, "peek_every": peek_every, "critical": 0, "think": 0,
+        }  # fmt: skip
+        return sum(c["cas"]["won"] for c in run(program, arguments, {}, tmp_path)["cores"])
+
+    of_runtime = won("known", 0)
+    assert won("", 0) == of_runtime + 2
+    assert won("known", 10) >= of_runtime + 8  # looks; a CAS may be given back
+
+
 # Of 20 objects, 12 rounds in turns of three, T T T S S S T T T S S S: CAS of T, of S; other atomics
 # of each; full fences of T, of S (the second pair: where an atomic is no fence). 120 acquisitions
 # each, 60 of each thread's 120 in its first turn; S takes over 20 objects twice, T once.

@@ -9,7 +9,7 @@ cancellation on the same machine.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated
 
@@ -35,11 +35,13 @@ _NOT_CHEAPER = "none: the lock is no cheaper here"
 class MacroPlan(Document):
     """The table [macro] of a definition. `published` maps a lock to what precedes the program in
     the names of stated speedups; `acquisitions` is what a program is scaled to. `shares`: the
-    stated share of locks in a program's run time."""
+    stated share of locks in a program's run time. `beside`: fence kinds that are run and held to
+    nothing."""
 
     table: str
     locks: list[str] = Field(min_length=1)
     fences: list[str] = ["full"]
+    beside: list[str] = []
     published: dict[str, str]
     acquisitions: Annotated[int, Field(ge=1000)]
     shares: dict[str, str] = {}
@@ -150,7 +152,8 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
     """Return every run of a definition's [macro], by its name."""
 
     def labels(locks: Iterable[str]) -> list[LockLabel]:
-        return [LockLabel.of(lock, fence=kind) for kind, lock in product(plan.fences, locks)]
+        kinds = plan.fences + plan.beside
+        return [LockLabel.of(lock, fence=kind) for kind, lock in product(kinds, locks)]
 
     cells = {}
     for program in programs(plan.table):
@@ -164,7 +167,7 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
 
 def macro_rows(plan: MacroPlan) -> list[PlannedRow]:
     """Return what a definition's [macro] compares."""
-    places = product(programs(plan.table), plan.fences)
+    places = product(programs(plan.table), plan.fences + plan.beside)
     return [row for program, kind in places for row in _ProgramRows(plan, program, kind).rows()]
 
 
@@ -190,6 +193,11 @@ class _ProgramRows:
             cost += missing * self._cancellation(lookup, lock)
         return cost
 
+    def _uncancelled(self, lookup: Lookup, lock: str) -> float:
+        """Return the cost without what cancellations take."""
+        cost = self._cost(lookup, lock)
+        return cost - self._of.rate * self._cancellation(lookup, lock) if cancels(lock) else cost
+
     def _cancellation(self, lookup: Lookup, lock: str) -> float:
         run = f"{self._label(lock)} transition"
         return (lookup(run, "phase_4_cycles") - lookup(run, "phase_5_cycles")) / TRANSITION
@@ -201,10 +209,20 @@ class _ProgramRows:
     def _run_time(self, lookup: Lookup, cycles: float, share: float) -> float:
         """Return the seconds of the program where so many cycles an acquisition are a share of
         it."""
-        return cycles * self._of.acquisitions * lookup("s", "") / share
+        return self._seconds(lookup, cycles) / share
+
+    def _seconds(self, lookup: Lookup, cycles: float) -> float:
+        """Return the seconds that so many cycles an acquisition take in the whole program."""
+        return cycles * self._of.acquisitions * lookup("s", "")
 
     def rows(self) -> Iterator[PlannedRow]:
         """Yield what is compared, and what our costs imply besides."""
+        beside = self._kind in self._plan.beside
+        for planned in self._held():
+            row = replace(planned.row, published=None) if beside else planned.row
+            yield replace(planned, row=row)
+
+    def _held(self) -> Iterator[PlannedRow]:
         for lock in self._plan.locks:
             yield from self._compared(lock)
         yield from map(self._cancelling, filter(cancels, self._plan.locks))
@@ -240,6 +258,14 @@ class _ProgramRows:
             mark=stated,
         )
         yield PlannedRow(saved, removed)
+        if stated:
+            hits = f"{words}: s saved on the acquisitions, cancellations apart"
+            yield PlannedRow(
+                PublishedRow(hits, group="run time"),
+                lambda lookup: self._seconds(
+                    lookup, self._cost(lookup, BASE) - self._uncancelled(lookup, lock)
+                ),
+            )
         if program in plan.shares:
             share = paper.stated("K", plan.shares[program]).value
             assert share is not None
