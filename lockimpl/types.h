@@ -12,6 +12,12 @@
 
 #define LOCK_LINE 128 /* bytes; the longest cache line of the ISAs */
 
+/* Bytes from one object to the next, by which tables tell their addresses apart. A program whose
+ * objects share lines says so before it includes this header. */
+#ifndef LOCK_OBJECT_SPACING
+#define LOCK_OBJECT_SPACING LOCK_LINE
+#endif
+
 /* A number that is small for a model checker, so that there are not too many states: the size of a
  * pool, or how often something has to happen. Whoever needs it says both. */
 #ifdef LOCKCROSS_MODEL

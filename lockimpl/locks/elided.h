@@ -16,18 +16,59 @@
  * succeeds (LOCK_KNOWS_HOLDER). Where the source is silent: which monitor the real functions use.
  * Here it is the mutex that section 3 gives streams of which nothing is known; io_spin.h is that
  * section's lock. Streams offer no wait.
+ *
+ * Variant `glibc`: what section 2 compares with, flockfile of glibc 2.17. "The Glibc already uses
+ * some kind of dynamic reconfiguration": its lock is a function that is called whatever the number
+ * of threads, and while the process has one, it does the same without atomics (glibc:
+ * sysdeps/unix/sysv/linux/x86_64/lowlevellock.h leaves out the prefix `lock` unless
+ * __libc_multiple_threads is set). This lock knows its holder.
  */
 #ifndef LOCKCROSS_ELIDED_H
 #define LOCKCROSS_ELIDED_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "arch/arch.h"
 #include "monitor/mutex.h"
 #include "parts/without_wait.h"
 #include "types.h"
 
 enum { elided_initial_word = 0, elided_tid_shift = 0, elided_misc_mask = 0 };
 
+#if LOCKCROSS_VARIANT_GLIBC
+/* On a line of its own, since every operation reads it. */
+typedef struct {
+    volatile uint32_t has_threads; /* more than one */
+} __attribute__((aligned(LOCK_LINE))) elided_process_t;
+
+extern elided_process_t elided_process;
+#ifdef LOCKCROSS_STORAGE
+elided_process_t elided_process;
+#endif
+
+/* Called at the start, for one thread after another. */
+#define LOCK_ON_THREAD_INIT(self, index) store_rlx_u32(&elided_process.has_threads, (index) > 0)
+
+LOCK_SLOW lock_result_t elided_acquire(lock_object_t *obj, lock_thread_t *self) {
+    if (load_rlx_u32(&elided_process.has_threads))
+        return mutex_acquire(obj, self);
+    if (!LOCK_LIKELY(load_rlx_u32(&obj->lock_word) == 0))
+        return mutex_acquire_slow(obj, self);
+    store_rlx_u32(&obj->lock_word, self->tid_field);
+    return SUCCESS;
+}
+
+LOCK_SLOW lock_result_t elided_release(lock_object_t *obj, lock_thread_t *self) {
+    if (load_rlx_u32(&elided_process.has_threads) || load_rlx_u32(&obj->flag) != 0)
+        return mutex_release(obj, self);
+    if (!LOCK_LIKELY(load_rlx_u32(&obj->lock_word) == self->tid_field))
+        return ILLEGAL_STATE;
+    order_compiler();
+    store_rlx_u32(&obj->lock_word, 0);
+    return SUCCESS;
+}
+#else
 typedef lock_result_t elided_function_t(lock_object_t *obj, lock_thread_t *self);
 
 typedef struct {
@@ -72,6 +113,7 @@ static inline lock_result_t elided_acquire(lock_object_t *obj, lock_thread_t *se
 static inline lock_result_t elided_release(lock_object_t *obj, lock_thread_t *self) {
     return elided_functions.release(obj, self);
 }
+#endif
 
 LOCK_WITHOUT_WAIT(elided)
 

@@ -18,6 +18,10 @@
  * object's. The cache of monitors has 128, its free list 32 at most. Monitors return to the free
  * list when it is empty, not at release: otherwise there could be no hit. An operation by a thread
  * that is not in the monitor makes no monitor.
+ *
+ * Variant `jdk111`: JDK 1.1.1, which Bacon et al. compare with (JDK111, section 3.3). It has no
+ * caches of threads, which came with JDK 1.1.6 (Kawachiya, 4.6.1): every operation looks the
+ * monitor up in the cache, "which must itself be locked". The free list is the same.
  */
 #ifndef LOCKCROSS_MONITOR_CACHE_H
 #define LOCKCROSS_MONITOR_CACHE_H
@@ -36,6 +40,7 @@
 
 enum { monitor_cache_initial_word = 0, monitor_cache_tid_shift = 0, monitor_cache_misc_mask = -1 };
 
+#if !LOCKCROSS_VARIANT_JDK111
 typedef struct {
     const lock_object_t *object;
     monitor_t *monitor;
@@ -53,9 +58,10 @@ monitor_cache_t monitor_caches[LOCK_MAX_THREADS];
 
 static inline monitor_cache_entry_t *monitor_cache_entry(const lock_object_t *obj,
                                                          const lock_thread_t *self) {
-    uintptr_t place = (uintptr_t)obj / LOCK_LINE % MONITOR_CACHE_ENTRIES;
+    uintptr_t place = (uintptr_t)obj / LOCK_OBJECT_SPACING % MONITOR_CACHE_ENTRIES;
     return &monitor_caches[self->tid - 1].entries[place];
 }
+#endif
 
 /* Enters the monitor that the table has for obj, or a new one. */
 LOCK_SLOW monitor_t *monitor_cache_enter_slow(lock_object_t *obj, lock_thread_t *self) {
@@ -66,16 +72,20 @@ LOCK_SLOW monitor_t *monitor_cache_enter_slow(lock_object_t *obj, lock_thread_t 
         if (!monitor)
             monitor = recycling_obtain(obj);
         latch_release(&monitor_table.latch);
+#if !LOCKCROSS_VARIANT_JDK111
         *monitor_cache_entry(obj, self) = (monitor_cache_entry_t){obj, monitor};
+#endif
     } while (!monitor_enter_of(monitor, obj, self, false));
     return monitor;
 }
 
 static inline monitor_t *monitor_cache_enter(lock_object_t *obj, lock_thread_t *self) {
+#if !LOCKCROSS_VARIANT_JDK111
     monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
     if (LOCK_LIKELY(entry->object == obj) &&
         LOCK_LIKELY(monitor_enter_of(entry->monitor, obj, self, false)))
         return entry->monitor;
+#endif
     return monitor_cache_enter_slow(obj, self);
 }
 
@@ -86,14 +96,18 @@ LOCK_SLOW monitor_t *monitor_cache_held_slow(lock_object_t *obj, lock_thread_t *
     latch_release(&monitor_table.latch);
     if (!monitor || !monitor_serves(monitor, obj, self))
         return 0;
+#if !LOCKCROSS_VARIANT_JDK111
     *monitor_cache_entry(obj, self) = (monitor_cache_entry_t){obj, monitor};
+#endif
     return monitor;
 }
 
 static inline monitor_t *monitor_cache_held(lock_object_t *obj, lock_thread_t *self) {
+#if !LOCKCROSS_VARIANT_JDK111
     monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
     if (LOCK_LIKELY(entry->object == obj) && LOCK_LIKELY(monitor_serves(entry->monitor, obj, self)))
         return entry->monitor;
+#endif
     return monitor_cache_held_slow(obj, self);
 }
 

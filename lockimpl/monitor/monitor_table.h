@@ -41,7 +41,7 @@ static inline monitor_t *monitor_at(uint32_t index) {
 }
 
 static inline monitor_t **monitor_bucket(const lock_object_t *object) {
-    return &monitor_table.buckets[((uintptr_t)object / LOCK_LINE) % MONITOR_BUCKETS];
+    return &monitor_table.buckets[((uintptr_t)object / LOCK_OBJECT_SPACING) % MONITOR_BUCKETS];
 }
 
 /* With the table's latch held: a new monitor. Fatal when the pool is exhausted. */

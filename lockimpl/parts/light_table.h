@@ -59,7 +59,7 @@ static inline void light_cache_add(light_cache_t *cache, monitor_t *monitor) {
 }
 
 static inline uint32_t light_hash(const lock_object_t *obj) {
-    uint64_t line = (uintptr_t)obj / LOCK_LINE;
+    uint64_t line = (uintptr_t)obj / LOCK_OBJECT_SPACING;
     return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 32) % LIGHT_HASHES;
 }
 

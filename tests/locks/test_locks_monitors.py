@@ -2,13 +2,16 @@
 of the thin lock: under bare QEMU, and in the code that the compiler made."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from sweeps.model.cell import unsupported_reason
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import Trait, load_locks
-from sweeps.programs import TARGETS
+from sweeps.model.locks import LockLabel, Trait, load_locks
+from sweeps.programs import TARGETS, Program
+from tests.engines.test_engine import Options
+from tests.engines.test_engine import run as simulate
 from tests.fakes.cells import cell_of
 from tests.locks.test_generated_code import Instruction, disassemble, paths
 from tests.native_build import FLAVOURS, build_kernel, build_native, run
@@ -30,19 +33,35 @@ class TestMonitors:
     """tests/native/monitors.c: the waiter, the bound of the free list, the 33rd hot object."""
 
     @pytest.mark.parametrize("flavour", FLAVOURS)
-    @pytest.mark.parametrize("lock", ["direct", "monitor_cache", "hot"])
+    @pytest.mark.parametrize("lock", ["direct", "monitor_cache", "monitor_cache:jdk111", "hot"])
     def test_nothing_is_lost(self, lock: str, flavour: str) -> None:
-        binary = build_native("monitors", lock, flavour, "full")
+        label = LockLabel(lock)
+        binary = build_native("monitors", label.lock, flavour, "full", variant=label.variant)
         outcome = run(binary, flavour, threads=2, iterations=20)
         assert (outcome.code, outcome.result["error"]) == (0, "")
 
     @pytest.mark.parametrize("flavour", FLAVOURS)
-    @pytest.mark.parametrize("lock", ["monitor_cache", "hot"])
+    @pytest.mark.parametrize("lock", ["monitor_cache", "monitor_cache:jdk111", "hot"])
     def test_nothing_is_lost_where_monitors_are_few(self, lock: str, flavour: str) -> None:
-        binary = build_native("monitors", lock, flavour, "full", *FEW)
+        label = LockLabel(lock)
+        binary = build_native("monitors", label.lock, flavour, "full", *FEW, variant=label.variant)
         for threads in (2, 3):
             outcome = run(binary, flavour, threads=threads, iterations=60, seed=threads)
             assert (outcome.code, outcome.result["error"]) == (0, "")
+
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    def test_every_operation_of_jdk111_locks_the_cache(self, flavour: str, tmp_path: Path) -> None:
+        """A nested pair has two atomics, of the cache's latch; JDK 1.1.6's has none. So has each
+        nested pair more that is run."""
+
+        def atomics(variant: str, iterations: int) -> int:
+            program = Program("nested_sync", "monitor_cache", "full", flavour, variant=variant)
+            arguments: Options = {"threads": 1, "iterations": iterations}
+            core = simulate(program, arguments, {}, tmp_path)["cores"][0]
+            return int(core["cas"]["won"] + core["rmw"])
+
+        more = [atomics(variant, 150) - atomics(variant, 50) for variant in ("", "jdk111")]
+        assert more == [0, 200]
 
 
 ACQUIRE = {"larx": r"\bisync", "lse": r"\bcasa ", "llsc": r"\bldaxr "}

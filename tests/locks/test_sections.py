@@ -97,6 +97,22 @@ def test_elision_pays_for_one_thread(flavour: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
+def test_glibc_leaves_out_atomics_while_there_is_one_thread(flavour: str, tmp_path: Path) -> None:
+    """And no more: it stores to the lock word all the same."""
+
+    def counts(lock: str, variant: str, threads: int, mode: str) -> dict[str, Any]:
+        arguments = PUTS | {"threads": threads, "mode": mode, "stream": "file"}
+        built = program("io_put", lock, flavour, variant)
+        cores: list[dict[str, Any]] = run(built, arguments, {}, tmp_path)["cores"]
+        return cores[-1]
+
+    alone, several = (counts("elided", "glibc", *of) for of in ((1, "single"), (2, "multi")))
+    assert alone["cas"] == {"won": 0, "lost": 0} and alone["rmw"] == 0
+    assert alone["stores"] >= counts("nop", "", 1, "single")["stores"] + 2 * 1000
+    assert several["cas"]["won"] == counts("elided", "", 2, "multi")["cas"]["won"] >= 2 * 1000
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
 def test_short_sections_spin_and_others_park(flavour: str, tmp_path: Path) -> None:
     spinning = program("io_put", "io_spin", flavour)
     arguments: Options = PUTS | {"threads": 2, "mode": "multi", "stream": "file"}

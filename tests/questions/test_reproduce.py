@@ -16,6 +16,8 @@ from results.store.store import Store
 from sweeps.accuracy import published as paper
 from sweeps.accuracy.published import Published, stated
 from sweeps.cli.main import make_app
+from sweeps.lock_logs.locality import Sections
+from sweeps.lock_logs.log import read_events
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import load_machine
 from sweeps.plans import REPRODUCTIONS
@@ -183,6 +185,25 @@ def test_each_statement_of_the_papers_that_fails_has_a_cause(tmp_path: Path) -> 
     for one in found:
         named = {(row.why, row.shown_by) for row in one.rows if row.why}
         assert named <= set(one.causes()), f"{one.name}: a cause of statements that hold"
+
+
+@pytest.mark.parametrize(("critical", "inflated"), [(1, True), (0, False)])
+def test_threads_are_on_inflated_locks(critical: int, inflated: bool, tmp_path: Path) -> None:
+    """The share that b_threads tells by fences is that of the log of events, and small where no
+    yield point lies in the section: then one thread after another finds the lock flat."""
+    cell = load("b_threads").cells["thin_dynamic_8"]
+    log = tmp_path / "threads.bin"
+    done = lockcross(
+        f"run --machine ppc604 --isa ppc64le --lock thin --variant dynamic --workload threads "
+        f"--threads {cell.threads} --cores {cell.cores} --all --format json --events {log} "
+        f"iterations=10000 critical={critical} think={cell.parameters['think']}"
+    )
+    assert done.returncode == 0, done.stderr
+    counts = {row["metric"]: float(row["value"]) for row in json.loads(done.stdout)}
+    told = 1 - counts["fences_hwsync"] / counts["pairs"]
+    seen = float(Sections(read_events(log)).operations()["fat"].mean())
+    assert told == pytest.approx(seen, abs=0.02)
+    assert told > 0.8 if inflated else told < 0.05, told
 
 
 def test_shape_is_the_least_rank_correlation_of_a_group() -> None:

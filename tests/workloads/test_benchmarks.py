@@ -1,6 +1,7 @@
 """The benchmarks of the sources do what they are to force: counts of the engine, exactly."""
 
 import itertools
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from sweeps.model.cell import unsupported_reason
 from sweeps.model.workloads import WORKLOADS, Share, with_defaults
 from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
-from sweeps.programs import Program
+from sweeps.programs import TARGETS, Program
 from sweeps.study.plan import load_plan
 from tests.engines.test_engine import Options, run
 from tests.native_build import FLAVOURS, build_kernel
@@ -46,6 +47,16 @@ def test_benchmarks_verify_themselves(workload: str, lock: str, flavour: str) ->
     outcome = run_natively(build_kernel(workload, lock, flavour, "full"), flavour, **arguments)
     assert (outcome.code, outcome.result["error"]) == (0, "")
     assert outcome.result["pairs"] == pairs
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_an_object_of_multi_sync_is_as_long_as_in_the_source(flavour: str) -> None:
+    """A header of three words and an integer: 16 bytes, and no line of its own."""
+    binary = build_kernel("multi_sync", "thin", flavour, "full")
+    command = [TARGETS[flavour].binutils + "nm", "-S", str(binary)]
+    table = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    (size,) = (int(line.split()[1], 16) for line in table.splitlines() if line.endswith(" objects"))
+    assert size == 16 * WORKLOADS["multi_sync"].keys["objects"].high
 
 
 def total(document: dict[str, Any], table: str, kind: str) -> int:
