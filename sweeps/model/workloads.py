@@ -327,12 +327,8 @@ def _add(block: Workload, row: registry.MacroCall) -> None:
             block.rules += (Rule(first, words, depends),)
         case "METRIC", [unit, _]:  # its value at the start is the kernel's business
             block.metrics[registry.word(first)] = registry.string(unit)
-        case "PHASES", _:
-            block.phases = _one_of(block.keys, first)
-        case "LENGTH", _:
-            block.length = _one_of(block.keys, first)
-        case "SLEEPS", _:
-            block.sleeps = _one_of(block.keys, first)
+        case ("PHASES" | "LENGTH" | "SLEEPS"), _:
+            setattr(block, row.name.lower(), _one_of(block.keys, first))
         case kind, [presence, default, *more]:
             _one_of(_PRESENCE, presence)
             if (name := registry.word(first)) in block.keys:

@@ -4,10 +4,11 @@
  *
  * The first `high` threads have high priority, the others low. Each executes `sections` sections,
  * and before each one pauses for a random time: it executes `pause` iterations of a delay loop on
- * average, or sleeps for `sleep` cycles on average and leaves its processor to others. A section is a loop of `high_iterations` or `low_iterations` reads and writes of shared data,
- * interleaved so that a share `writes` of them are writes, with a yield point in each iteration.
- * All threads run the same code, with write barriers where the lock has them. A write adds one, so
- * the sum of the shared words shows every write that was lost or not undone.
+ * average, or sleeps for `sleep` cycles on average and leaves its processor to others. A section is
+ * a loop of `high_iterations` or `low_iterations` reads and writes of shared data, interleaved so
+ * that a share `writes` of them are writes, with a yield point in each iteration. All threads run
+ * the same code, with write barriers where the lock has them. A write adds one, so the sum of the
+ * shared words shows every write that was lost or not undone.
  *
  * Reports `high_elapsed`, the time of the high-priority threads from the first that starts to the
  * last that ends, `elapsed`, that of all threads, and `roll_backs`, the sections rolled back.
