@@ -31,7 +31,7 @@ typedef struct {
     volatile uint32_t parked;
 } lock_site_t;
 
-/* By thread: the site from where it is acquiring. */
+/* By thread: the site from where it is acquiring; none while it comes back from a wait. */
 typedef struct {
     lock_site_t *site;
 } __attribute__((aligned(LOCK_LINE))) tnp_selective_from_t;
@@ -42,7 +42,8 @@ tnp_selective_from_t tnp_selective_from[LOCK_MAX_THREADS];
 
 static inline void tnp_selective_count(const lock_thread_t *self) {
     lock_site_t *site = tnp_selective_from[self->tid - 1].site;
-    store_rlx_u32(&site->parked, load_rlx_u32(&site->parked) + 1);
+    if (site)
+        store_rlx_u32(&site->parked, load_rlx_u32(&site->parked) + 1);
 }
 
 #define QUEUED_ON_PARK(self) tnp_selective_count(self)
@@ -51,7 +52,9 @@ static inline void tnp_selective_count(const lock_thread_t *self) {
 LOCK_SLOW lock_result_t tnp_selective_base_slow(lock_object_t *obj, lock_thread_t *self,
                                                 lock_site_t *site) {
     tnp_selective_from[self->tid - 1].site = site;
-    return queued_acquire_slow(obj, self);
+    queued_acquire_slow(obj, self);
+    tnp_selective_from[self->tid - 1].site = 0;
+    return SUCCESS;
 }
 
 /* The thread has forbidden switches. A nested acquisition leaves that to the outermost one. */
