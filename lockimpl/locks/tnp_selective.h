@@ -90,15 +90,16 @@ static inline lock_result_t tnp_selective_release(lock_object_t *obj, lock_threa
     if (!LOCK_LIKELY(load_rlx_u32(&obj->lock_word) == self->tid))
         return queued_release_slow(obj, self);
     uint32_t flag = load_rlx_u32(&obj->flag);
-    if (flag == QUEUED_FORBIDDEN) {
+    if (flag == 0) {
+        if (LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, self->tid, 0)))
+            return SUCCESS;
+    } else if (LOCK_LIKELY(flag == QUEUED_FORBIDDEN)) {
         store_rlx_u32(&obj->flag, 0);
         if (!LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, self->tid, 0)))
             queued_release_all(obj, self);
         processor_permit_switch(self);
         return SUCCESS;
     }
-    if (LOCK_LIKELY(flag == 0) && LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, self->tid, 0)))
-        return SUCCESS;
     return queued_release_slow(obj, self);
 }
 
