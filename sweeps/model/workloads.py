@@ -327,7 +327,7 @@ def _add(block: Workload, row: registry.MacroCall) -> None:
             block.rules += (Rule(first, words, depends),)
         case "METRIC", [unit, _]:  # its value at the start is the kernel's business
             block.metrics[registry.word(first)] = registry.string(unit)
-        case ("PHASES" | "LENGTH" | "SLEEPS"), _:
+        case (("PHASES" | "LENGTH" | "SLEEPS"), _):
             setattr(block, row.name.lower(), _one_of(block.keys, first))
         case kind, [presence, default, *more]:
             _one_of(_PRESENCE, presence)
