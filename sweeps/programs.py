@@ -132,6 +132,7 @@ class Program:
             "LOCKCROSS_NATIVE=1": self.host,
             f"LOCK_MAX_THREADS={MAX_THREADS}": self.many,
             "LOCKCROSS_EXTRAS=1": has_metrics,
+            "LOCKCROSS_SLEEPS=1": workload is not None and bool(workload.sleeps) and self.scheduled,
             "LOCKCROSS_TEXT_KEYS=1": has_text or self.host,
         }
         defined = [f"-D{define}" for define, wanted in defines.items() if wanted]

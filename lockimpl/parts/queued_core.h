@@ -7,16 +7,15 @@
  * monitor's entry queue and parks; the release then finds more than its identifier in the word and
  * looks at the queue. Only the holder writes the flag word.
  *
- *    31  30   29                        0     31                         30         0
- *   +---+---+----------------------------+   +---------------------------+------------+
- *   | Q | T | tid of the holder, or 0    |   | forbidden (tnp_selective) | recursions |
- *   +---+---+----------------------------+   +---------------------------+------------+
- *    Q = the monitor has a queue; T = temporally non-preemptive (tnp_selective)
+ *    31  30                             0     31                         30         0
+ *   +---+--------------------------------+   +---------------------------+------------+
+ *   | Q | tid of the holder, or 0        |   | forbidden (tnp_selective) | recursions |
+ *   +---+--------------------------------+   +---------------------------+------------+
+ *    Q = the monitor has a queue
  *
  * It is the renouncement lock. A header that needs more defines before it includes this one:
  *   QUEUED_HANDOVER           1: a release gives the lock to the thread that it wakes
- *   QUEUED_CONTENDED(obj)     keeps a statistic: evaluated under the latch when a thread finds the
- *                             lock held; gives bits for the word
+ *   QUEUED_ON_PARK(self)      keeps a statistic: evaluated when a thread is about to park
  */
 #ifndef LOCKCROSS_QUEUED_CORE_H
 #define LOCKCROSS_QUEUED_CORE_H
@@ -32,15 +31,14 @@
 #include "types.h"
 
 #define QUEUED_QUEUE 0x80000000u
-#define QUEUED_TNP 0x40000000u
-#define QUEUED_TID 0x3fffffffu
+#define QUEUED_TID 0x7fffffffu
 #define QUEUED_FORBIDDEN 0x80000000u
 
 #ifndef QUEUED_HANDOVER
 #define QUEUED_HANDOVER 0
 #endif
-#ifndef QUEUED_CONTENDED
-#define QUEUED_CONTENDED(obj) 0
+#ifndef QUEUED_ON_PARK
+#define QUEUED_ON_PARK(self) ((void)0)
 #endif
 
 #define LOCK_WORD_IS_VALID(word) (((word) & QUEUED_TID) <= LOCK_MAX_THREADS)
@@ -49,8 +47,8 @@ static inline bool queued_is_mine(uint32_t word, const lock_thread_t *self) {
     return (word & QUEUED_TID) == self->tid;
 }
 
-static inline uint32_t queued_bits(uint32_t word, const monitor_t *monitor) {
-    return (word & QUEUED_TNP) | (monitor_has_queue(monitor) ? QUEUED_QUEUE : 0);
+static inline uint32_t queued_bits(const monitor_t *monitor) {
+    return monitor_has_queue(monitor) ? QUEUED_QUEUE : 0;
 }
 
 /* With the latch held, which it releases: takes the lock, after parking while another thread holds
@@ -66,14 +64,14 @@ static inline void queued_compete(lock_object_t *obj, monitor_t *monitor, lock_t
                 break;
             continue;
         }
-        if (!cas_acq_u32(&obj->lock_word, word, word | QUEUED_QUEUE | QUEUED_CONTENDED(obj)))
+        if (!cas_acq_u32(&obj->lock_word, word, word | QUEUED_QUEUE))
             continue;
+        QUEUED_ON_PARK(self);
         monitor_queue_and_park(monitor, self, was_queued);
         latch_acquire(&monitor->latch);
         was_queued = true;
     }
-    uint32_t word = load_rlx_u32(&obj->lock_word);
-    store_rlx_u32(&obj->lock_word, self->tid | queued_bits(word, monitor));
+    store_rlx_u32(&obj->lock_word, self->tid | queued_bits(monitor));
     latch_release(&monitor->latch);
 }
 
@@ -83,7 +81,7 @@ LOCK_SLOW lock_result_t queued_acquire_slow(lock_object_t *obj, lock_thread_t *s
         store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) + 1);
         return SUCCESS;
     }
-    if ((word & ~QUEUED_TNP) == 0 && cas_acq_u32(&obj->lock_word, word, word | self->tid))
+    if (word == 0 && cas_acq_u32(&obj->lock_word, 0, self->tid))
         return SUCCESS;
     monitor_t *monitor = lookup_monitor(obj);
     latch_acquire(&monitor->latch);
@@ -101,16 +99,15 @@ static inline lock_result_t queued_acquire(lock_object_t *obj, lock_thread_t *se
 /* With the latch held, which it releases: frees the lock or gives it to the next thread. */
 static inline void queued_vacate(lock_object_t *obj, monitor_t *monitor) {
     lock_thread_t *next = queue_take(&monitor->entry);
-    uint32_t bits = queued_bits(load_rlx_u32(&obj->lock_word), monitor);
+    uint32_t bits = queued_bits(monitor);
     store_rel_u32(&obj->lock_word, QUEUED_HANDOVER && next ? bits | next->tid : bits);
     monitor_wake(monitor, next);
 }
 
 /* Gives up a lock that `self` holds, however deep. */
 LOCK_SLOW void queued_release_all(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t alone = load_rlx_u32(&obj->lock_word) & QUEUED_TNP;
     store_rlx_u32(&obj->flag, 0);
-    if (cas_acq_rel_u32(&obj->lock_word, alone | self->tid, alone))
+    if (cas_acq_rel_u32(&obj->lock_word, self->tid, 0))
         return;
     monitor_t *monitor = lookup_monitor(obj);
     latch_acquire(&monitor->latch);
@@ -172,7 +169,7 @@ LOCK_SLOW lock_result_t queued_notify(lock_object_t *obj, lock_thread_t *self, u
 }
 
 static inline bool queued_is_idle(lock_object_t *obj) {
-    return (load_rlx_u32(&obj->lock_word) & ~QUEUED_TNP) == 0 && load_rlx_u32(&obj->flag) == 0;
+    return load_rlx_u32(&obj->lock_word) == 0 && load_rlx_u32(&obj->flag) == 0;
 }
 
 /* What the locks take from here unchanged. */

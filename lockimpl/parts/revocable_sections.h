@@ -37,10 +37,8 @@ static inline uint32_t revocable_find(const revocable_thread_t *thread, uint32_t
 /* Undoes the writes in the log from `mark` on, the last one first. */
 static inline void revocable_restore(const lock_thread_t *self, uint32_t mark) {
     revocable_thread_t *thread = revocable_thread(self);
-    while (thread->used > mark) {
-        revocable_write_t *write = &revocable_log[self->tid - 1][--thread->used];
-        store_rlx_u64(write->address, write->value);
-    }
+    while (thread->used > mark)
+        revocable_undo(&revocable_log[self->tid - 1][--thread->used]);
 }
 
 /* What a poll does when it was asked: returns whether it has rolled a section back. */
@@ -140,8 +138,7 @@ static inline void lock_section_write(lock_thread_t *self, volatile uint64_t *p,
     if (LOCK_LIKELY(thread->depth != 0)) {
         if (!LOCK_LIKELY(thread->used < REVOCABLE_LOG))
             lock_fatal("the log of a section is full");
-        revocable_log[self->tid - 1][thread->used++] =
-            (revocable_write_t){.address = p, .value = load_rlx_u64(p)};
+        revocable_note(&revocable_log[self->tid - 1][thread->used++], p, load_rlx_u64(p));
     }
     store_rlx_u64(p, value);
 }

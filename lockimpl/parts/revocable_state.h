@@ -2,8 +2,11 @@
  * Which sections of the threads of revocable.h are open and may be revoked, and their logs of
  * writes. Welc et al. 2004, sections 2.2 and 3; revocable_sections.h has the rest.
  *
- * Writes. A sequential log of the thread holds, for every write in a section, the address and its
- * old value. The outermost section's end forgets it.
+ * Writes. A sequential log of the thread holds, for every write in a section, where it was and the
+ * old value: three words of 32 bits, as the source's entry for a field of an object. There they are
+ * reference, offset and value; here the place, in words of 64 bits from the log on, and the halves
+ * of the value. So shared data lie within 16 GiB of the log, as all of a program's own do. The
+ * outermost section's end forgets the log.
  *
  * Non-revocable sections (2.2). A section is pinned, with all that enclose it,
  *   - when another thread becomes dependent on a write within it: by acquiring a monitor which the
@@ -46,9 +49,9 @@
 #define REVOCABLE_BUSY 0x100u
 #define REVOCABLE_PINNED 0x0ffu
 
+/* Volatile, so that it is stored and read word by word: two together could straddle a line. */
 typedef struct {
-    volatile uint64_t *address;
-    uint64_t value;
+    volatile uint32_t place, low, high;
 } revocable_write_t;
 
 typedef struct {
@@ -74,6 +77,18 @@ revocable_write_t revocable_log[LOCK_MAX_THREADS][REVOCABLE_LOG];
 
 static inline revocable_thread_t *revocable_thread(const lock_thread_t *thread) {
     return &revocable_threads[thread->tid - 1];
+}
+
+static inline void revocable_note(revocable_write_t *write, const volatile uint64_t *address,
+                                  uint64_t value) {
+    write->place = (uint32_t)(((intptr_t)address - (intptr_t)revocable_log) / 8);
+    write->low = (uint32_t)value;
+    write->high = (uint32_t)(value >> 32);
+}
+
+static inline void revocable_undo(const revocable_write_t *write) {
+    intptr_t address = (intptr_t)revocable_log + (intptr_t)(int32_t)write->place * 8;
+    store_rlx_u64((volatile uint64_t *)address, (uint64_t)write->high << 32 | write->low);
 }
 
 /* Asks `thread` to look for a section to roll back; the mark R of that section is set. */

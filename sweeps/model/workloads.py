@@ -207,7 +207,8 @@ class Workload:
     """One block. `locks`: those that it is built with (none: any). `cores`: OWN_CORES, ANY_CORES or
     SHARED_CORES. `metrics`: what it reports beside its pairs, name -> unit. `phases`: the key that
     says how many phases it announces, if one does. `length`: the key that says only how long it
-    goes on, if one does. `constants`: names that its expressions use."""
+    goes on, if one does. `sleeps`: the key that says how long threads sleep, if they do.
+    `constants`: names that its expressions use."""
 
     name: str
     constants: Mapping[str, int]
@@ -220,6 +221,7 @@ class Workload:
     metrics: dict[str, str] = field(default_factory=dict)
     phases: str = ""
     length: str = ""
+    sleeps: str = ""
 
     def values(self, threads: int, java: bool, parameters: Mapping[str, Value]) -> dict[str, int]:
         """Return what the names in its rules stand for, but those of LETs."""
@@ -295,6 +297,7 @@ _ROWS = {
     "METRIC": 3,
     "PHASES": 1,
     "LENGTH": 1,
+    "SLEEPS": 1,
 }
 
 
@@ -324,10 +327,8 @@ def _add(block: Workload, row: registry.MacroCall) -> None:
             block.rules += (Rule(first, words, depends),)
         case "METRIC", [unit, _]:  # its value at the start is the kernel's business
             block.metrics[registry.word(first)] = registry.string(unit)
-        case "PHASES", _:
-            block.phases = _one_of(block.keys, first)
-        case "LENGTH", _:
-            block.length = _one_of(block.keys, first)
+        case (("PHASES" | "LENGTH" | "SLEEPS"), _):
+            setattr(block, row.name.lower(), _one_of(block.keys, first))
         case kind, [presence, default, *more]:
             _one_of(_PRESENCE, presence)
             if (name := registry.word(first)) in block.keys:

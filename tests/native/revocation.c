@@ -15,8 +15,11 @@
 
 typedef struct {
     lock_object_t lock;
-    volatile uint64_t a, b; /* 10 and 20 when a case begins */
+    volatile uint64_t a, b; /* 10 and WIDE when a case begins */
 } __attribute__((aligned(LOCK_LINE))) object_t;
+
+/* A log keeps both halves of it. */
+#define WIDE (UINT64_C(20) << 32 | 20)
 
 static object_t outer, inner;
 static volatile uint32_t stage __attribute__((aligned(LOCK_LINE)));
@@ -73,7 +76,7 @@ static void low_restore(lock_thread_t *self) {
     be_rolled_back(self);
     expect(!lock_section_is_open(&section, self));
     lock_section_begin(&section, &outer.lock, self);
-    expect(outer.a == 110 && outer.b == 20);
+    expect(outer.a == 110 && outer.b == WIDE);
     lock_section_end(&section, self);
 }
 
@@ -148,8 +151,8 @@ static void low_read(lock_thread_t *self) {
 
 static void high_read(lock_thread_t *self) {
     await(1);
-    take(&inner, self, 11, 20);
-    take(&outer, self, 10, 20);
+    take(&inner, self, 11, WIDE);
+    take(&outer, self, 10, WIDE);
 }
 
 static void low_native(lock_thread_t *self) {
@@ -184,7 +187,7 @@ static void low_plain(lock_thread_t *self) {
 
 static void high_kept(lock_thread_t *self) {
     await(1);
-    take(&outer, self, 11, 20);
+    take(&outer, self, 11, WIDE);
 }
 
 /* A wait with another section open. */
@@ -210,7 +213,7 @@ static void notify(object_t *object, lock_thread_t *self) {
 
 static void high_nested_wait(lock_thread_t *self) {
     notify(&inner, self);
-    take(&outer, self, 11, 20);
+    take(&outer, self, 11, WIDE);
 }
 
 /* A wait in the only section: what stands before it is done. */
@@ -225,14 +228,14 @@ static void low_lone_wait(lock_thread_t *self) {
     while (!lock_section_poll(self))
         cpu_relax();
     lock_section_begin(&section, &outer.lock, self);
-    expect(lock_section_waits(&section) == 1 && outer.a == 111 && outer.b == 20);
+    expect(lock_section_waits(&section) == 1 && outer.a == 111 && outer.b == WIDE);
     lock_section_end(&section, self);
 }
 
 static void high_lone_wait(lock_thread_t *self) {
     notify(&outer, self);
     await(2);
-    take(&outer, self, 11, 20);
+    take(&outer, self, 11, WIDE);
 }
 
 /* Thread 2 waits for the monitor before thread 1 does, and gets it behind it. */
@@ -248,22 +251,22 @@ static void high_overtakes(lock_thread_t *self) {
     await(1);
     while (!(load_acq_u32(&outer.lock.lock_word) & REVOCABLE_WAITERS))
         cpu_relax();
-    take(&outer, self, 10, 20);
+    take(&outer, self, 10, WIDE);
 }
 
 static void other_overtaken(lock_thread_t *self) {
     await(1);
-    take(&outer, self, 110, 20);
+    take(&outer, self, 110, WIDE);
 }
 
 static void high_outer(lock_thread_t *self) {
     await(1);
-    take(&outer, self, 10, 20);
+    take(&outer, self, 10, WIDE);
 }
 
 static void high_inner(lock_thread_t *self) {
     await(1);
-    take(&inner, self, 10, 20);
+    take(&inner, self, 10, WIDE);
 }
 
 static void none(lock_thread_t *self) { (void)self; }
@@ -301,7 +304,7 @@ static void begin_case(unsigned number) {
     lock_object_init(&outer.lock);
     lock_object_init(&inner.lock);
     outer.a = inner.a = 10;
-    outer.b = inner.b = 20;
+    outer.b = inner.b = WIDE;
 }
 
 static uint64_t run(lock_thread_t *self) {

@@ -8,8 +8,10 @@
  * `wait_variation` (that over the mean, in thousandths) and `wait_max`. `gap_deviation` is the
  * measure of the slides: the standard deviation of the difference between the values that a thread
  * finds in consecutive sections; one switch per time slice of x sections gives sqrt(x) * (n - 1).
- * `least` and `most` are the sections of the threads that ran the fewest and the most. Every lock
- * alike reads the clock twice per section.
+ * It knows nothing of a thread that is never served, and the slides speak of "waiting time":
+ * `open_deviation` is the same with each thread's wait for its first section and with the
+ * difference that is still open when the run ends. `least` and `most` are the sections of the
+ * threads that ran the fewest and the most. Every lock alike reads the clock twice per section.
  */
 #define WORKLOAD_counter
 #include <stdint.h>
@@ -33,6 +35,7 @@ static guarded_t object;
 static volatile uint64_t end; /* cycle; set by the first thread that runs, for all */
 static struct {
     spread_t waits, gaps;
+    uint64_t last; /* the counter's value in this thread's last section */
     lock_result_t result;
 } __attribute__((aligned(LOCK_LINE))) own[LOCK_MAX_THREADS];
 
@@ -69,6 +72,7 @@ static uint64_t run(lock_thread_t *self) {
         lock_safepoint(self);
         runtime_delay(KEY(think));
     }
+    own[me].last = last;
     return own[me].waits.count;
 }
 
@@ -108,12 +112,22 @@ static void merge(spread_t *into, const spread_t *from) {
         into->max = from->max;
 }
 
+/* Adds what a thread waited for its first section, and what it has waited since its last one. The
+ * gaps between these two add up to the distance of their values. */
+static void see_ends(spread_t *spread, uint64_t last, uint64_t between) {
+    if (last)
+        see(spread, last - between);
+    if (object.counter != last)
+        see(spread, object.counter - last);
+}
+
 static void report(void) {
-    spread_t waits = {0}, gaps = {0};
+    spread_t waits = {0}, gaps = {0}, open = {0};
     for (unsigned i = 0; i < runtime_threads; i++) {
         uint64_t sections = own[i].waits.count;
         merge(&waits, &own[i].waits);
         merge(&gaps, &own[i].gaps);
+        see_ends(&open, own[i].last, own[i].gaps.sum);
         if (sections < METRIC_VALUE(least))
             METRIC_VALUE(least) = sections;
         if (sections > METRIC_VALUE(most))
@@ -125,6 +139,8 @@ static void report(void) {
     METRIC_VALUE(wait_variation) = mean ? METRIC_VALUE(wait_deviation) * 1000 / mean : 0;
     METRIC_VALUE(wait_max) = waits.max;
     METRIC_VALUE(gap_deviation) = deviation(&gaps);
+    merge(&open, &gaps);
+    METRIC_VALUE(open_deviation) = deviation(&open);
 }
 
 static const char *verify(uint64_t pairs) {

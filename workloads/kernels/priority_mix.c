@@ -3,16 +3,22 @@
  * section 4.1; Figures 5 to 8).
  *
  * The first `high` threads have high priority, the others low. Each executes `sections` sections,
- * and before each one pauses for a random time, `pause` iterations of a delay loop on average. A
- * section is a loop of `high_iterations` or `low_iterations` reads and writes of shared data,
- * interleaved so that a share `writes` of them are writes, with a yield point in each iteration.
- * All threads run the same code, with write barriers where the lock has them. A write adds one, so
- * the sum of the shared words shows every write that was lost or not undone.
+ * and before each one pauses for a random time: it executes `pause` iterations of a delay loop on
+ * average, or sleeps for `sleep` cycles on average and leaves its processor to others. A section is
+ * a loop of `high_iterations` or `low_iterations` reads and writes of shared data, interleaved so
+ * that a share `writes` of them are writes, with a yield point in each iteration. All threads run
+ * the same code, with write barriers where the lock has them. A write adds one, so the sum of the
+ * shared words shows every write that was lost or not undone.
  *
  * Reports `high_elapsed`, the time of the high-priority threads from the first that starts to the
  * last that ends, `elapsed`, that of all threads, and `roll_backs`, the sections rolled back.
  *
- * Where the source is silent: the shared data are 256 words, and a pause is a busy one.
+ * With timer=slice a thread that is taken up has a whole time slice. With timer=tick slices end at
+ * the ticks of a timer that never stops: Jikes RVM, the source's platform, "sets the thread-switch
+ * bit approximately every 10ms" (jikesrvm.org, Threading and Yieldpoints), whichever thread runs.
+ *
+ * Where the source is silent: the shared data are 256 words. It speaks of "a short random pause
+ * time", which is that of a thread that sleeps; the busy loop is there to compare.
  */
 #define WORKLOAD_priority_mix
 #include <stdbool.h>
@@ -49,6 +55,8 @@ static uint64_t iterations_of(const lock_thread_t *self) {
 
 static const char *setup(void) {
 #include "runtime/rules.inc"
+    if (KEY(timer) == WORD_tick)
+        scheduler_tick();
     lock_object_init(&shared.lock);
     return 0;
 }
@@ -59,10 +67,18 @@ static void prepare(lock_thread_t *self) {
         (runtime_seed * LOCK_MAX_THREADS + self->tid) * 0x9e3779b97f4a7c15u;
 }
 
-static void pause(lock_thread_t *self) {
+/* A random number, `mean` on average. */
+static uint64_t draw(lock_thread_t *self, uint64_t mean) {
     uint64_t *random = &own[runtime_index(self)].random;
     *random ^= *random << 13, *random ^= *random >> 7, *random ^= *random << 17;
-    runtime_delay((*random >> 32) * (2 * KEY(pause) + 1) >> 32);
+    return (*random >> 32) * (2 * mean + 1) >> 32;
+}
+
+static void pause(lock_thread_t *self) {
+    if (KEY(sleep))
+        scheduler_sleep(self, draw(self, KEY(sleep)));
+    else
+        runtime_delay(draw(self, KEY(pause)));
 }
 
 /* The loop of a section. Whether it was rolled back. */

@@ -22,11 +22,16 @@ _Noreturn void scheduler_begin(unsigned thread);
 
 char scheduler_stacks[LOCK_MAX_THREADS][RUNTIME_STACK_SIZE] __attribute__((aligned(LOCK_LINE)));
 
+/* Threads may be parked for a time: by a lock, or by a workload that sleeps. */
+#if defined(LOCK_READS_TIME) || defined(LOCKCROSS_SLEEPS)
+#define SCHEDULER_HAS_TIMES 1
+#endif
+
 typedef struct core {
     void *waiting;     /* the carrier's context while a thread runs */
     uint64_t deadline; /* of the running thread's slice, without an engine */
     unsigned number;
-#ifdef LOCK_READS_TIME
+#ifdef SCHEDULER_HAS_TIMES
     volatile uint64_t clock; /* written by the engine */
 #endif
 } __attribute__((aligned(LOCK_LINE))) core_t;
@@ -37,7 +42,7 @@ typedef struct {
     lock_thread_t *next; /* in the run queue */
     bool parked, permit;
     volatile uint64_t clock; /* written by the engine */
-#ifdef LOCK_READS_TIME
+#ifdef SCHEDULER_HAS_TIMES
     bool timed, expired; /* parked for a time; that time was over first */
     uint64_t end;        /* of that time */
 #endif
@@ -63,7 +68,7 @@ static struct {
     volatile uint32_t stopped; /* calls of scheduler_stop so far */
     uint32_t awaited;          /* how many of them the carriers run threads for */
     bool timed;                /* in the region: slices end */
-#ifdef LOCK_READS_TIME
+#ifdef SCHEDULER_HAS_TIMES
     volatile uint64_t next_end; /* when the first thread's time is over that is parked for one */
 #endif
 } run;
@@ -116,6 +121,22 @@ static void timer(const core_t *core, const void *word, uint64_t slice, volatile
     runtime_syscall(SYS_MARKER, MARKER_TIMER, core->number, (long)word, (long)slice, (long)clock);
 }
 
+#ifdef LOCKCROSS_SLEEPS
+static bool ticking;
+
+void scheduler_tick(void) { ticking = true; }
+
+static uint64_t slice_of(core_t *core) {
+    if (!ticking || settings.slice == 0)
+        return settings.slice;
+    if (settings.engine)
+        timer(core, 0, 0, &core->clock);
+    return settings.slice - (settings.engine ? core->clock : read_ticks()) % settings.slice;
+}
+#else
+static uint64_t slice_of(core_t *core) { return (void)core, settings.slice; }
+#endif
+
 /* Begins the slice of `self`. Without an engine nothing changes the slice word at the end of a
  * slice: the word is zero all the time, and every yield point looks at the clock. With an engine
  * the timer is set first, because that of an earlier slice of this thread may clear the word until
@@ -124,11 +145,11 @@ static void begin_slice(lock_thread_t *self) {
     core_t *core = own(self)->core;
     if (run.timed && !settings.engine) {
         self->slice &= ~SLICE_RUNNING;
-        core->deadline = read_ticks() + settings.slice;
+        core->deadline = read_ticks() + slice_of(core);
         return;
     }
     if (run.timed)
-        timer(core, &self->slice, settings.slice, 0);
+        timer(core, &self->slice, slice_of(core), 0);
     self->slice |= SLICE_RUNNING;
 }
 
@@ -149,9 +170,18 @@ uint64_t scheduler_clock(lock_thread_t *self) {
 
 /* Parking for a time ---------------------------------------------------------------------------*/
 
-#ifdef LOCK_READS_TIME
+#ifdef SCHEDULER_HAS_TIMES
 
 #define NEVER UINT64_MAX
+
+/* Nanoseconds where the lock reads the time, else cycles of the engine or the host's ticks. */
+#ifdef LOCK_READS_TIME
+static uint64_t time_of_host(void) { return clock_of_kernel(); }
+static uint64_t time_of_cycles(uint64_t cycles) { return clock_of_cycles(cycles); }
+#else
+static uint64_t time_of_host(void) { return read_ticks(); }
+static uint64_t time_of_cycles(uint64_t cycles) { return cycles; }
+#endif
 
 static bool any_sleeps(void) { return load_rlx_u64(&run.next_end) != NEVER; }
 
@@ -166,9 +196,9 @@ static void set_next_end(void) {
 
 static uint64_t time_on(core_t *core) {
     if (!settings.engine)
-        return clock_of_kernel();
+        return time_of_host();
     timer(core, 0, 0, &core->clock);
-    return clock_of_cycles(core->clock);
+    return time_of_cycles(core->clock);
 }
 
 static void forget_all_times(void) { set_next_end(); }
@@ -317,6 +347,20 @@ bool processor_park_for(lock_thread_t *self, uint64_t nanoseconds) {
     set_next_end();
     switch_out(self);
     return !thread->expired;
+}
+#endif
+
+#ifdef LOCKCROSS_SLEEPS
+/* It is not parked: a permit that comes meanwhile stays for the lock. */
+void scheduler_sleep(lock_thread_t *self, uint64_t cycles) {
+    thread_t *thread = own(self);
+    bool left = leave(self);
+    latch_acquire(&run.latch);
+    thread->timed = true;
+    thread->end = time_on(thread->core) + time_of_cycles(cycles);
+    set_next_end();
+    switch_out(self);
+    come_back(self, left);
 }
 #endif
 

@@ -44,6 +44,16 @@ void scheduler_stop(lock_thread_t *self);
 /* The current cycle of this core, or the host's ticks without an engine. In the region only. */
 uint64_t scheduler_clock(lock_thread_t *self);
 
+#ifdef LOCKCROSS_SLEEPS
+/* Switches `self` out for so many cycles (ticks of the host without an engine), and until a core
+ * looks for threads whose time is over: where threads are switched. */
+void scheduler_sleep(lock_thread_t *self, uint64_t cycles);
+
+/* From now on slices end at the ticks of a timer that never stops, a slice apart, as those of Jikes
+ * RVM do: a thread that is taken up in between has what is left until the next one. */
+void scheduler_tick(void);
+#endif
+
 #ifdef LOCK_READS_TIME
 /* In clock.h: nanoseconds, of the kernel's clock and of a core's cycles. */
 uint64_t clock_of_kernel(void);
