@@ -17,12 +17,35 @@
  * Where the source is silent: the word is loaded once, and tested whether it is free or held by
  * this thread before the CAS is tried, so that a nested acquisition has no atomic: Table 5.4 gives
  * it the cost of an acquisition without one. Deflation policy: nowait objects only (4.6).
+ *
+ * Variants:
+ *
+ *   - multiprocessor   the default: with the orders that a multiprocessor needs (4.5.5), inlined
+ *   - jdk116           the lock as chapter 4 measured it, in IBM's JDK 1.1.6 on a uniprocessor
+ *   - jdk131           the lock as chapter 5 measured it (parts/called_with_fences.h)
+ *
+ * jdk116 is to this lock what ThinLock is to thin (thin:dynamic), on which the source built it
+ * (4.6): routines that are called, and test the processor each time. On a uniprocessor there are no
+ * orders, and what it has more than the thin lock is the test of the FLC bit (4.5.1). A thread has a
+ * cache of its own in front of the table of monitors (4.6.1, monitor/thread_cache.h). Where the
+ * source is silent: monitors themselves are as in the other variants, with orders.
+ *
+ * The source names other deflation policies, "on the basis of dynamic or static profiling
+ * information" (4.5.1), but defines none; so there is none here.
  */
 #ifndef LOCKCROSS_TASUKI_H
 #define LOCKCROSS_TASUKI_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#if LOCKCROSS_VARIANT_JDK116
+#define SPIN_TESTS_PROCESSOR 1
+#define CORE_CACHES_MONITORS 1
+#define TASUKI_ROUTINE LOCK_SLOW /* called */
+#else
+#define TASUKI_ROUTINE static inline
+#endif
 
 #include "arch/arch.h"
 #include "monitor/monitor_table.h"
@@ -41,13 +64,24 @@ static inline bool tasuki_word_is_valid(uint32_t word) {
 }
 #define LOCK_WORD_IS_VALID(word) tasuki_word_is_valid(word)
 
-static inline lock_result_t tasuki_acquire(lock_object_t *obj, lock_thread_t *self) {
+#if LOCKCROSS_VARIANT_JDK131
+#include "parts/called_with_fences.h"
+#define TASUKI_OPERATION(name) tasuki_##name##_inlined
+#else
+#define TASUKI_OPERATION(name) tasuki_##name
+#endif
+
+TASUKI_ROUTINE lock_result_t TASUKI_OPERATION(acquire)(lock_object_t *obj, lock_thread_t *self) {
     return spin_or_core_acquire(obj, self, load_rlx_u32(&obj->lock_word));
 }
 
-static inline lock_result_t tasuki_release(lock_object_t *obj, lock_thread_t *self) {
+TASUKI_ROUTINE lock_result_t TASUKI_OPERATION(release)(lock_object_t *obj, lock_thread_t *self) {
     return core_release(obj, self, load_rlx_u32(&obj->lock_word));
 }
+
+#if LOCKCROSS_VARIANT_JDK131
+CALLED_WITH_FENCES(tasuki)
+#endif
 
 static inline lock_result_t tasuki_wait(lock_object_t *obj, lock_thread_t *self) {
     return core_wait(obj, self);

@@ -30,6 +30,7 @@
  *   spin_unnest(obj, word, self)     undoes a nested acquisition
  *   spin_release_then_load_flag(obj, word, self)   the outermost release, t2 and t3
  *   spin_inflate(obj, monitor, self), spin_deflate(obj, monitor, self)
+ * With CORE_CACHES_MONITORS as 1 a thread looks for a monitor in a cache of its own first (4.6.1).
  */
 #ifndef LOCKCROSS_TASUKI_CORE_H
 #define LOCKCROSS_TASUKI_CORE_H
@@ -45,6 +46,9 @@
 #ifndef SPIN_SHAPE
 #include "parts/tasuki_spin.h"
 #endif
+#if CORE_CACHES_MONITORS
+#include "monitor/thread_cache.h"
+#endif
 
 #define FLAG_FLC 1u
 #define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & SPIN_SHAPE) != 0)
@@ -53,10 +57,21 @@ static inline monitor_t *core_monitor(uint32_t word) {
     return monitor_at((word & ~SPIN_SHAPE) >> SPIN_MONITOR_SHIFT);
 }
 
+#if CORE_CACHES_MONITORS
+#define CORE_LOOKUP(obj, self) thread_cache_lookup(obj, self)
+static inline monitor_t *core_obtain_cached_monitor(lock_object_t *obj, const lock_thread_t *self) {
+    uint32_t word = load_acq_u32(&obj->lock_word);
+    return word & SPIN_SHAPE ? core_monitor(word) : thread_cache_lookup(obj, self);
+}
+#define CORE_OBTAIN_MONITOR(obj, self) core_obtain_cached_monitor(obj, self)
+#else
+#define CORE_LOOKUP(obj, self) lookup_monitor(obj)
 static inline monitor_t *core_obtain_monitor(lock_object_t *obj) {
     uint32_t word = load_acq_u32(&obj->lock_word);
     return word & SPIN_SHAPE ? core_monitor(word) : lookup_monitor(obj);
 }
+#define CORE_OBTAIN_MONITOR(obj, self) core_obtain_monitor(obj)
+#endif
 
 /* In the monitor, with the spin lock held by `self`: inflates the lock, held `holds` times. */
 LOCK_SLOW void core_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
@@ -68,7 +83,7 @@ LOCK_SLOW void core_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_
 }
 
 LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
-    monitor_t *monitor = core_obtain_monitor(obj);
+    monitor_t *monitor = CORE_OBTAIN_MONITOR(obj, self);
     monitor_enter(monitor, self);
     uint32_t word = load_rlx_u32(&obj->lock_word);
     if (spin_is_acquired(word, self)) { /* the nest count is full */
@@ -76,7 +91,12 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
         return SUCCESS;
     }
     while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
-#if !FENCE_IS_ASYMMETRIC
+#if SPIN_TESTS_PROCESSOR && !FENCE_IS_ASYMMETRIC
+        if (is_multiprocessor())
+            store_then_fence_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+        else
+            store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+#elif !FENCE_IS_ASYMMETRIC
         store_then_fence_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
 #else
         store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
@@ -92,7 +112,7 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
 
 /* The FLC bit was seen after a release: wakes one contender, if none is awake by now. */
 LOCK_SLOW void core_wake_contender(lock_object_t *obj, lock_thread_t *self) {
-    monitor_t *monitor = core_obtain_monitor(obj);
+    monitor_t *monitor = CORE_OBTAIN_MONITOR(obj, self);
     monitor_enter(monitor, self);
     if (load_rlx_u32(&obj->flag) & FLAG_FLC)
         monitor_notify(monitor, self, 1);
@@ -134,7 +154,7 @@ LOCK_SLOW lock_result_t core_wait(lock_object_t *obj, lock_thread_t *self) {
     } else {
         if (!spin_is_acquired(word, self))
             return ILLEGAL_STATE;
-        monitor = lookup_monitor(obj);
+        monitor = CORE_LOOKUP(obj, self);
         monitor_enter(monitor, self);
         core_inflate(obj, monitor, self, spin_holds(word));
     }
