@@ -8,7 +8,7 @@
 #define LOCKCROSS_SECTION_FENCES_H
 
 #if defined(__x86_64__) && !defined(LOCKCROSS_MODEL)
-#define SECTION_FENCE(order, instruction) __asm__ volatile(instruction ::: "memory")
+#define SECTION_FENCE(order, instruction) __asm__ volatile(instruction::: "memory")
 #else
 #define SECTION_FENCE(order, instruction) __atomic_thread_fence(order)
 #endif

@@ -26,9 +26,12 @@
  *
  * jdk116 is to this lock what ThinLock is to thin (thin:dynamic), on which the source built it
  * (4.6): routines that are called, and test the processor each time. On a uniprocessor there are no
- * orders, and what it has more than the thin lock is the test of the FLC bit (4.5.1). A thread has a
- * cache of its own in front of the table of monitors (4.6.1, monitor/thread_cache.h). Where the
- * source is silent: monitors themselves are as in the other variants, with orders.
+ * orders, and what it has more than the thin lock is the test of the FLC bit (4.5.1). A thread has
+ * a cache of its own in front of the table of monitors (4.6.1, monitor/thread_cache.h). It deflates
+ * when the fat section is over (4.6), and an object is in one while "a thread has attempted to
+ * acquire the object's lock but has not yet acquired the lock" (4.4.1): so a thread that was woken
+ * counts until it has the lock. Where the source is silent: monitors themselves are as in the other
+ * variants, with orders.
  *
  * The source names other deflation policies, "on the basis of dynamic or static profiling
  * information" (4.5.1), but defines none; so there is none here.
@@ -42,6 +45,8 @@
 #if LOCKCROSS_VARIANT_JDK116
 #define SPIN_TESTS_PROCESSOR 1
 #define CORE_CACHES_MONITORS 1
+#define CORE_COUNTS_ENTRANTS 1
+#define MONITOR_WORD entrants
 #define TASUKI_ROUTINE LOCK_SLOW /* called */
 #else
 #define TASUKI_ROUTINE static inline

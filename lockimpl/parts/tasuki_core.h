@@ -30,7 +30,11 @@
  *   spin_unnest(obj, word, self)     undoes a nested acquisition
  *   spin_release_then_load_flag(obj, word, self)   the outermost release, t2 and t3
  *   spin_inflate(obj, monitor, self), spin_deflate(obj, monitor, self)
- * With CORE_CACHES_MONITORS as 1 a thread looks for a monitor in a cache of its own first (4.6.1).
+ * Two more choices, as 1:
+ *   CORE_CACHES_MONITORS   a thread looks for a monitor in a cache of its own first (4.6.1)
+ *   CORE_COUNTS_ENTRANTS   no deflation while a thread has found the lock taken and has not
+ * acquired it yet, in a queue or on its way from one; counts in a MONITOR_WORD that the lock has
+ * named `entrants`
  */
 #ifndef LOCKCROSS_TASUKI_CORE_H
 #define LOCKCROSS_TASUKI_CORE_H
@@ -110,6 +114,24 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
     return SUCCESS;
 }
 
+#if CORE_COUNTS_ENTRANTS
+/* A thread that finds the lock taken counts as an entrant until it has acquired it. */
+LOCK_SLOW lock_result_t core_acquire_counted(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_acq_u32(&obj->lock_word);
+    monitor_t *monitor = CORE_OBTAIN_MONITOR(obj, self);
+    bool is_taken = word & SPIN_SHAPE ? load_rlx_u32(&monitor->holder) != 0 : !spin_is_free(word);
+    if (!is_taken || monitor_held_by(monitor, self))
+        return core_acquire_slow(obj, self);
+    fetch_add_rel_u32(&monitor->entrants, 1);
+    core_acquire_slow(obj, self);
+    fetch_add_rel_u32(&monitor->entrants, -1u);
+    return SUCCESS;
+}
+#define CORE_ACQUIRE_SLOW(obj, self) core_acquire_counted(obj, self)
+#else
+#define CORE_ACQUIRE_SLOW(obj, self) core_acquire_slow(obj, self)
+#endif
+
 /* The FLC bit was seen after a release: wakes one contender, if none is awake by now. */
 LOCK_SLOW void core_wake_contender(lock_object_t *obj, lock_thread_t *self) {
     monitor_t *monitor = CORE_OBTAIN_MONITOR(obj, self);
@@ -126,6 +148,10 @@ LOCK_SLOW lock_result_t core_release_slow(lock_object_t *obj, lock_thread_t *sel
     monitor_t *monitor = core_monitor(word);
     if (!monitor_held_by(monitor, self))
         return ILLEGAL_STATE;
+#if CORE_COUNTS_ENTRANTS
+    if (load_rlx_u32(&monitor->entrants) != 0)
+        return monitor_exit(monitor, self);
+#endif
     if (monitor->recursion == 1 && monitor->waited == 0 && !monitor_has_queue(monitor))
         spin_deflate(obj, monitor, self);
     return monitor_exit(monitor, self);
