@@ -22,7 +22,7 @@ static inline lock_result_t spin_or_core_acquire(lock_object_t *obj, lock_thread
         store_rlx_u32(&obj->lock_word, word + SPIN_COUNT_ONE);
         return SUCCESS;
     }
-    return CORE_ACQUIRE_SLOW(obj, self);
+    return core_acquire_slow(obj, self);
 }
 
 #endif

@@ -86,12 +86,27 @@ LOCK_SLOW void core_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_
     spin_inflate(obj, monitor, self);
 }
 
+#if CORE_COUNTS_ENTRANTS
+/* Of threads that have found the lock taken, until they have acquired it. */
+static inline void core_add_entrants(monitor_t *monitor, uint32_t number) {
+    if (number != 0)
+        fetch_add_rel_u32(&monitor->entrants, number);
+}
+#endif
+
 LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     monitor_t *monitor = CORE_OBTAIN_MONITOR(obj, self);
+#if CORE_COUNTS_ENTRANTS
+    bool is_entrant = load_rlx_u32(&monitor->holder) != 0 && !monitor_held_by(monitor, self);
+    core_add_entrants(monitor, is_entrant);
+#endif
     monitor_enter(monitor, self);
     uint32_t word = load_rlx_u32(&obj->lock_word);
     if (spin_is_acquired(word, self)) { /* the nest count is full */
         core_inflate(obj, monitor, self, spin_holds(word) + 1);
+#if CORE_COUNTS_ENTRANTS
+        core_add_entrants(monitor, -(uint32_t)is_entrant);
+#endif
         return SUCCESS;
     }
     while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
@@ -106,31 +121,20 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
         store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
         process_barrier();
 #endif
+#if CORE_COUNTS_ENTRANTS
+        core_add_entrants(monitor, !is_entrant);
+        is_entrant = true;
+#endif
         if (spin_try_acquire(obj, self))
             core_inflate(obj, monitor, self, 1);
         else
             monitor_wait(monitor, self);
     }
-    return SUCCESS;
-}
-
 #if CORE_COUNTS_ENTRANTS
-/* A thread that finds the lock taken counts as an entrant until it has acquired it. */
-LOCK_SLOW lock_result_t core_acquire_counted(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t word = load_acq_u32(&obj->lock_word);
-    monitor_t *monitor = CORE_OBTAIN_MONITOR(obj, self);
-    bool is_taken = word & SPIN_SHAPE ? load_rlx_u32(&monitor->holder) != 0 : !spin_is_free(word);
-    if (!is_taken || monitor_held_by(monitor, self))
-        return core_acquire_slow(obj, self);
-    fetch_add_rel_u32(&monitor->entrants, 1);
-    core_acquire_slow(obj, self);
-    fetch_add_rel_u32(&monitor->entrants, -1u);
+    core_add_entrants(monitor, -(uint32_t)is_entrant);
+#endif
     return SUCCESS;
 }
-#define CORE_ACQUIRE_SLOW(obj, self) core_acquire_counted(obj, self)
-#else
-#define CORE_ACQUIRE_SLOW(obj, self) core_acquire_slow(obj, self)
-#endif
 
 /* The FLC bit was seen after a release: wakes one contender, if none is awake by now. */
 LOCK_SLOW void core_wake_contender(lock_object_t *obj, lock_thread_t *self) {
