@@ -30,11 +30,10 @@
  *   spin_unnest(obj, word, self)     undoes a nested acquisition
  *   spin_release_then_load_flag(obj, word, self)   the outermost release, t2 and t3
  *   spin_inflate(obj, monitor, self), spin_deflate(obj, monitor, self)
- * Two more choices, as 1:
+ * It may choose, as 1:
  *   CORE_CACHES_MONITORS   a thread looks for a monitor in a cache of its own first (4.6.1)
- *   CORE_COUNTS_ENTRANTS   no deflation while a thread has found the lock taken and has not
- * acquired it yet, in a queue or on its way from one; counts in a MONITOR_WORD that the lock has
- * named `entrants`
+ *   CORE_COUNTS_ENTRANTS   no deflation before each thread that found the lock taken has acquired
+ *                          it, even if none is queued; the monitor's MONITOR_WORD is `entrants`
  */
 #ifndef LOCKCROSS_TASUKI_CORE_H
 #define LOCKCROSS_TASUKI_CORE_H
