@@ -93,6 +93,23 @@ static inline void core_add_entrants(monitor_t *monitor, uint32_t number) {
 }
 #endif
 
+#if SPIN_TESTS_PROCESSOR
+/* On a multiprocessor the bit is set before the attempt that follows. */
+static inline void core_set_flc(lock_object_t *obj) {
+    uint32_t set = load_rlx_u32(&obj->flag) | FLAG_FLC;
+    if (!is_multiprocessor()) {
+        store_rlx_u32(&obj->flag, set);
+        return;
+    }
+#if FENCE_IS_ASYMMETRIC
+    store_rlx_u32(&obj->flag, set);
+    process_barrier();
+#else
+    store_then_fence_u32(&obj->flag, set);
+#endif
+}
+#endif
+
 LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     monitor_t *monitor = CORE_OBTAIN_MONITOR(obj, self);
 #if CORE_COUNTS_ENTRANTS
@@ -109,11 +126,8 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
         return SUCCESS;
     }
     while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
-#if SPIN_TESTS_PROCESSOR && !FENCE_IS_ASYMMETRIC
-        if (is_multiprocessor())
-            store_then_fence_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
-        else
-            store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+#if SPIN_TESTS_PROCESSOR
+        core_set_flc(obj);
 #elif !FENCE_IS_ASYMMETRIC
         store_then_fence_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
 #else

@@ -1,8 +1,8 @@
 /* fat_sections: in which mode a lock is, in sections with and without contention (Kawachiya 2005,
  * 4.4.1, Tables 4.3 and 4.6; with `flat` = 0 and `fat` = 2, Thrashing of 4.6.1). Two threads lock
- * one object, in `sections` flat sections and as many fat ones in turn. In a flat section thread 0
- * acquires it `flat` times and nobody contends. In a fat one both acquire it in turn, `fat` times
- * in all, each while the other holds it, but for the first.
+ * one object, in `sections` fat sections with a flat one before each and behind the last. In a flat
+ * section thread 0 acquires it `flat` times and nobody contends. In a fat one both acquire it in
+ * turn, `fat` times in all, each while the other holds it, but for the first.
  *
  * It reports how many acquisitions found the lock `inflated` once they had it, and its `inflations`
  * and `deflations`, as seen by its holders and at the end.
@@ -75,6 +75,8 @@ static lock_result_t fat_section(lock_thread_t *self, uint32_t first) {
     return result;
 }
 
+static uint64_t acquisitions(void) { return KEY(sections) * (KEY(flat) + KEY(fat)) + KEY(flat); }
+
 static uint64_t run(lock_thread_t *self) {
     bool first = runtime_index(self) == 0;
     lock_result_t result = guarded_sync(&own[runtime_index(self)], self, 0); /* warms up */
@@ -85,14 +87,15 @@ static uint64_t run(lock_thread_t *self) {
         result |= fat_section(self, section * (uint32_t)KEY(fat));
         runtime_barrier(self);
     }
-    if (first)
+    if (first) {
+        result |= flat_section(self);
         look();
+    }
     outcome_note(self, result);
-    return first ? KEY(sections) * (KEY(flat) + KEY(fat)) : 0;
+    return first ? acquisitions() : 0;
 }
 
 static const char *verify(uint64_t pairs) {
-    uint64_t expected = KEY(sections) * (KEY(flat) + KEY(fat));
-    const char *error = outcome_verify(pairs, expected);
-    return error ? error : guarded_verify(&object, expected);
+    const char *error = outcome_verify(pairs, acquisitions());
+    return error ? error : guarded_verify(&object, acquisitions());
 }
