@@ -165,12 +165,11 @@ LOCK_SLOW lock_result_t core_release_slow(lock_object_t *obj, lock_thread_t *sel
     monitor_t *monitor = core_monitor(word);
     if (!monitor_held_by(monitor, self))
         return ILLEGAL_STATE;
-#if CORE_COUNTS_ENTRANTS
-    if (load_rlx_u32(&monitor->entrants) != 0)
-        return monitor_exit(monitor, self);
-#endif
     if (monitor->recursion == 1 && monitor->waited == 0 && !monitor_has_queue(monitor))
-        spin_deflate(obj, monitor, self);
+#if CORE_COUNTS_ENTRANTS
+        if (load_rlx_u32(&monitor->entrants) == 0)
+#endif
+            spin_deflate(obj, monitor, self);
     return monitor_exit(monitor, self);
 }
 

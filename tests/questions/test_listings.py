@@ -27,8 +27,8 @@ LOCKS = """
 """.split()
 BENCHMARKS = """
     nosync sync nested_sync mixed_sync multi_sync call call_sync nested_call_sync threads primitive
-    transition rounds long_locker flat_fat thrashing lock_sequence io_put structured counter
-    priority_mix
+    transition rounds long_locker flat_fat thrashing fat_sections lock_sequence io_put structured
+    counter priority_mix
 """.split()
 
 
