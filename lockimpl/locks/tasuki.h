@@ -43,9 +43,6 @@
 #include <stdint.h>
 
 #if LOCKCROSS_VARIANT_JDK116
-#define SPIN_TESTS_PROCESSOR 1
-#define CORE_CACHES_MONITORS 1
-#define CORE_COUNTS_ENTRANTS 1
 #define MONITOR_WORD entrants
 #define TASUKI_ROUTINE LOCK_SLOW /* called */
 #else

@@ -30,7 +30,7 @@
  *   spin_unnest(obj, word, self)     undoes a nested acquisition
  *   spin_release_then_load_flag(obj, word, self)   the outermost release, t2 and t3
  *   spin_inflate(obj, monitor, self), spin_deflate(obj, monitor, self)
- * It may choose, as 1:
+ * Two choices are those of the variant jdk116 of tasuki.h:
  *   CORE_CACHES_MONITORS   a thread looks for a monitor in a cache of its own first (4.6.1)
  *   CORE_COUNTS_ENTRANTS   no deflation before each thread that found the lock taken has acquired
  *                          it, even if none is queued; the monitor's MONITOR_WORD is `entrants`
@@ -49,7 +49,10 @@
 #ifndef SPIN_SHAPE
 #include "parts/tasuki_spin.h"
 #endif
+#define CORE_CACHES_MONITORS LOCKCROSS_VARIANT_JDK116
+#define CORE_COUNTS_ENTRANTS LOCKCROSS_VARIANT_JDK116
 #if CORE_CACHES_MONITORS
+#include "monitor/multiprocessor.h"
 #include "monitor/thread_cache.h"
 #endif
 
@@ -93,7 +96,7 @@ static inline void core_add_entrants(monitor_t *monitor, uint32_t number) {
 }
 #endif
 
-#if SPIN_TESTS_PROCESSOR
+#if LOCKCROSS_VARIANT_JDK116
 /* On a multiprocessor the bit is set before the attempt that follows. */
 static inline void core_set_flc(lock_object_t *obj) {
     uint32_t set = load_rlx_u32(&obj->flag) | FLAG_FLC;
@@ -126,7 +129,7 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
         return SUCCESS;
     }
     while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
-#if SPIN_TESTS_PROCESSOR
+#if LOCKCROSS_VARIANT_JDK116
         core_set_flc(obj);
 #elif !FENCE_IS_ASYMMETRIC
         store_then_fence_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);

@@ -8,8 +8,8 @@
  *   SPIN_SHAPE, SPIN_MONITOR_SHIFT   see tasuki_core.h
  *   SPIN_COUNT, SPIN_COUNT_ONE       mask of the nest count, and its lowest bit
  *   SPIN_COUNT_FIRST                 the count, in place, of a lock held once
- * And it may define SPIN_TESTS_PROCESSOR as 1: on a uniprocessor the flat lock then has no orders
- * (4.5.5 asks for them on multiprocessors alone).
+ * In the variant jdk116 of tasuki.h the flat lock tests the processor each time, and has no orders
+ * on a uniprocessor (4.5.5 asks for them on multiprocessors alone).
  */
 #ifndef LOCKCROSS_TASUKI_SPIN_H
 #define LOCKCROSS_TASUKI_SPIN_H
@@ -20,6 +20,7 @@
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "types.h"
+#define SPIN_TESTS_PROCESSOR LOCKCROSS_VARIANT_JDK116
 #if SPIN_TESTS_PROCESSOR
 #include "monitor/multiprocessor.h"
 #endif
