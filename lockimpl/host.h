@@ -30,6 +30,8 @@ void processor_unpark(struct lock_thread *thread);
 void processor_yield(struct lock_thread *self);
 /* What a yield point does when the slice word is zero. */
 void processor_end_slice(struct lock_thread *self);
+/* How many processors the threads share. */
+unsigned processor_count(void);
 /* Sets the priority of a thread, 0 to 7. */
 void processor_set_priority(struct lock_thread *thread, uint32_t priority);
 

@@ -21,7 +21,9 @@
  * not be stopped inside it, or must start it again. The variants handshake (the default), suspend,
  * signal and predicated differ in how a reservation is cancelled (reservation_cancel.h). The
  * variant creator differs in policy: the lock is reserved for the thread that creates the object,
- * from the start (5.5.3); in the others for the initial locker (5.3.1).
+ * from the start (5.5.3); in the others for the initial locker (5.3.1). The variant jdk131 is the
+ * lock as section 5.5.1 measured it, called and with fences (parts/called_with_fences.h); it
+ * cancels as handshake does.
  *
  * A held lock's word in the base mode is the same word without the LRV bit (footnote 10), so the
  * base's rcnt is 1 when the lock is held once. Before a wait, and when rcnt is full, the owner
@@ -45,6 +47,13 @@
 #endif
 /* Behind the parts: a compiler lays out functions in the order in which it has read them. */
 #include "monitor/monitor_table.h"
+
+#if LOCKCROSS_VARIANT_JDK131
+#include "parts/called_with_fences.h"
+#define RESERVATION_OPERATION(name) reservation_##name##_inlined
+#else
+#define RESERVATION_OPERATION(name) reservation_##name
+#endif
 
 #if LOCKCROSS_VARIANT_CREATOR
 #define LOCK_WORD_CREATED_BY(thread)                                                               \
@@ -124,7 +133,8 @@ static inline lock_result_t reservation_release(lock_object_t *obj, lock_thread_
 
 #else
 
-static inline lock_result_t reservation_acquire(lock_object_t *obj, lock_thread_t *self) {
+static inline lock_result_t RESERVATION_OPERATION(acquire)(lock_object_t *obj,
+                                                           lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
     if (LOCK_LIKELY(reservation_is_mine(word, self) && (word & SPIN_COUNT) != SPIN_COUNT)) {
         store_rlx_u32(&obj->lock_word, word + SPIN_COUNT_ONE); /* and ends */
@@ -136,7 +146,8 @@ static inline lock_result_t reservation_acquire(lock_object_t *obj, lock_thread_
     return spin_or_core_acquire(obj, self, word);
 }
 
-static inline lock_result_t reservation_release(lock_object_t *obj, lock_thread_t *self) {
+static inline lock_result_t RESERVATION_OPERATION(release)(lock_object_t *obj,
+                                                           lock_thread_t *self) {
     order_compiler();
     uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
     if (!LOCK_LIKELY(reservation_is_mine(word, self)))
@@ -146,6 +157,10 @@ static inline lock_result_t reservation_release(lock_object_t *obj, lock_thread_
     store_rlx_u32(&obj->lock_word, word - SPIN_COUNT_ONE); /* and ends */
     return SUCCESS;
 }
+
+#if LOCKCROSS_VARIANT_JDK131
+CALLED_WITH_FENCES(reservation)
+#endif
 
 #endif
 

@@ -34,9 +34,9 @@
  *
  * Choices: sync comes before the unlocking store, where the architecture needs it; the paper says
  * after. On other ISAs than POWER the full fence takes its place, and the acquiring CAS that of
- * isync. Nested operations have no orders. The processor counts as a multiprocessor if the program
- * has two threads or more, which is known at its start. UnlkC&S unlocks by a CAS in the nested case
- * too.
+ * isync. Nested operations have no orders. The processor counts as a multiprocessor if threads
+ * share two processors or more, or if there are two threads or more and each has one of its own;
+ * that is known at the start. UnlkC&S unlocks by a CAS in the nested case too.
  */
 #ifndef LOCKCROSS_THIN_H
 #define LOCKCROSS_THIN_H
@@ -45,6 +45,7 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
+#include "host.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
 #include "monitor/processor.h"
@@ -98,7 +99,12 @@ static inline bool thin_is_multiprocessor(void) {
 }
 
 /* Called at the start, for one thread after another. */
+#ifdef LOCKCROSS_SCHEDULER
+#define LOCK_ON_THREAD_INIT(self, index)                                                           \
+    store_rlx_u32(&thin_machine.is_multiprocessor, processor_count() > 1)
+#else
 #define LOCK_ON_THREAD_INIT(self, index) store_rlx_u32(&thin_machine.is_multiprocessor, (index) > 0)
+#endif
 #endif
 
 /* The CAS of the lock. */

@@ -30,6 +30,10 @@
  *   spin_unnest(obj, word, self)     undoes a nested acquisition
  *   spin_release_then_load_flag(obj, word, self)   the outermost release, t2 and t3
  *   spin_inflate(obj, monitor, self), spin_deflate(obj, monitor, self)
+ * Two choices are those of the variant jdk116 of tasuki.h:
+ *   CORE_CACHES_MONITORS   a thread looks for a monitor in a cache of its own first (4.6.1)
+ *   CORE_COUNTS_ENTRANTS   no deflation before each thread that found the lock taken has acquired
+ *                          it, even if none is queued; the monitor's MONITOR_WORD is `entrants`
  */
 #ifndef LOCKCROSS_TASUKI_CORE_H
 #define LOCKCROSS_TASUKI_CORE_H
@@ -45,6 +49,12 @@
 #ifndef SPIN_SHAPE
 #include "parts/tasuki_spin.h"
 #endif
+#define CORE_CACHES_MONITORS LOCKCROSS_VARIANT_JDK116
+#define CORE_COUNTS_ENTRANTS LOCKCROSS_VARIANT_JDK116
+#if CORE_CACHES_MONITORS
+#include "monitor/multiprocessor.h"
+#include "monitor/thread_cache.h"
+#endif
 
 #define FLAG_FLC 1u
 #define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & SPIN_SHAPE) != 0)
@@ -53,10 +63,21 @@ static inline monitor_t *core_monitor(uint32_t word) {
     return monitor_at((word & ~SPIN_SHAPE) >> SPIN_MONITOR_SHIFT);
 }
 
+#if CORE_CACHES_MONITORS
+#define CORE_LOOKUP(obj, self) thread_cache_lookup(obj, self)
+static inline monitor_t *core_obtain_cached_monitor(lock_object_t *obj, const lock_thread_t *self) {
+    uint32_t word = load_acq_u32(&obj->lock_word);
+    return word & SPIN_SHAPE ? core_monitor(word) : thread_cache_lookup(obj, self);
+}
+#define CORE_OBTAIN_MONITOR(obj, self) core_obtain_cached_monitor(obj, self)
+#else
+#define CORE_LOOKUP(obj, self) lookup_monitor(obj)
 static inline monitor_t *core_obtain_monitor(lock_object_t *obj) {
     uint32_t word = load_acq_u32(&obj->lock_word);
     return word & SPIN_SHAPE ? core_monitor(word) : lookup_monitor(obj);
 }
+#define CORE_OBTAIN_MONITOR(obj, self) core_obtain_monitor(obj)
+#endif
 
 /* In the monitor, with the spin lock held by `self`: inflates the lock, held `holds` times. */
 LOCK_SLOW void core_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
@@ -67,32 +88,73 @@ LOCK_SLOW void core_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_
     spin_inflate(obj, monitor, self);
 }
 
+#if CORE_COUNTS_ENTRANTS
+/* Of threads that have found the lock taken, until they have acquired it. */
+static inline void core_add_entrants(monitor_t *monitor, uint32_t number) {
+    if (number != 0)
+        fetch_add_rel_u32(&monitor->entrants, number);
+}
+#endif
+
+#if LOCKCROSS_VARIANT_JDK116
+/* On a multiprocessor the bit is set before the attempt that follows. */
+static inline void core_set_flc(lock_object_t *obj) {
+    uint32_t set = load_rlx_u32(&obj->flag) | FLAG_FLC;
+    if (!is_multiprocessor()) {
+        store_rlx_u32(&obj->flag, set);
+        return;
+    }
+#if FENCE_IS_ASYMMETRIC
+    store_rlx_u32(&obj->flag, set);
+    process_barrier();
+#else
+    store_then_fence_u32(&obj->flag, set);
+#endif
+}
+#endif
+
 LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
-    monitor_t *monitor = core_obtain_monitor(obj);
+    monitor_t *monitor = CORE_OBTAIN_MONITOR(obj, self);
+#if CORE_COUNTS_ENTRANTS
+    bool is_entrant = load_rlx_u32(&monitor->holder) != 0 && !monitor_held_by(monitor, self);
+    core_add_entrants(monitor, is_entrant);
+#endif
     monitor_enter(monitor, self);
     uint32_t word = load_rlx_u32(&obj->lock_word);
     if (spin_is_acquired(word, self)) { /* the nest count is full */
         core_inflate(obj, monitor, self, spin_holds(word) + 1);
+#if CORE_COUNTS_ENTRANTS
+        core_add_entrants(monitor, -(uint32_t)is_entrant);
+#endif
         return SUCCESS;
     }
     while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
-#if !FENCE_IS_ASYMMETRIC
+#if LOCKCROSS_VARIANT_JDK116
+        core_set_flc(obj);
+#elif !FENCE_IS_ASYMMETRIC
         store_then_fence_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
 #else
         store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
         process_barrier();
+#endif
+#if CORE_COUNTS_ENTRANTS
+        core_add_entrants(monitor, !is_entrant);
+        is_entrant = true;
 #endif
         if (spin_try_acquire(obj, self))
             core_inflate(obj, monitor, self, 1);
         else
             monitor_wait(monitor, self);
     }
+#if CORE_COUNTS_ENTRANTS
+    core_add_entrants(monitor, -(uint32_t)is_entrant);
+#endif
     return SUCCESS;
 }
 
 /* The FLC bit was seen after a release: wakes one contender, if none is awake by now. */
 LOCK_SLOW void core_wake_contender(lock_object_t *obj, lock_thread_t *self) {
-    monitor_t *monitor = core_obtain_monitor(obj);
+    monitor_t *monitor = CORE_OBTAIN_MONITOR(obj, self);
     monitor_enter(monitor, self);
     if (load_rlx_u32(&obj->flag) & FLAG_FLC)
         monitor_notify(monitor, self, 1);
@@ -107,7 +169,10 @@ LOCK_SLOW lock_result_t core_release_slow(lock_object_t *obj, lock_thread_t *sel
     if (!monitor_held_by(monitor, self))
         return ILLEGAL_STATE;
     if (monitor->recursion == 1 && monitor->waited == 0 && !monitor_has_queue(monitor))
-        spin_deflate(obj, monitor, self);
+#if CORE_COUNTS_ENTRANTS
+        if (load_rlx_u32(&monitor->entrants) == 0)
+#endif
+            spin_deflate(obj, monitor, self);
     return monitor_exit(monitor, self);
 }
 
@@ -134,7 +199,7 @@ LOCK_SLOW lock_result_t core_wait(lock_object_t *obj, lock_thread_t *self) {
     } else {
         if (!spin_is_acquired(word, self))
             return ILLEGAL_STATE;
-        monitor = lookup_monitor(obj);
+        monitor = CORE_LOOKUP(obj, self);
         monitor_enter(monitor, self);
         core_inflate(obj, monitor, self, spin_holds(word));
     }

@@ -8,6 +8,8 @@
  *   SPIN_SHAPE, SPIN_MONITOR_SHIFT   see tasuki_core.h
  *   SPIN_COUNT, SPIN_COUNT_ONE       mask of the nest count, and its lowest bit
  *   SPIN_COUNT_FIRST                 the count, in place, of a lock held once
+ * In the variant jdk116 of tasuki.h the flat lock tests the processor each time, and has no orders
+ * on a uniprocessor (4.5.5 asks for them on multiprocessors alone).
  */
 #ifndef LOCKCROSS_TASUKI_SPIN_H
 #define LOCKCROSS_TASUKI_SPIN_H
@@ -18,6 +20,10 @@
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "types.h"
+#define SPIN_TESTS_PROCESSOR LOCKCROSS_VARIANT_JDK116
+#if SPIN_TESTS_PROCESSOR
+#include "monitor/multiprocessor.h"
+#endif
 
 #ifndef SPIN_SHAPE
 #define SPIN_SHAPE 0x80000000u
@@ -39,6 +45,11 @@ static inline uint32_t spin_holds(uint32_t word) {
 }
 
 static inline bool spin_cas(lock_object_t *obj, lock_thread_t *self, uint32_t free_word) {
+#if SPIN_TESTS_PROCESSOR
+    if (!is_multiprocessor())
+        return cas_rlx_u32(&obj->lock_word, free_word,
+                           free_word | self->tid_field | SPIN_COUNT_FIRST);
+#endif
     return cas_acq_u32(&obj->lock_word, free_word, free_word | self->tid_field | SPIN_COUNT_FIRST);
 }
 
@@ -54,6 +65,14 @@ static inline void spin_unnest(lock_object_t *obj, uint32_t word, lock_thread_t 
 static inline uint32_t spin_release_then_load_flag(lock_object_t *obj, uint32_t word,
                                                    lock_thread_t *self) {
     (void)self;
+#if SPIN_TESTS_PROCESSOR
+    if (!is_multiprocessor()) { /* only the compiler could move anything */
+        order_compiler();
+        store_rlx_u32(&obj->lock_word, word & SPIN_MISC);
+        order_compiler();
+        return load_rlx_u32(&obj->flag);
+    }
+#endif
     return store_rel_u32_then_load_next(&obj->lock_word, word & SPIN_MISC);
 }
 

@@ -100,7 +100,7 @@ def test_the_same_counts_stand_in_several_tables() -> None:
         assert number("K_table_4_2_synchronized", key, "objects_synchronized") == number(
             "K_table_4_2_heavily", key, "objects_synchronized"
         )
-        assert number("K_table_4_6", key, "operations") == number(
+        assert number("K_table_4_6_original", key, "operations") == number(
             "K_table_4_2_synchronized", key, "operations"
         )
         groups = [row for row in table("K_table_4_3").rows if row["program"] == key]

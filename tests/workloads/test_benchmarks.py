@@ -1,6 +1,7 @@
 """The benchmarks of the sources do what they are to force: counts of the engine, exactly."""
 
 import itertools
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from sweeps.model.workloads import WORKLOADS, Share, with_defaults
 from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
 from sweeps.programs import TARGETS, Program
 from sweeps.study.plan import load_plan
-from tests.engines.test_engine import Options, run
+from tests.engines.test_engine import Options, invoke, run
 from tests.native_build import FLAVOURS, build_kernel
 from tests.native_build import run as run_natively
 
@@ -28,6 +29,7 @@ SHORT: dict[str, tuple[dict[str, Any], int]] = {  # arguments, pairs
     "long_locker": ({"threads": 3, "hold": 1000}, 3),
     "flat_fat": ({"threads": 3, "iterations": 20, "sections": 4}, 240),
     "thrashing": ({"threads": 2, "iterations": 20, "hold": 100}, 40),
+    "fat_sections": ({"threads": 2, "sections": 3, "flat": 5, "fat": 4, "hold": 100}, 32),
     "lock_trace": ({"threads": 2, "sequence": "0x12,1x3,0x5/1x2", "objects": 3}, 42),
     "lock_mix": (
         {"threads": 3, "objects": 10, "acquisitions": 1003, "owner_share": 600000,
@@ -151,6 +153,23 @@ def test_thrashing_inflates_in_every_iteration(lock: str, tmp_path: Path) -> Non
         for name in (lock, "thin")
     }
     assert parks == {lock: 12, "thin": 11}
+
+
+@pytest.mark.parametrize(
+    ("lock", "inflated", "inflations", "deflations"),
+    [("tasuki", 3 * 3, 3, 3), ("thin", 32 - 5 - 1, 1, 0), ("cas_spin", 0, 0, 0)],
+)
+def test_fat_sections_count_modes(
+    lock: str, inflated: int, inflations: int, deflations: int, tmp_path: Path
+) -> None:
+    """Tasuki is flat again behind each fat section; thin is not, from the first contender on."""
+    arguments: Options = {"threads": 2, "sections": 3, "flat": 5, "fat": 4, "hold": 2000}
+    done = invoke(
+        Program("fat_sections", lock, "full", "lock"), arguments, {}, tmp_path / "report.json"
+    )
+    extra = json.loads(done.stdout)["extra"]
+    counted = [extra[name] for name in ("inflated", "inflations", "deflations")]
+    assert counted == [inflated, inflations, deflations]
 
 
 def test_flat_sections_cost_the_same_after_contention_only_with_deflation(tmp_path: Path) -> None:

@@ -244,6 +244,8 @@ static runtime_key_t scheduler_keys[] = {
     RUNTIME_KEYS_END,
 };
 
+unsigned processor_count(void) { return scheduling.cores; }
+
 static void set_scheduling(void) {
     scheduling = (scheduler_settings_t){runtime_threads, (unsigned)scheduler_keys[0].value,
                                         scheduler_keys[1].value, scheduler_keys[2].value != 0,

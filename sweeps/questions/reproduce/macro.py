@@ -45,6 +45,7 @@ class MacroPlan(Document):
     published: dict[str, str]
     acquisitions: Annotated[int, Field(ge=1000)]
     shares: dict[str, str] = {}
+    base: str = BASE  # the lock whose time is saved
     few: list[str] = []  # programs with so few lock operations that their speedup means nothing
 
 
@@ -158,7 +159,7 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
     cells = {}
     for program in programs(plan.table):
         drawn = mix(statistics(plan.table, program), plan.acquisitions)
-        for label in ("nop", *labels([BASE, *plan.locks])):
+        for label in ("nop", *labels([plan.base, *plan.locks])):
             cells[f"{label} {program}"] = mix_cell(machine, label, drawn)
     for label in labels(filter(cancels, plan.locks)):
         cells[f"{label} transition"] = transition_cell(machine, label)
@@ -204,7 +205,7 @@ class _ProgramRows:
 
     def _saved(self, lookup: Lookup, lock: str) -> float:
         """Return the share that is saved of the base's lock time."""
-        return 1 - self._cost(lookup, lock) / self._cost(lookup, BASE)
+        return 1 - self._cost(lookup, lock) / self._cost(lookup, self._plan.base)
 
     def _run_time(self, lookup: Lookup, cycles: float, share: float) -> float:
         """Return the seconds of the program where so many cycles an acquisition are a share of
@@ -283,7 +284,7 @@ class _ProgramRows:
             )
             yield PlannedRow(
                 PublishedRow(f"{words}: run time in s, by the share of locks", group="run time"),
-                lambda lookup: self._run_time(lookup, self._cost(lookup, BASE), part),
+                lambda lookup: self._run_time(lookup, self._cost(lookup, self._plan.base), part),
             )
         if stated:
             for percent in dict.fromkeys(end for end in (stated.low, stated.high) if end):
@@ -296,7 +297,7 @@ class _ProgramRows:
         less = round(1 - 1 / (1 + speedup / 100), 9)  # of the run time
 
         def removed(lookup: Lookup) -> float:
-            return self._cost(lookup, BASE) * self._saved(lookup, lock)
+            return self._cost(lookup, self._plan.base) * self._saved(lookup, lock)
 
         if (stated.low or 0) > 0:
             share = f"{words}: % of the run time in locks that {speedup:g} % imply"
