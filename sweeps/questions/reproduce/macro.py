@@ -264,7 +264,7 @@ class _ProgramRows:
             yield PlannedRow(
                 PublishedRow(hits, group="run time"),
                 lambda lookup: self._seconds(
-                    lookup, self._cost(lookup, BASE) - self._uncancelled(lookup, lock)
+                    lookup, self._cost(lookup, self._plan.base) - self._uncancelled(lookup, lock)
                 ),
             )
         if program in plan.shares:
