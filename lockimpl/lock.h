@@ -21,9 +21,11 @@
  *   LOCK_WAKES_IN_ANY_ORDER             threads that one notify_all has ended the waits of go on in
  *                                       any order, not longest first
  *   LOCK_WORD_CREATED_BY(thread)        the lock word of a new object, if its creator matters
- *   LOCK_ACQUIRE_AT(obj, self, site)    instead of acquire: it knows its site, a lock_site_t of
- * each lock_acquire in the program's text, zero at first LOCK_WORD_IS_VALID(word) whether the
- * diagram of the lock word allows this one what section.h lets a lock define
+ *   LOCK_SITE, LOCK_ACQUIRE_AT(obj, self, site)
+ *                                       instead of acquire: what it keeps of each place in the
+ *                                       program that acquires, all zero at first, and how
+ *   LOCK_WORD_IS_VALID(word)            whether the diagram of the lock word allows this one
+ *   what section.h lets a lock define
  */
 #ifndef LOCKCROSS_LOCK_H
 #define LOCKCROSS_LOCK_H
@@ -94,12 +96,12 @@ static inline void lock_object_init_for(lock_object_t *obj, const lock_thread_t 
 /* Acquires obj's lock, after waiting for it if necessary; recursively if `self` holds it. */
 #ifdef LOCK_ACQUIRE_AT
 static inline lock_result_t lock_acquire_at(lock_object_t *obj, lock_thread_t *self,
-                                            lock_site_t *site) {
+                                            LOCK_SITE *site) {
     return LOCK_NOTED_AS(LOCK_ACQUIRE_AT(obj, self, site), EVENT_ACQUIRE, EVENT_ACQUIRED);
 }
 #define lock_acquire(obj, self)                                                                    \
     (__extension__({                                                                               \
-        static lock_site_t lock_site;                                                              \
+        static LOCK_SITE lock_site;                                                                \
         lock_acquire_at(obj, self, &lock_site);                                                    \
     }))
 #else

@@ -29,11 +29,11 @@
 /* Threads count without an order between them: a count that is lost is none that matters. */
 typedef struct {
     volatile uint32_t parked;
-} lock_site_t;
+} tnp_selective_site_t;
 
 /* By thread: the site from where it is acquiring; none while it comes back from a wait. */
 typedef struct {
-    lock_site_t *site;
+    tnp_selective_site_t *site;
 } __attribute__((aligned(LOCK_LINE))) tnp_selective_from_t;
 extern tnp_selective_from_t tnp_selective_from[LOCK_MAX_THREADS];
 #ifdef LOCKCROSS_STORAGE
@@ -41,7 +41,7 @@ tnp_selective_from_t tnp_selective_from[LOCK_MAX_THREADS];
 #endif
 
 static inline void tnp_selective_count(const lock_thread_t *self) {
-    lock_site_t *site = tnp_selective_from[self->tid - 1].site;
+    tnp_selective_site_t *site = tnp_selective_from[self->tid - 1].site;
     if (site)
         store_rlx_u32(&site->parked, load_rlx_u32(&site->parked) + 1);
 }
@@ -50,7 +50,7 @@ static inline void tnp_selective_count(const lock_thread_t *self) {
 #include "parts/queued_core.h"
 
 LOCK_SLOW lock_result_t tnp_selective_base_slow(lock_object_t *obj, lock_thread_t *self,
-                                                lock_site_t *site) {
+                                                tnp_selective_site_t *site) {
     tnp_selective_from[self->tid - 1].site = site;
     queued_acquire_slow(obj, self);
     tnp_selective_from[self->tid - 1].site = 0;
@@ -59,7 +59,7 @@ LOCK_SLOW lock_result_t tnp_selective_base_slow(lock_object_t *obj, lock_thread_
 
 /* The thread has forbidden switches. A nested acquisition leaves that to the outermost one. */
 LOCK_SLOW lock_result_t tnp_selective_tnp_slow(lock_object_t *obj, lock_thread_t *self,
-                                               lock_site_t *site) {
+                                               tnp_selective_site_t *site) {
     if (queued_is_mine(load_rlx_u32(&obj->lock_word), self)) {
         processor_permit_switch(self);
         return queued_acquire_slow(obj, self);
@@ -70,7 +70,7 @@ LOCK_SLOW lock_result_t tnp_selective_tnp_slow(lock_object_t *obj, lock_thread_t
 }
 
 static inline lock_result_t tnp_selective_acquire_at(lock_object_t *obj, lock_thread_t *self,
-                                                     lock_site_t *site) {
+                                                     tnp_selective_site_t *site) {
     if (load_rlx_u32(&site->parked) >= TNP_THRESHOLD) {
         processor_forbid_switch(self);
         if (!LOCK_LIKELY(load_rlx_u32(&obj->lock_word) == 0) ||
@@ -84,6 +84,7 @@ static inline lock_result_t tnp_selective_acquire_at(lock_object_t *obj, lock_th
         return SUCCESS;
     return tnp_selective_base_slow(obj, self, site);
 }
+#define LOCK_SITE tnp_selective_site_t
 #define LOCK_ACQUIRE_AT(obj, self, site) tnp_selective_acquire_at(obj, self, site)
 
 static inline lock_result_t tnp_selective_release(lock_object_t *obj, lock_thread_t *self) {

@@ -15,7 +15,7 @@ static inline lock_result_t object_sync(guarded_t *object, lock_thread_t *self) 
     return guarded_sync(object, self, 0);
 }
 
-#include "kernels/rounds.h"
+#include "kernels/rounds.inc"
 
 static const char *verify(uint64_t pairs) {
     const char *error = rounds_verify(pairs);

@@ -21,7 +21,7 @@ static inline lock_result_t object_sync(packed_t *object, lock_thread_t *self) {
     return acquired | lock_release(&object->lock, self);
 }
 
-#include "kernels/rounds.h"
+#include "kernels/rounds.inc"
 
 static const char *verify(uint64_t pairs) {
     const char *error = rounds_verify(pairs);

@@ -261,6 +261,12 @@ static void switch_out(lock_thread_t *self) {
     core_t *core = own(self)->core;
     wake_expired(core);
     lock_thread_t *next = dequeue();
+#ifdef SCHEDULER_HAS_TIMES
+    if (next == self) { /* its time was over before it was out */
+        go_on(self);
+        return;
+    }
+#endif
     if (next) {
         own(next)->core = core;
         scheduler_switch(&own(self)->context, own(next)->context);
