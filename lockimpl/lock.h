@@ -94,7 +94,7 @@ static inline void lock_object_init_for(lock_object_t *obj, const lock_thread_t 
 }
 
 /* Acquires obj's lock, after waiting for it if necessary; recursively if `self` holds it. */
-#ifdef LOCK_ACQUIRE_AT
+#if defined LOCK_SITE && defined LOCK_ACQUIRE_AT
 static inline lock_result_t lock_acquire_at(lock_object_t *obj, lock_thread_t *self,
                                             LOCK_SITE *site) {
     return LOCK_NOTED_AS(LOCK_ACQUIRE_AT(obj, self, site), EVENT_ACQUIRE, EVENT_ACQUIRED);

@@ -189,7 +189,7 @@ def test_each_statement_of_the_papers_that_fails_has_a_cause(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("critical", "inflated"), [(1, True), (0, False)])
 def test_threads_are_on_inflated_locks(critical: int, inflated: bool, tmp_path: Path) -> None:
-    """The share that b_threads tells by fences is that of the log of events, and small where no
+    """The share that b_threads tells by CAS is that of the log of events, and small where no
     yield point lies in the section: then one thread after another finds the lock flat."""
     cell = load("b_threads").cells["thin_dynamic_8"]
     log = tmp_path / "threads.bin"
@@ -200,7 +200,7 @@ def test_threads_are_on_inflated_locks(critical: int, inflated: bool, tmp_path: 
     )
     assert done.returncode == 0, done.stderr
     counts = {row["metric"]: float(row["value"]) for row in json.loads(done.stdout)}
-    told = 1 - counts["fences_hwsync"] / counts["pairs"]
+    told = counts["cas_won"] / counts["pairs"] - 1
     seen = float(Sections(read_events(log)).operations()["fat"].mean())
     assert told == pytest.approx(seen, abs=0.02)
     assert told > 0.8 if inflated else told < 0.05, told
@@ -235,12 +235,15 @@ def test_a_fact_gives_back_what_went_in(tmp_path: Path) -> None:
 
 
 def test_every_definition_loads_and_its_cells_can_be_run() -> None:
+    plans = [load(name).rows for name in REPRODUCTIONS.names()]
+    # Those without published numbers are experiments that a cause names.
+    shown = {word for rows in plans for one in rows for word in one.row.shown_by.split()}
     assert len(REPRODUCTIONS.names()) >= 8
     for name in REPRODUCTIONS.names():
         planned = load(name)
         rows = [planned_row.row for planned_row in planned.rows]
         assert len({row.label for row in rows}) == len(rows), name
-        assert any(row.published for row in rows), name
+        assert any(row.published for row in rows) or name in shown, f"{name}: nothing published"
         used: set[str] = set()
 
         def look(cell: str, _metric: str, used: set[str] = used) -> float:
