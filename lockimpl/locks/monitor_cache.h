@@ -34,33 +34,10 @@
 #include "monitor/recycling.h"
 #include "types.h"
 
-#ifndef MONITOR_CACHE_ENTRIES
-#define MONITOR_CACHE_ENTRIES SMALL_IN_MODEL(8, 1)
-#endif
-
 enum { monitor_cache_initial_word = 0, monitor_cache_tid_shift = 0, monitor_cache_misc_mask = -1 };
 
 #if !LOCKCROSS_VARIANT_JDK111
-typedef struct {
-    const lock_object_t *object;
-    monitor_t *monitor;
-} monitor_cache_entry_t;
-
-typedef struct {
-    monitor_cache_entry_t entries[MONITOR_CACHE_ENTRIES];
-} __attribute__((aligned(LOCK_LINE))) monitor_cache_t;
-
-/* By thread, which alone uses it. */
-extern monitor_cache_t monitor_caches[LOCK_MAX_THREADS];
-#ifdef LOCKCROSS_STORAGE
-monitor_cache_t monitor_caches[LOCK_MAX_THREADS];
-#endif
-
-static inline monitor_cache_entry_t *monitor_cache_entry(const lock_object_t *obj,
-                                                         const lock_thread_t *self) {
-    uintptr_t place = (uintptr_t)obj / LOCK_OBJECT_SPACING % MONITOR_CACHE_ENTRIES;
-    return &monitor_caches[self->tid - 1].entries[place];
-}
+#include "monitor/thread_cache.h"
 #endif
 
 /* Enters the monitor that the table has for obj, or a new one. */
@@ -73,7 +50,7 @@ LOCK_SLOW monitor_t *monitor_cache_enter_slow(lock_object_t *obj, lock_thread_t 
             monitor = recycling_obtain(obj);
         latch_release(&monitor_table.latch);
 #if !LOCKCROSS_VARIANT_JDK111
-        *monitor_cache_entry(obj, self) = (monitor_cache_entry_t){obj, monitor};
+        *thread_cache_entry(obj, self) = (thread_cache_entry_t){obj, monitor};
 #endif
     } while (!monitor_enter_of(monitor, obj, self, false));
     return monitor;
@@ -81,7 +58,7 @@ LOCK_SLOW monitor_t *monitor_cache_enter_slow(lock_object_t *obj, lock_thread_t 
 
 static inline monitor_t *monitor_cache_enter(lock_object_t *obj, lock_thread_t *self) {
 #if !LOCKCROSS_VARIANT_JDK111
-    monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
+    thread_cache_entry_t *entry = thread_cache_entry(obj, self);
     if (LOCK_LIKELY(entry->object == obj) &&
         LOCK_LIKELY(monitor_enter_of(entry->monitor, obj, self, false)))
         return entry->monitor;
@@ -97,14 +74,14 @@ LOCK_SLOW monitor_t *monitor_cache_held_slow(lock_object_t *obj, lock_thread_t *
     if (!monitor || !monitor_serves(monitor, obj, self))
         return 0;
 #if !LOCKCROSS_VARIANT_JDK111
-    *monitor_cache_entry(obj, self) = (monitor_cache_entry_t){obj, monitor};
+    *thread_cache_entry(obj, self) = (thread_cache_entry_t){obj, monitor};
 #endif
     return monitor;
 }
 
 static inline monitor_t *monitor_cache_held(lock_object_t *obj, lock_thread_t *self) {
 #if !LOCKCROSS_VARIANT_JDK111
-    monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
+    thread_cache_entry_t *entry = thread_cache_entry(obj, self);
     if (LOCK_LIKELY(entry->object == obj) && LOCK_LIKELY(monitor_serves(entry->monitor, obj, self)))
         return entry->monitor;
 #endif

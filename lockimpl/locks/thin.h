@@ -63,6 +63,10 @@
 #define THIN_TESTED 1
 #endif
 
+#if THIN_TESTED
+#include "monitor/multiprocessor.h"
+#endif
+
 #if !LOCKCROSS_VARIANT_INLINE && (THIN_UNORDERED || THIN_TESTED || LOCKCROSS_VARIANT_MP_SYNC)
 #define THIN_ROUTINE LOCK_SLOW /* called */
 #else
@@ -83,36 +87,12 @@ static inline bool thin_word_is_valid(uint32_t word) {
 }
 #define LOCK_WORD_IS_VALID(word) thin_word_is_valid(word)
 
-#if THIN_TESTED
-/* On a cache line of its own, since every operation reads it. */
-typedef struct {
-    volatile uint32_t is_multiprocessor;
-} __attribute__((aligned(LOCK_LINE))) thin_machine_t;
-
-extern thin_machine_t thin_machine;
-#ifdef LOCKCROSS_STORAGE
-thin_machine_t thin_machine;
-#endif
-
-static inline bool thin_is_multiprocessor(void) {
-    return load_rlx_u32(&thin_machine.is_multiprocessor);
-}
-
-/* Called at the start, for one thread after another. */
-#ifdef LOCKCROSS_SCHEDULER
-#define LOCK_ON_THREAD_INIT(self, index)                                                           \
-    store_rlx_u32(&thin_machine.is_multiprocessor, processor_count() > 1)
-#else
-#define LOCK_ON_THREAD_INIT(self, index) store_rlx_u32(&thin_machine.is_multiprocessor, (index) > 0)
-#endif
-#endif
-
 /* The CAS of the lock. */
 static inline bool thin_cas(lock_object_t *obj, uint32_t word, uint32_t taken) {
 #if THIN_UNORDERED
     return cas_rlx_u32(&obj->lock_word, word, taken);
 #elif THIN_TESTED
-    if (!thin_is_multiprocessor())
+    if (!is_multiprocessor())
         return cas_rlx_u32(&obj->lock_word, word, taken);
 #endif
     /* free -> ours; what the holder before has written is visible from here on */
@@ -133,12 +113,12 @@ static inline void thin_free(lock_object_t *obj, uint32_t word, uint32_t freed) 
 #elif LOCKCROSS_VARIANT_MP_SYNC
     store_after_fence_u32(&obj->lock_word, freed);
 #elif LOCKCROSS_VARIANT_DYNAMIC
-    if (thin_is_multiprocessor())
+    if (is_multiprocessor())
         store_after_fence_u32(&obj->lock_word, freed);
     else
         thin_free_unordered(obj, freed);
 #elif LOCKCROSS_VARIANT_UNLK_CAS
-    if (thin_is_multiprocessor())
+    if (is_multiprocessor())
         cas_after_fence_u32(&obj->lock_word, word, freed);
     else
         cas_rlx_u32(&obj->lock_word, word, freed);

@@ -30,14 +30,12 @@ static inline bool is_multiprocessor(void) {
 }
 
 /* Called at the start, for one thread after another. */
-static inline void multiprocessor_init(unsigned index) {
 #ifdef LOCKCROSS_SCHEDULER
-    (void)index;
-    store_rlx_u32(&multiprocessor.is_multiprocessor, processor_count() > 1);
+#define LOCK_ON_THREAD_INIT(self, index)                                                           \
+    store_rlx_u32(&multiprocessor.is_multiprocessor, processor_count() > 1)
 #else
-    store_rlx_u32(&multiprocessor.is_multiprocessor, index > 0);
+#define LOCK_ON_THREAD_INIT(self, index)                                                           \
+    store_rlx_u32(&multiprocessor.is_multiprocessor, (index) > 0)
 #endif
-}
-#define LOCK_ON_THREAD_INIT(self, index) multiprocessor_init(index)
 
 #endif

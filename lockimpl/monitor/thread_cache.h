@@ -8,9 +8,7 @@
  *   | object        | monitor  |
  *   +---------------+----------+
  *
- * For locks whose monitors never pass to another object, so that an entry is never out of date.
- * Where the source is silent: 8 entries a thread, direct-mapped by the object's address, as in
- * monitor_cache.
+ * Where the source is silent: 8 entries a thread, direct-mapped by the object's address.
  */
 #ifndef LOCKCROSS_THREAD_CACHE_H
 #define LOCKCROSS_THREAD_CACHE_H
@@ -40,11 +38,18 @@ extern thread_cache_t thread_caches[LOCK_MAX_THREADS];
 thread_cache_t thread_caches[LOCK_MAX_THREADS];
 #endif
 
-/* The monitor of an object, which gets one if it has none. */
+/* Where an object has its place, which another one may have taken. */
+static inline thread_cache_entry_t *thread_cache_entry(const lock_object_t *object,
+                                                       const lock_thread_t *self) {
+    uintptr_t place = (uintptr_t)object / LOCK_OBJECT_SPACING % THREAD_CACHE_ENTRIES;
+    return &thread_caches[self->tid - 1].entries[place];
+}
+
+/* The monitor of an object, which gets one if it has none. For locks whose monitors never pass to
+ * another object, so that an entry is never out of date. */
 static inline monitor_t *thread_cache_lookup(const lock_object_t *object,
                                              const lock_thread_t *self) {
-    uintptr_t place = (uintptr_t)object / LOCK_LINE % THREAD_CACHE_ENTRIES;
-    thread_cache_entry_t *entry = &thread_caches[self->tid - 1].entries[place];
+    thread_cache_entry_t *entry = thread_cache_entry(object, self);
     if (!LOCK_LIKELY(entry->object == object))
         *entry = (thread_cache_entry_t){object, lookup_monitor(object)};
     return entry->monitor;

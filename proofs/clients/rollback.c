@@ -11,7 +11,8 @@
 #endif
 
 static guarded_t outer, inner;
-static volatile uint64_t first, second; /* guarded by the lock of the section that writes them */
+/* Guarded by the lock of the section that writes them; more than 32 bits, to be undone whole. */
+static volatile uint64_t first = 1ull << 32, second = 1ull << 32;
 
 void prove_setup(void) {
     make_threads();

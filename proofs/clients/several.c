@@ -4,7 +4,7 @@
  * thread uses the first and the last of them.
  */
 #define MONITOR_BUCKETS 2
-#define MONITOR_CACHE_ENTRIES 2
+#define THREAD_CACHE_ENTRIES 2
 #define RECORDS_EACH 4u
 #define HANDLER_PAIRS 2
 #include "client.h"

@@ -141,9 +141,9 @@ def test_explanations_are_of_mutants_that_survive() -> None:
 
 
 def test_how_many_there_are_and_are_caught() -> None:
-    """What was asked for: 150 mutants, and 94 of 100 that are wrong are caught."""
+    """What was asked for: 150 mutants, and 95 of 100 that are wrong are caught."""
     assert len(STORED) >= 150
-    assert float(caught_share(list(STORED.values())).removesuffix(" %")) >= 94
+    assert float(caught_share(list(STORED.values())).removesuffix(" %")) >= 95
 
 
 def test_a_row_is_old_when_a_client_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,16 +152,17 @@ def targets_of(file: str, source: str, position: int) -> tuple[str, ...]:
     if not outside.isdisjoint(conditions):
         return ()
     locks = users_of(file) if header.targets is None else header.targets
-    if not {"FENCE_IS_ASYMMETRIC", "not !FENCE_IS_ASYMMETRIC"}.isdisjoint(conditions):
-        return tuple(
-            LockLabel.of(label.lock, label.variant, MEMBARRIER)
-            for label in map(LockLabel, locks)
-            if MEMBARRIER in load_locks()[label.lock].fence_kinds
-        )
-    variants = (re.match(r"^LOCKCROSS_VARIANT_(\w+)$", condition) for condition in conditions)
-    if variant := next(filter(None, variants), None):
-        return tuple(f"{lock}:{variant[1].lower()}" for lock in locks)
-    return locks
+    asymmetric = not {"FENCE_IS_ASYMMETRIC", "not !FENCE_IS_ASYMMETRIC"}.isdisjoint(conditions)
+    fence = MEMBARRIER if asymmetric else ""
+    matches = (re.match(r"^LOCKCROSS_VARIANT_(\w+)$", condition) for condition in conditions)
+    variant = next((match[1].lower() for match in matches if match), "")
+    found = []
+    for label in map(LockLabel, locks):
+        lock = load_locks()[label.lock]
+        if (variant and variant not in lock.variants) or (fence and fence not in lock.fence_kinds):
+            continue
+        found.append(LockLabel.of(label.lock, variant or label.variant, fence or label.fence))
+    return tuple(found)
 
 
 @cache
