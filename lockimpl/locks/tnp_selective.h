@@ -97,7 +97,7 @@ static inline lock_result_t tnp_selective_release(lock_object_t *obj, lock_threa
     } else if (LOCK_LIKELY(flag == QUEUED_FORBIDDEN)) {
         store_rlx_u32(&obj->flag, 0);
         if (!LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, self->tid, 0)))
-            queued_release_all(obj, self);
+            queued_release_marked(obj);
         processor_permit_switch(self);
         return SUCCESS;
     }

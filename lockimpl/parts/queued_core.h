@@ -104,11 +104,9 @@ static inline void queued_vacate(lock_object_t *obj, monitor_t *monitor) {
     monitor_wake(monitor, next);
 }
 
-/* Gives up a lock that `self` holds, however deep. */
-LOCK_SLOW void queued_release_all(lock_object_t *obj, lock_thread_t *self) {
+/* Gives up the lock, however deep. A queue is marked in its word, which only the holder clears. */
+LOCK_SLOW void queued_release_marked(lock_object_t *obj) {
     store_rlx_u32(&obj->flag, 0);
-    if (cas_acq_rel_u32(&obj->lock_word, self->tid, 0))
-        return;
     monitor_t *monitor = lookup_monitor(obj);
     latch_acquire(&monitor->latch);
     queued_vacate(obj, monitor);
@@ -122,7 +120,7 @@ LOCK_SLOW lock_result_t queued_release_slow(lock_object_t *obj, lock_thread_t *s
         store_rlx_u32(&obj->flag, flag - 1);
         return SUCCESS;
     }
-    queued_release_all(obj, self);
+    queued_release_marked(obj);
     if (flag & QUEUED_FORBIDDEN)
         processor_permit_switch(self);
     return SUCCESS;
