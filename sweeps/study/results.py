@@ -45,6 +45,9 @@ JOB: Fact[JobFact] = Fact("job", JobFact)
 ISA: Fact[Isa] = Fact("isa", Isa)
 
 
+_ALIKE = 0.25  # of a CAS: what its other atomics may take more or less to be alike
+
+
 @dataclass(frozen=True)
 class Mark:
     """A machine's place on a map: its measured CAS and fence latency, and its own cost of a
@@ -56,6 +59,7 @@ class Mark:
     fence: float
     assumed: bool  # CAS or fence rests on an assumption
     cancel: int | None = None
+    locked_alike: bool = True  # a CAS takes about as long as its other atomics
 
     @property
     def name(self) -> str:
@@ -244,7 +248,12 @@ class StudyResults:
             full_fence = f"fence_{self.isa(isa_name).full_fence}"
             assumed = any("assumption" in figures[key] for key in ("cas_success", full_fence))
             cancel = stop.get("value", stop.get("assumption"))
-            marks.append(Mark(name, title, cas, fence, assumed, cancel))
+            one, other = (
+                figure.get("value", figure.get("assumption"))
+                for figure in (figures["cas_success"], figures.get("rmw", figures["cas_success"]))
+            )
+            alike = abs(one - other) <= _ALIKE * one
+            marks.append(Mark(name, title, cas, fence, assumed, cancel, alike))
         return marks
 
     @cached_property

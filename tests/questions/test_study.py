@@ -16,12 +16,12 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
-from sweeps.questions.crossover.grids import cancel_grid, grid
+from sweeps.questions.crossover.grids import Marks, cancel_grid, grid
 from sweeps.questions.explore.presentation import cost_grid
 from sweeps.report.report import present
 from sweeps.study.job import Job, check, load_study
 from sweeps.study.plan import LoadedPlan, Plan, expand, labels, parse_plan
-from sweeps.study.results import CrossoverBand, StudyResults
+from sweeps.study.results import CrossoverBand, Mark, StudyResults
 from tests.fakes.runner import ModelRunner
 from tests.fakes.study import study as synthetic_study
 
@@ -185,6 +185,15 @@ def test_a_run_stands_where_its_series_says_whatever_it_sets_itself(tmp_path: Pa
     assert before and after and before.ys == after.ys == (500, 5000)
     for label, costs in before.costs.items():
         assert (after.costs[label] == costs).all()
+
+
+def test_a_processor_whose_atomics_differ_has_no_place_where_they_are_one(tmp_path: Path) -> None:
+    with Store(synthetic_study(tmp_path / "study.db")) as store:
+        found = cancel_grid(StudyResults(store.connection), "generic", "x86_64", "lock")
+    assert found
+    alike = Mark("alike", "Alike", 20, 33, assumed=False, cancel=5000)
+    marks = (alike, replace(alike, machine="other", locked_alike=False))
+    assert [spot.name for spot in replace(found, marks=Marks(5000, marks, ())).spots] == ["alike"]
 
 
 def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -> None:

@@ -67,7 +67,8 @@ class Grid:
 
 class CancelGrid(Grid):
     """A map over CAS and the cost of a cancellation, as set, where the fence is an atomic: so these
-    two are all the latencies that decide, and every processor of the ISA has its place."""
+    two are all the latencies that decide, and every processor of the ISA has its place whose CAS
+    takes as long as its other atomics."""
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -78,7 +79,11 @@ class CancelGrid(Grid):
     def spots(self) -> list[Spot]:
         """Return the processors that the map speaks of."""
         marks = [*self.marks.here, *self.marks.apart]
-        return [Spot(one.name, one.cas, one.cancel) for one in marks if one.cancel is not None]
+        return [
+            Spot(one.name, one.cas, one.cancel)
+            for one in marks
+            if one.cancel is not None and one.locked_alike
+        ]
 
 
 def map_marks(results: StudyResults, machine: str, isa_name: str, flavour: str) -> Marks:
