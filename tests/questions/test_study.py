@@ -193,7 +193,7 @@ def test_a_processor_whose_atomics_differ_has_no_place_where_they_are_one(tmp_pa
     assert found
     alike = Mark("alike", "Alike", 20, 33, assumed=False, cancel=5000)
     marks = (alike, replace(alike, machine="other", locked_alike=False))
-    assert [spot.name for spot in replace(found, marks=Marks(5000, marks, ())).spots] == ["alike"]
+    assert [spot.words for spot in replace(found, marks=Marks(5000, marks, ())).spots] == ["alike"]
 
 
 def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -> None:
