@@ -27,7 +27,6 @@
 #define LOCKCROSS_MONITOR_CACHE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"

@@ -45,7 +45,6 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
-#include "host.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
 #include "monitor/processor.h"
