@@ -19,7 +19,13 @@ void Window::start_at(Cycle cycle) {
     retired_.start_at(cycle);
 }
 
-Cycle Window::enter(const MicroOp &op) {
+Cycle Window::operands_at(RegisterSet reads, Cycle entered) const {
+    Cycle ready = entered;
+    for_each_register(reads, [&](int reg) { ready = std::max(ready, ready_[size_t(reg)]); });
+    return ready;
+}
+
+Cycle Window::enter(const MicroOp &op, Cycle from) {
     if (options_.fetch_line)
         fetch_line(op);
     Cycle room = enter_from_;
@@ -30,10 +36,13 @@ Cycle Window::enter(const MicroOp &op) {
         Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
         entered_.take(std::max(fetched + options_.front_end, room), options_.width);
     }
-    Cycle ready = entered_.cycle() + 1;
-    for_each_register(op.reads, [&](int reg) { ready = std::max(ready, ready_[size_t(reg)]); });
+    Cycle ready = operands_at(op.reads, entered_.cycle() + 1);
     scheduler_.leave(ready);
-    return ready;
+    if (op.update_writes) {
+        Cycle base = operands_at(op.update_reads, entered_.cycle() + 1);
+        updated_at_ = std::max(base, from) + options_.lat_alu;
+    }
+    return std::max(ready, from);
 }
 
 Cycle &Window::free_entry(Ring<Cycle> &entries, Cycle from) {
@@ -99,6 +108,7 @@ Cycle Window::issue(Port port, Cycle earliest) {
 }
 
 Cycle Window::finish(const MicroOp &op, Cycle result, Cycle done) {
+    for_each_register(op.update_writes, [&](int reg) { ready_[size_t(reg)] = updated_at_; });
     for_each_register(op.writes, [&](int reg) { ready_[size_t(reg)] = result; });
     retired_at_ = std::max(retired_at_, done + options_.retire_delay);
     for (unsigned i = 0; i < op.slots; i++)
