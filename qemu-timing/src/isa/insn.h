@@ -48,6 +48,7 @@ struct Insn {
     RegisterSet writes = 0;         // ready after `latency`
     RegisterSet address_writes = 0; // an updated base register: ready after a simple operation
     RegisterSet update_reads = 0;   // of `reads`, what that is made of
+    bool stack = false;             // x86's push, pop, call and their like update it
     Latency latency = Latency::Alu;
     bool load_op = false; // computes with an operand from memory: `latency` begins when it is there
     Effect effect = Effect::None;

@@ -28,6 +28,7 @@ MicroOp whole(const Insn &insn, const Options &options) {
     if (options.out_of_order) {
         op.update_reads = insn.update_reads;
         op.update_writes = insn.address_writes;
+        op.counted = insn.stack && options.stack_engine;
     } else {
         op.writes |= insn.address_writes;
     }

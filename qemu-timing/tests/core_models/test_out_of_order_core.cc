@@ -115,6 +115,31 @@ TEST_CASE("out of order: an updated base register waits neither for what is load
     CHECK(cost_of(wide(), 100, into_base) == 500);
 }
 
+TEST_CASE("out of order: a stack engine counts as it renames, and what else reads the pointer waits") {
+    auto pops = [](int count) {
+        return [=](Bench &b, int) {
+            Insn pop = updating(true, 4);
+            pop.stack = true;
+            for (int i = 0; i < count; i++)
+                b.load(0, 8, pop);
+            b.add(3);
+        };
+    };
+    Options options = wide();
+    CHECK(cost_of(options, 100, pops(4)) == 500);
+    options.stack_engine = 1;
+    CHECK(cost_of(options, 100, pops(1)) == 200);
+    CHECK(cost_of(options, 100, pops(4)) == 200);
+    auto set_anew = [](Bench &b, int) { // what was counted is of the pointer before
+        Insn pop = updating(true, 4);
+        pop.stack = true;
+        b.load(0, 8, pop);
+        b.load(0, 8, memory(4, 3));
+        b.add(3);
+    };
+    CHECK(cost_of(options, 100, set_anew) == 1100);
+}
+
 TEST_CASE("out of order: nothing updates a base register before a serializing fence is done") {
     auto behind_fence = [](const Insn &access) {
         return [=](Bench &b, int) {

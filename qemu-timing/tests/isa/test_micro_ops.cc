@@ -93,6 +93,11 @@ TEST_CASE("micro-operations: out of order an updated base register waits for its
     CHECK(pop.writes == register_bit(3));
     CHECK(pop.update_writes == kSp);
     CHECK(pop.update_reads == kSp);
+    CHECK_FALSE(pop.counted);
+    Options with_engine = out_of_order(0);
+    with_engine.stack_engine = 1;
+    CHECK(ops_of(pop_rbx(), with_engine).at(0).counted);
+    CHECK_FALSE(ops_of(arm(0xf8408420), with_engine).at(0).counted);
 
     std::vector<MicroOp> ops = ops_of(pop_rbx(), out_of_order(1));
     REQUIRE(ops.size() == 3); // load, update, copy

@@ -25,6 +25,11 @@ Cycle Window::operands_at(RegisterSet reads, Cycle entered) const {
     return ready;
 }
 
+void Window::settle(RegisterSet registers) {
+    for_each_register(registers, [&](int reg) { ready_[size_t(reg)] += options_.lat_alu; });
+    counted_ &= ~registers;
+}
+
 Cycle Window::enter(const MicroOp &op, Cycle from) {
     if (options_.fetch_line)
         fetch_line(op);
@@ -36,11 +41,12 @@ Cycle Window::enter(const MicroOp &op, Cycle from) {
         Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
         entered_.take(std::max(fetched + options_.front_end, room), options_.width);
     }
+    settle(counted_ & op.reads & ~op.update_writes);
     Cycle ready = operands_at(op.reads, entered_.cycle() + 1);
     scheduler_.leave(ready);
     if (op.update_writes) {
         Cycle base = operands_at(op.update_reads, entered_.cycle() + 1);
-        updated_at_ = std::max(base, from) + options_.lat_alu;
+        updated_at_ = std::max(base, from) + (op.counted ? 0 : options_.lat_alu);
     }
     return std::max(ready, from);
 }
@@ -110,6 +116,7 @@ Cycle Window::issue(Port port, Cycle earliest) {
 Cycle Window::finish(const MicroOp &op, Cycle result, Cycle done) {
     for_each_register(op.update_writes, [&](int reg) { ready_[size_t(reg)] = updated_at_; });
     for_each_register(op.writes, [&](int reg) { ready_[size_t(reg)] = result; });
+    counted_ = (counted_ | (op.counted ? op.update_writes : 0)) & ~op.writes;
     retired_at_ = std::max(retired_at_, done + options_.retire_delay);
     for (unsigned i = 0; i < op.slots; i++)
         retired_at_ = retired_.take(retired_at_, options_.retire_width);

@@ -65,6 +65,8 @@ class Window {
 
     uint32_t ports(Port port) const;
     Cycle operands_at(RegisterSet reads, Cycle entered) const;
+    // Brings those registers up to date that a stack engine keeps count of.
+    void settle(RegisterSet registers);
     // Fetch goes to another line of code.
     void fetch_line(const MicroOp &op);
     // Of entries that are left in any order: one that is free at `from`, else the next that will
@@ -87,6 +89,7 @@ class Window {
     std::vector<Booking> bookings_;
     std::array<Busy, size_t(Port::Count)> busy_{}; // found last: many would look there again
     std::array<Cycle, kRegisters> ready_{};        // of each register: when its value is there
+    RegisterSet counted_ = 0;                      // those that a stack engine has changed since
 };
 
 } // namespace lockcross
