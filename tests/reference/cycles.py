@@ -1,7 +1,7 @@
 """Cycles that must not move unnoticed: every lock on every flavour, alone and contended.
 
-`./lockcross python -m tests.reference.cycles` measures them anew, of the programs that are kept, and
-writes reference/cycles.json.
+`./lockcross python -m tests.reference.cycles` measures the programs that are kept anew and writes
+reference/cycles.json.
 """
 
 import json

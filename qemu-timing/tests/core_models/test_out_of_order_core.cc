@@ -115,7 +115,7 @@ TEST_CASE("out of order: an updated base register waits neither for what is load
     CHECK(cost_of(wide(), 100, into_base) == 500);
 }
 
-TEST_CASE("out of order: a stack engine counts as it renames, and what else reads the pointer waits") {
+TEST_CASE("out of order: behind a stack engine only what else reads the pointer waits") {
     auto pops = [](int count) {
         return [=](Bench &b, int) {
             Insn pop = updating(true, 4);
