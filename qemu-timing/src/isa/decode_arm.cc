@@ -278,7 +278,7 @@ void crack(bool pair, bool load, bool wide, bool post_index, Insn &insn) {
         insn.micro_ops[count++] = 's';
     insn.micro_ops[count++] = load ? 'l' : 's';
     if (insn.address_writes)
-        insn.micro_ops[count++] = 'o';
+        insn.micro_ops[count++] = 'u';
 }
 
 // What a plain access does with its data, once `reads` has the registers of its address.
@@ -292,12 +292,18 @@ void access(Insn &insn, bool load, RegisterSet data) {
     insn.address_reads = insn.reads;
 }
 
+void update_base(Fields f, RegisterSet made_of, Insn &insn) {
+    insn.address_writes = f.base();
+    insn.update_reads = made_of;
+}
+
 void decode_pair(Fields f, Insn &insn) {
     bool vector = f.bit(26), load = f.bit(22), wide = f.bit(31);
     uint32_t index = f.bits(24, 23); // 1: after the access, 3: before it
     insn.reads = f.base();
     access(insn, load, vector ? 0 : f.rt() | f.rt2());
-    insn.address_writes = index & 1 ? f.base() : 0;
+    if (index & 1)
+        update_base(f, f.base(), insn);
     insn.pair_bytes = vector ? uint8_t(4 << f.bits(31, 30)) : wide ? 8 : 4;
     if (!vector && f.bits(31, 30) == 1) // ldpsw, stgp
         insn.pair_bytes = load ? 4 : 8;
@@ -315,7 +321,7 @@ void decode_single(Fields f, Insn &insn) {
         return; // prfm: no access
     access(insn, load, vector ? 0 : f.rt());
     if (!offset && !by_register && (way & 1))
-        insn.address_writes = f.base();
+        update_base(f, f.base(), insn);
     crack(false, load, false, way == 1, insn);
 }
 
@@ -330,7 +336,7 @@ void decode_memory(Fields f, Insn &insn) {
         access(insn, f.bit(22), 0);
         if (f.bit(23)) {
             insn.reads |= f.rm();
-            insn.address_writes = f.base();
+            update_base(f, f.base() | f.rm(), insn);
         }
     } else if (group == 1 && !f.bit(24)) { // by the program counter
         if (f.bits(31, 30) == 3 && !vector)

@@ -38,20 +38,25 @@ template <size_t N> bool one_of(unsigned value, const unsigned (&set)[N]) {
     return std::find(std::begin(set), std::end(set), value) != std::end(set);
 }
 
+void update_base(Insn &insn, const Fields &f, RegisterSet address) {
+    insn.address_writes = bit(f.ra());
+    insn.update_reads = address;
+}
+
 void load(Insn &insn, const Fields &f, RegisterSet address, bool update) {
     insn.effect = Effect::Memory;
     insn.latency = Latency::Load;
     insn.reads = address;
     insn.writes = bit(f.rt());
     if (update)
-        insn.address_writes = bit(f.ra());
+        update_base(insn, f, address);
 }
 
 void store(Insn &insn, const Fields &f, RegisterSet address, bool update) {
     insn.effect = Effect::Memory;
     insn.reads = address | bit(f.rt());
     if (update)
-        insn.address_writes = bit(f.ra());
+        update_base(insn, f, address);
 }
 
 void conditional_branch(Insn &insn, const Fields &f, Branch always, Branch otherwise) {

@@ -229,7 +229,8 @@ void decode_memory(const X86Instruction &x, int64_t behind, Insn &insn) {
     if (uses_stack(x.operation)) {
         insn.effect = Effect::Memory;
         insn.address_writes = kSp;
-        insn.address_reads = x.operation == Op::Leave ? kBp : kSp;
+        insn.stack = true;
+        insn.address_reads = insn.update_reads = x.operation == Op::Leave ? kBp : kSp;
         insn.address_form = kStack; // a core keeps count of what is pushed
         insn.latency = Latency::Load;
     }

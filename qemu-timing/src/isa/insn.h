@@ -36,7 +36,7 @@ enum class Branch : uint8_t {
 
 // The kinds of an instruction's micro-operations, one letter each, in order: o a simple operation,
 // i one that makes a constant, l a load, s a store, x a multiplication, d a division, f a full
-// fence, n nothing. Ends with a zero.
+// fence, u one that updates the base register of an access, n nothing. Ends with a zero.
 using MicroOpKinds = std::array<char, 16>;
 
 // Registers 0 to 31 are the general ones, 32 the condition flags (POWER: 32 to 39, one for each
@@ -47,6 +47,8 @@ struct Insn {
     RegisterSet reads = 0;
     RegisterSet writes = 0;         // ready after `latency`
     RegisterSet address_writes = 0; // an updated base register: ready after a simple operation
+    RegisterSet update_reads = 0;   // of `reads`, what that is made of
+    bool stack = false;             // x86's push, pop, call and their like update it
     Latency latency = Latency::Alu;
     bool load_op = false; // computes with an operand from memory: `latency` begins when it is there
     Effect effect = Effect::None;

@@ -24,7 +24,14 @@ Unit unit_of(const Insn &insn) {
 MicroOp whole(const Insn &insn, const Options &options) {
     MicroOp op;
     op.reads = insn.reads;
-    op.writes = insn.writes | insn.address_writes;
+    op.writes = insn.writes;
+    if (options.out_of_order) {
+        op.update_reads = insn.update_reads;
+        op.update_writes = insn.address_writes;
+        op.counted = insn.stack && options.stack_engine;
+    } else {
+        op.writes |= insn.address_writes;
+    }
     op.unit = unit_of(insn);
     op.fence = insn.effect == Effect::Fence;
     op.pause = insn.pause;
@@ -50,8 +57,12 @@ bool fuses(const Insn &insn, const std::vector<MicroOp> &ops) {
 MicroOp part(const Insn &insn, char kind) {
     MicroOp op;
     op.reads = insn.reads | kConstant | kResult;
-    op.writes = insn.writes | insn.address_writes | kResult;
+    op.writes = insn.writes | kResult;
     switch (kind) {
+    case 'u':
+        op.reads = insn.update_reads;
+        op.writes = insn.address_writes;
+        break;
     case 'i':
         op.reads = 0;
         op.writes = kConstant;
@@ -86,23 +97,30 @@ MicroOp part(const Insn &insn, char kind) {
 }
 
 // Out of order a part waits for no part of an older instruction, only the last one with a result
-// writes the instruction's registers, and the two halves of a product do not wait for each other.
-// In order that makes no difference.
+// writes the instruction's registers, but for an updated base register, for which no other part
+// waits, and the two halves of a product do not wait for each other. In order that makes no
+// difference.
 void separate(const Insn &insn, std::vector<MicroOp> &ops, size_t first) {
     constexpr RegisterSet kPassed = kConstant | kResult;
-    RegisterSet passed = 0;
+    RegisterSet passed = 0, updated = 0;
     size_t last = first;
     for (size_t i = first; i < ops.size(); i++) {
         MicroOp &op = ops[i];
-        op.reads &= ~kPassed | passed;
+        if (insn.micro_ops[i - first] == 'u') {
+            updated = op.writes;
+            continue;
+        }
+        op.reads &= (~kPassed | passed) & ~updated;
         if (op.writes & ~kPassed)
             last = i;
         if (insn.latency == Latency::Mul && op.unit == Unit::Simple)
             op.writes &= ~kResult;
         passed |= op.writes & kPassed;
     }
-    for (size_t i = first; i < last; i++)
-        ops[i].writes &= kPassed;
+    for (size_t i = first; i < last; i++) {
+        if (insn.micro_ops[i - first] != 'u')
+            ops[i].writes &= kPassed;
+    }
 }
 
 } // namespace

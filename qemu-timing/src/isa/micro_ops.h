@@ -15,6 +15,10 @@ enum class Unit : uint8_t { Simple, Multiply, Divide, Memory, None };
 
 struct MicroOp {
     RegisterSet reads = 0, writes = 0;
+    // A base register that an access updates: there a simple operation after what it is made of,
+    // whatever else the micro-operation waits for.
+    RegisterSet update_reads = 0, update_writes = 0;
+    bool counted = false; // a stack engine does that as it renames
     Unit unit = Unit::Simple;
     bool first = false;   // of its instruction
     uint64_t address = 0; // of its instruction

@@ -89,6 +89,70 @@ TEST_CASE("out of order: a chain of loads waits for each, others overlap") {
     CHECK(cost_of(wide(), 800, apart) == 100);
 }
 
+// An access whose base register, 3, it updates; data: the register that it loads or stores.
+Insn updating(bool loads, int data) {
+    Insn insn = memory(3);
+    (loads ? insn.writes : insn.reads) |= register_bit(unsigned(data));
+    insn.update_reads = insn.address_writes = register_bit(3);
+    return insn;
+}
+
+TEST_CASE("out of order: an updated base register waits neither for what is loaded nor for what is "
+          "stored") {
+    auto loads = [](Bench &b, int) { b.load(0, 8, updating(true, 4)); };
+    CHECK(cost_of(wide(), 100, loads) == 100);
+    auto stores = [](Bench &b, int) {
+        b.load(64, 8, memory(3, 4));
+        b.store(0, 8, updating(false, 4));
+    };
+    CHECK(cost_of(wide(), 100, stores) == 100);
+    auto slow = [](Bench &b, int) { // the base itself is loaded: 5, and 1 for the update
+        b.load(0, 8, memory(3, 3));
+        b.load(0, 8, updating(true, 4));
+    };
+    CHECK(cost_of(wide(), 100, slow) == 600);
+    auto into_base = [](Bench &b, int) { b.load(0, 8, updating(true, 3)); }; // pop %rsp
+    CHECK(cost_of(wide(), 100, into_base) == 500);
+}
+
+TEST_CASE("out of order: behind a stack engine only what else reads the pointer waits") {
+    auto pops = [](int count) {
+        return [=](Bench &b, int) {
+            Insn pop = updating(true, 4);
+            pop.stack = true;
+            for (int i = 0; i < count; i++)
+                b.load(0, 8, pop);
+            b.add(3);
+        };
+    };
+    Options options = wide();
+    CHECK(cost_of(options, 100, pops(4)) == 500);
+    options.stack_engine = 1;
+    CHECK(cost_of(options, 100, pops(1)) == 200);
+    CHECK(cost_of(options, 100, pops(4)) == 200);
+    auto set_anew = [](Bench &b, int) { // what was counted is of the pointer before
+        Insn pop = updating(true, 4);
+        pop.stack = true;
+        b.load(0, 8, pop);
+        b.load(0, 8, memory(4, 3));
+        b.add(3);
+    };
+    CHECK(cost_of(options, 100, set_anew) == 1100);
+}
+
+TEST_CASE("out of order: nothing updates a base register before a serializing fence is done") {
+    auto behind_fence = [](const Insn &access) {
+        return [=](Bench &b, int) {
+            b.fence(Fence::Lfence);
+            b.load(0, 8, access);
+            for (int i = 0; i < 20; i++)
+                b.add(3);
+        };
+    };
+    Cycle apart = cost_of(wide(), 100, behind_fence(memory(3, 4)));
+    CHECK(cost_of(wide(), 100, behind_fence(updating(true, 4))) == apart + 100);
+}
+
 TEST_CASE("out of order: a load takes its value from an older store, by fit") {
     auto through = [](uint64_t address, uint32_t stored, uint32_t loaded) {
         return [=](Bench &b, int) {

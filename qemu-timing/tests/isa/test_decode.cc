@@ -146,6 +146,11 @@ TEST_CASE("decode x86: memory, arithmetic, branches") {
     Insn push = x86({0x53});
     CHECK(push.effect == Effect::Memory);
     CHECK(push.address_writes == reg(4));
+    CHECK(push.update_reads == reg(4));
+    CHECK(x86({0xc9}).update_reads == reg(5)); // leave
+    Insn call = x86({0xff, 0x50, 0x08});       // call *8(%rax)
+    CHECK(call.reads == (reg(0) | reg(4)));
+    CHECK(call.update_reads == reg(4));
     CHECK(x86({0x0f, 0xaf, 0xc1}).latency == Latency::Mul);
     CHECK(x86({0xf7, 0xf1}).latency == Latency::Div);
     CHECK(x86({0x75, 0xfe}).branch == Branch::Conditional);
@@ -209,6 +214,7 @@ TEST_CASE("decode arm: memory, arithmetic, branches") {
     CHECK(pair.effect == Effect::Memory);
     CHECK(pair.writes == (reg(0) | reg(1)));
     CHECK(pair.address_writes == reg(31));
+    CHECK(pair.update_reads == reg(31));
     CHECK(arm(0xb8227820).effect == Effect::Memory); // str w0, [x1, x2, lsl #2]
     CHECK(arm(0x9b020c20).latency == Latency::Mul);
     CHECK(arm(0x9ac20820).latency == Latency::Div);
@@ -294,6 +300,8 @@ TEST_CASE("decode ppc: memory and arithmetic") {
     CHECK(ppc(0x81230008).latency == Latency::Load);
     Insn update = ppc(0x9421ffe0); // stwu r1,-32(r1)
     CHECK(update.address_writes == reg(1));
+    CHECK(update.update_reads == reg(1));
+    CHECK(ppc(0x7c64286a).update_reads == (reg(4) | reg(5))); // ldux r3,r4,r5
     CHECK(update.effect == Effect::Memory);
     CHECK(ppc(0x98830000).reads == (reg(4) | reg(3))); // stb
     CHECK(ppc(0x7ca6382a).reads == (reg(6) | reg(7))); // ldx

@@ -75,6 +75,8 @@ TEST_CASE("decode: the registers of every form of instruction are those of other
         CHECK_FALSE(insn.cut_off);
         CHECK(insn.reads == set_of(row.isa, row.reads));
         CHECK((insn.writes | insn.address_writes) == set_of(row.isa, row.writes));
+        CHECK((insn.update_reads & ~insn.reads) == 0);
+        CHECK((insn.update_reads != 0) == (insn.address_writes != 0));
         if (row.isa == "x86_64")
             CHECK(insn.size == code.size());
     }

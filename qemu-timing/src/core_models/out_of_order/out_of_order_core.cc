@@ -83,7 +83,7 @@ void OutOfOrderCore::run_to(size_t end) {
     }
 }
 
-Cycle OutOfOrderCore::enter() { return std::max(window_.enter(current()), execute_after_); }
+Cycle OutOfOrderCore::enter() { return window_.enter(current(), execute_after_); }
 
 void OutOfOrderCore::finish(Cycle result, Cycle done) {
     done_ = done;

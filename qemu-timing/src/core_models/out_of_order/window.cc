@@ -19,7 +19,18 @@ void Window::start_at(Cycle cycle) {
     retired_.start_at(cycle);
 }
 
-Cycle Window::enter(const MicroOp &op) {
+Cycle Window::operands_at(RegisterSet reads, Cycle entered) const {
+    Cycle ready = entered;
+    for_each_register(reads, [&](int reg) { ready = std::max(ready, ready_[size_t(reg)]); });
+    return ready;
+}
+
+void Window::settle(RegisterSet registers) {
+    for_each_register(registers, [&](int reg) { ready_[size_t(reg)] += options_.lat_alu; });
+    counted_ &= ~registers;
+}
+
+Cycle Window::enter(const MicroOp &op, Cycle from) {
     if (options_.fetch_line)
         fetch_line(op);
     Cycle room = enter_from_;
@@ -30,10 +41,14 @@ Cycle Window::enter(const MicroOp &op) {
         Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
         entered_.take(std::max(fetched + options_.front_end, room), options_.width);
     }
-    Cycle ready = entered_.cycle() + 1;
-    for_each_register(op.reads, [&](int reg) { ready = std::max(ready, ready_[size_t(reg)]); });
+    settle(counted_ & op.reads & ~op.update_writes);
+    Cycle ready = operands_at(op.reads, entered_.cycle() + 1);
     scheduler_.leave(ready);
-    return ready;
+    if (op.update_writes) {
+        Cycle base = operands_at(op.update_reads, entered_.cycle() + 1);
+        updated_at_ = std::max(base, from) + (op.counted ? 0 : options_.lat_alu);
+    }
+    return std::max(ready, from);
 }
 
 Cycle &Window::free_entry(Ring<Cycle> &entries, Cycle from) {
@@ -99,7 +114,9 @@ Cycle Window::issue(Port port, Cycle earliest) {
 }
 
 Cycle Window::finish(const MicroOp &op, Cycle result, Cycle done) {
+    for_each_register(op.update_writes, [&](int reg) { ready_[size_t(reg)] = updated_at_; });
     for_each_register(op.writes, [&](int reg) { ready_[size_t(reg)] = result; });
+    counted_ = (counted_ | (op.counted ? op.update_writes : 0)) & ~op.writes;
     retired_at_ = std::max(retired_at_, done + options_.retire_delay);
     for (unsigned i = 0; i < op.slots; i++)
         retired_at_ = retired_.take(retired_at_, options_.retire_width);

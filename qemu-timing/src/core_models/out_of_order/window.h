@@ -30,8 +30,8 @@ class Window {
     void start_at(Cycle cycle);
 
     // The next micro-operation is fetched and enters the window. Returns the first cycle in which
-    // it can execute as far as its operands go.
-    Cycle enter(const MicroOp &op);
+    // it can execute as far as its operands go, where nothing does before `from`.
+    Cycle enter(const MicroOp &op, Cycle from);
     // Takes the first free port of that kind from `earliest` on; returns its cycle.
     Cycle issue(Port port, Cycle earliest);
     // The micro-operation that entered last has its result at `result` and is done at `done`.
@@ -64,6 +64,9 @@ class Window {
     };
 
     uint32_t ports(Port port) const;
+    Cycle operands_at(RegisterSet reads, Cycle entered) const;
+    // Brings those registers up to date that a stack engine keeps count of.
+    void settle(RegisterSet registers);
     // Fetch goes to another line of code.
     void fetch_line(const MicroOp &op);
     // Of entries that are left in any order: one that is free at `from`, else the next that will
@@ -76,6 +79,7 @@ class Window {
     Cycle redirected_ = 0; // when fetch last followed a taken branch
     uint32_t taken_ = 0;   // how many in that cycle
     Cycle enter_from_ = 0; // nothing enters before
+    Cycle updated_at_ = 0; // when the base register is there that the last one to enter updates
     Cycle retired_at_ = 0; // when the last one that finished retired
     uint64_t fetched_line_ = 0;
     Ring<Cycle> rob_;                       // when the last entries retired: then theirs are free
@@ -85,6 +89,7 @@ class Window {
     std::vector<Booking> bookings_;
     std::array<Busy, size_t(Port::Count)> busy_{}; // found last: many would look there again
     std::array<Cycle, kRegisters> ready_{};        // of each register: when its value is there
+    RegisterSet counted_ = 0;                      // those that a stack engine has changed since
 };
 
 } // namespace lockcross
