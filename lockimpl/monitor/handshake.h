@@ -19,6 +19,8 @@
 #ifndef LOCKCROSS_HANDSHAKE_H
 #define LOCKCROSS_HANDSHAKE_H
 
+#include <stdint.h>
+
 #include "arch/arch.h"
 #include "types.h"
 
@@ -32,12 +34,8 @@ enum { HANDSHAKE_RUNNING = 0, HANDSHAKE_SAFE = 1 };
 #define HANDSHAKE_IS_RUNNING(state) ((state) == HANDSHAKE_RUNNING)
 #define HANDSHAKE_CHARGE(state) handshake_charge(state)
 
-/* SAFE for good: the thread has ended. It is less to stop, so costs alone tell it from SAFE. */
+/* SAFE for good: the thread has ended, says the runtime. Costs alone tell it from SAFE. */
 enum { HANDSHAKE_ENDED = 2 };
-
-static inline void handshake_end(lock_thread_t *self) {
-    store_rel_u32(&self->state, HANDSHAKE_ENDED);
-}
 
 /* What a runtime takes to stop a thread in this state, beside the handshake itself. */
 static inline void handshake_charge(uint32_t state) {
