@@ -26,11 +26,7 @@
 
 enum { HANDSHAKE_RUNNING = 0, HANDSHAKE_SAFE = 1 };
 
-#ifdef LOCKCROSS_MODEL
-/* Nothing costs time there, and the word for stops is that of the stored proofs. */
-#define HANDSHAKE_IS_RUNNING(state) state != HANDSHAKE_SAFE
-#define HANDSHAKE_CHARGE(state) charge(CHARGE_STOP)
-#else
+#if !defined(LOCKCROSS_MODEL)
 #define HANDSHAKE_IS_RUNNING(state) ((state) == HANDSHAKE_RUNNING)
 #define HANDSHAKE_CHARGE(state) handshake_charge(state)
 
@@ -46,6 +42,10 @@ static inline void handshake_charge(uint32_t state) {
     else
         charge(CHARGE_STOP_ENDED);
 }
+#else
+/* Nothing costs time there, and the word for stops is that of the stored proofs. */
+#define HANDSHAKE_IS_RUNNING(state) state != HANDSHAKE_SAFE
+#define HANDSHAKE_CHARGE(state) charge(CHARGE_STOP)
 #endif
 
 /* From now on other threads may act on locks reserved for `self`. */

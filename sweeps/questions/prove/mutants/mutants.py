@@ -146,8 +146,7 @@ def targets_of(file: str, source: str, position: int) -> tuple[str, ...]:
     none where no program of a model has it."""
     header = known_headers().get(file) or Header(file=file)
     conditions = conditions_at(source, position)
-    # Threads that share processors; what models are without.
-    outside = {"defined LOCKCROSS_SCHEDULER", "not defined LOCKCROSS_MODEL"}
+    outside = {"defined LOCKCROSS_SCHEDULER"}  # threads that share processors
     if header.not_modelled:
         outside |= {header.not_modelled, f"not !{header.not_modelled}"}
     if not outside.isdisjoint(conditions):
