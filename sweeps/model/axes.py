@@ -60,8 +60,8 @@ _FENCE = _latency("full-fence latency", "full fence", "", f"Cycles that a full f
 _CANCEL = _latency(
     "cost of a cancellation",
     "cancellation",
-    "charge_stop",
-    "Cycles that stopping a thread is set to.",
+    "charge_stop_running",
+    "Cycles that stopping a thread is set to, whatever it does.",
 )
 _MEMBARRIER = _latency(
     "cost of a process-wide barrier",
