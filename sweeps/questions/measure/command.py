@@ -14,11 +14,16 @@ import typer
 
 from results.errors import LockcrossError, writing
 from results.paths import DATABASE
+from results.text.rows import Form, Format, Rows, plain, print_parts
 from sweeps.cli.options import Force
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import quoted
 
 FIGURES = DATABASE.parent / "figures"
+_Java = Annotated[
+    list[str] | None,
+    typer.Option("--java", help="A JVM beside those that are found; may be given more than once."),
+]
 _NAME = r"[a-z][a-z0-9_]*"
 _RESERVED = "host"  # what the machine of runs is called that no description has
 
@@ -32,16 +37,15 @@ def measure(
         Path | None,
         typer.Option(help="The file to write; default: sweeps/machines/NAME.toml."),
     ] = None,
+    java: _Java = None,
     force: Force = False,
 ) -> None:
     """Measure this host and write it as a machine that every engine accepts."""
-    from results.text.rows import Form, Rows, plain, print_parts
-
     path = output or MACHINES / f"{name}.toml"
     _check(name, path, force)
     part = measurer()
     began = time.monotonic()
-    measured = part.measure(lambda what: print(f"measuring: {what}", file=sys.stderr, flush=True))
+    measured = part.measure(_say, java or ())
     try:
         text = part.document(measured, name, title or part.model(), datetime.now(tz=UTC))
     except ValueError as error:
@@ -61,6 +65,29 @@ def measure(
     print(f"machine: {path}")
     print(f"figure: {_draw(name, measured)}")
     print(f"measured in {time.monotonic() - began:.0f} s")
+
+
+def stops(java: _Java = None, form: Format = Form.TABLE) -> None:
+    """Measure what stopping a thread takes on this host, by how it is done and what it does."""
+    measured = measurer().measure_stops(_say, java or ())
+    records = []
+    for stop in measured.stops:
+        finding = measured.found.get(stop.name)
+        known = {"mechanism": stop.mechanism, "state": stop.state, **stop.distribution()}
+        records.append(known | {"cycles": finding and finding.value, "meaning": stop.meaning})
+    ns = {name: f"{{{name}:,.0f}}" for name in ("least", "median", "percentile_99")}
+    cycles = {"cycles": lambda row: f"{row['cycles']:,.0f}" if row["cycles"] else "too noisy"}
+    shown = plain("mechanism", "state") | ns | cycles
+    print_parts(form, Rows(records, shown, "ns of single stops, and cycles of the median"))
+    if form == Form.TABLE:
+        for mechanism, meaning in {stop.mechanism: stop.meaning for stop in measured.stops}.items():
+            print(f"{mechanism}: {meaning}")
+    for why in (*measured.notes, *(f"{n} left out: {w}" for n, w in measured.left_out.items())):
+        print(why, file=sys.stderr)
+
+
+def _say(what: str) -> None:
+    print(f"measuring: {what}", file=sys.stderr, flush=True)
 
 
 def _check(name: str, path: Path, force: bool) -> None:
