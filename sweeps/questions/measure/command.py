@@ -15,14 +15,16 @@ import typer
 from results.errors import LockcrossError, writing
 from results.paths import DATABASE
 from results.text.rows import Form, Format, Rows, plain, print_parts
-from sweeps.cli.options import Force
+from sweeps.cli.options import Force, names_of, several
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import quoted
 
 FIGURES = DATABASE.parent / "figures"
-_Java = Annotated[
+_Jvms = Annotated[
     list[str] | None,
-    typer.Option("--java", help="A JVM beside those that are found; may be given more than once."),
+    several(
+        "--jvms", "Programs `java` of HotSpot JVMs beside those that are found", default="none"
+    ),
 ]
 _NAME = r"[a-z][a-z0-9_]*"
 _RESERVED = "host"  # what the machine of runs is called that no description has
@@ -37,7 +39,7 @@ def measure(
         Path | None,
         typer.Option(help="The file to write; default: sweeps/machines/NAME.toml."),
     ] = None,
-    java: _Java = None,
+    jvms: _Jvms = None,
     force: Force = False,
 ) -> None:
     """Measure this host and write it as a machine that every engine accepts."""
@@ -45,7 +47,7 @@ def measure(
     _check(name, path, force)
     part = measurer()
     began = time.monotonic()
-    measured = part.measure(_say, java or ())
+    measured = part.measure(_say, names_of(jvms, "--jvms"))
     try:
         text = part.document(measured, name, title or part.model(), datetime.now(tz=UTC))
     except ValueError as error:
@@ -67,9 +69,9 @@ def measure(
     print(f"measured in {time.monotonic() - began:.0f} s")
 
 
-def stops(java: _Java = None, form: Format = Form.TABLE) -> None:
+def stops(jvms: _Jvms = None, form: Format = Form.TABLE) -> None:
     """Measure what stopping a thread takes on this host, by how it is done and what it does."""
-    measured = measurer().measure_stops(_say, java or ())
+    measured = measurer().measure_stops(_say, names_of(jvms, "--jvms"))
     records = []
     for stop in measured.stops:
         finding = measured.found.get(stop.name)

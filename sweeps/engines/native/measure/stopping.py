@@ -43,7 +43,7 @@ _VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 NO_JVM = (
     "no JVM was found, so what stopping a thread takes one was not measured; on Debian: apt-get "
-    "install default-jdk-headless, or name a java with --java"
+    "install default-jdk-headless, or name a java with --jvms"
 )
 
 
@@ -273,7 +273,7 @@ def jvms(named: Sequence[str] = ()) -> list[Jvm]:
         if release:
             found.setdefault(release, Jvm(str(program), release))
         elif java in named:
-            raise LockcrossError(f"--java {java}: is no java of a HotSpot JVM that runs here")
+            raise LockcrossError(f"--jvms {java}: is no java of a HotSpot JVM that runs here")
     return [found[release] for release in sorted(found)]
 
 
