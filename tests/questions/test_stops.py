@@ -21,7 +21,12 @@ needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
 OF_ALL = {"bulk_rebias", "bulk_revoke", "locking", "running_2cpus", "running_untrapped"}
 
 
-def sampled(middle: float, state: str = "parked") -> Sampled:
+def near() -> float:
+    """CPUs that do not move."""
+    return 100.0
+
+
+def sampled(middle: float, state: str = "parked", apart: float = 0) -> Sampled:
     """As a program prints it, around a median."""
     return Sampled(
         mechanism="revoke",
@@ -33,6 +38,7 @@ def sampled(middle: float, state: str = "parked") -> Sampled:
         three_quarters=middle + 30,
         percentile_99=middle + 500,
         mean=middle + 9,
+        apart=apart,
     )
 
 
@@ -43,6 +49,24 @@ def test_the_quietest_run_counts_in_cycles_of_the_clock() -> None:
     for words in ("500 ns of 100 stops", "least 480", "99 % at most 1000", "of 3 runs", "futex"):
         assert words in found.meaning
     assert stop.distribution()["percentile_99"] == 1000
+
+
+def test_runs_on_cpus_that_a_hypervisor_moved_do_not_count() -> None:
+    runs = [sampled(500, apart=460), sampled(700, apart=110), sampled(600, apart=120)]
+    stop = Stop("signal", "parked", "a signal", runs)
+    assert stop.quietest.median == 600
+    assert stop.finding(1000).meaning.endswith("on CPUs that hand a line over in 120 cycles")
+
+
+def test_a_run_is_as_far_apart_as_its_cpus_were_before_or_after(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(stopping, "sampled", lambda *_: sampled(500))
+    monkeypatch.setattr(stopping, "program", lambda: tmp_path / "stops")
+    monkeypatch.setattr(stopping, "_RUNS", 1)
+    probes = iter([100.0, 100.0, 400.0, 110.0, 110.0])
+    stops = stopping.by_program("signal", [0, 1], lambda: next(probes))
+    assert [stop.runs[0].apart for stop in stops] == [100, 400, 400, 110]
 
 
 def test_what_an_acquisition_takes_anyway_is_taken_off() -> None:
@@ -70,7 +94,7 @@ def test_a_jvm_is_asked_in_every_state_and_less_is_taken_off(
 
     monkeypatch.setattr(stopping, "sampled", one)
     monkeypatch.setattr(stopping, "_classes", lambda: tmp_path)
-    stops = {stop.state: stop for stop in Jvm("/a/java", 17).stops([4, 5, 6])}
+    stops = {stop.state: stop for stop in Jvm("/a/java", 17).stops([4, 5, 6], near)}
     assert set(stops) >= OF_ALL and "none" not in stops
     assert stops["ended"].finding(1000).value == 1000
     two = next(words for words in asked if "-XX:ActiveProcessorCount=2" in words)
@@ -85,7 +109,7 @@ def test_no_jvm_is_said_and_one_that_fails_too(monkeypatch: pytest.MonkeyPatch) 
 
     known: Any = SimpleNamespace(clock_mhz=lambda: estimate([2000.0]))
     monkeypatch.setattr(
-        stopping, "by_program", lambda name, _: iter([Stop(name, "ended", "so", [sampled(500)])])
+        stopping, "by_program", lambda name, *_: iter([Stop(name, "ended", "so", [sampled(500)])])
     )
     measured = whole.Measurement("a processor", [], [0, 1])
     whole._stops(known, [], measured, lambda _: None)
@@ -118,7 +142,7 @@ def test_every_mechanism_stops_an_owner_in_every_state(
 ) -> None:
     monkeypatch.setattr(stopping, "_SAMPLES", 50)
     monkeypatch.setattr(stopping, "_RUNS", 1)
-    stops = list(stopping.by_program(mechanism, CPUS))
+    stops = list(stopping.by_program(mechanism, CPUS, near))
     assert [stop.state for stop in stops] == list(stopping.OF_PROGRAM)
     runs = {stop.state: stop.quietest for stop in stops}
     assert all(run.samples == 50 and run.least <= run.median for run in runs.values())

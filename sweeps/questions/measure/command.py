@@ -77,10 +77,17 @@ def stops(jvms: _Jvms = None, form: Format = Form.TABLE) -> None:
         finding = measured.found.get(stop.name)
         known = {"mechanism": stop.mechanism, "state": stop.state, **stop.distribution()}
         records.append(known | {"cycles": finding and finding.value, "meaning": stop.meaning})
-    ns = {name: f"{{{name}:,.0f}}" for name in ("least", "median", "percentile_99")}
+    ns = {name: f"{{{name}:,.0f}}" for name in ("least", "median", "percentile_99", "apart")}
     cycles = {"cycles": lambda row: f"{row['cycles']:,.0f}" if row["cycles"] else "too noisy"}
     shown = plain("mechanism", "state") | ns | cycles
-    print_parts(form, Rows(records, shown, "ns of single stops, and cycles of the median"))
+    print_parts(
+        form,
+        Rows(
+            records,
+            shown,
+            "ns of stops; cycles of the median, and of a line's way between the CPUs (apart)",
+        ),
+    )
     if form == Form.TABLE:
         for mechanism, meaning in {stop.mechanism: stop.meaning for stop in measured.stops}.items():
             print(f"{mechanism}: {meaning}")

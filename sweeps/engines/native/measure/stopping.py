@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 from results.errors import LockcrossError
 from results.paths import WORK
 from sweeps.engines.native.measure.programs import Finding
+from sweeps.engines.native.sample import MOVED
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.programs import find_compiler
 from sweeps.support.toml import Document
@@ -45,6 +46,9 @@ NO_JVM = (
     "no JVM was found, so what stopping a thread takes one was not measured; on Debian: apt-get "
     "install default-jdk-headless, or name a java with --jvms"
 )
+
+# Cycles of a hand-over between the two CPUs, now.
+Apart = Callable[[], float]
 
 
 class State(Document):
@@ -84,7 +88,9 @@ _NS = ("least", "quarter", "median", "three_quarters", "percentile_99", "mean")
 
 
 class Sampled(Document):
-    """What a program printed: ns of single stops."""
+    """What a program printed: ns of single stops. `apart`: cycles in which a line went from one of
+    the two CPUs to the other, before or after, whichever took longer: a hypervisor may move them.
+    """
 
     mechanism: str
     state: str
@@ -95,6 +101,7 @@ class Sampled(Document):
     three_quarters: float
     percentile_99: float
     mean: float
+    apart: float = 0.0
 
     def minus(self, ns: float) -> "Sampled":
         """Return the same, each less so many ns."""
@@ -116,12 +123,15 @@ class Stop:
 
     @property
     def quietest(self) -> Sampled:
-        """Return the run of the least median: what else runs on the host only adds."""
-        return min(self.runs, key=lambda each: each.median)
+        """Return the run of the least median, since what else runs on the host only adds; of those
+        with the CPUs where they were nearest to each other."""
+        nearest = min(each.apart for each in self.runs)
+        near = [each for each in self.runs if each.apart <= MOVED * nearest]
+        return min(near, key=lambda each: each.median)
 
     def distribution(self) -> dict[str, float]:
-        """Return ns of the quietest run by name."""
-        return self.quietest.model_dump(include={"samples", *_NS})
+        """Return ns of the quietest run by name, and how far apart its CPUs were."""
+        return self.quietest.model_dump(include={"samples", "apart", *_NS})
 
     def finding(self, mhz: float) -> Finding:
         """Return the median as a figure in cycles of this clock."""
@@ -131,6 +141,8 @@ class Stop:
             f"{run.samples} stops, least {run.least:.0f}, 99 % at most {run.percentile_99:.0f}; of "
             f"{len(self.runs)} runs the one with the least median"
         )
+        if run.apart:
+            text += f", on CPUs that hand a line over in {run.apart:.0f} cycles"
         spread = run.three_quarters - run.quarter
         return Finding(run.median * cycles, spread * cycles, text, alone=False)
 
@@ -174,22 +186,28 @@ def program() -> Path:
     return _made("c", [SOURCES / "stops.c"], lambda into: [*options, f"{into}/stops"]) / "stops"
 
 
-def by_program(mechanism: str, cpus: Sequence[int]) -> Iterator[Stop]:
+def by_program(mechanism: str, cpus: Sequence[int], apart: Apart) -> Iterator[Stop]:
     """Yield what stopping takes by a mechanism of the kernel or of memory, in every state."""
     rest = [str(_SAMPLES), *(str(cpu) for cpu in cpus[:2])]
     states = {state: [str(program()), mechanism, state, *rest] for state in OF_PROGRAM}
-    for state, runs in _in_turn(states).items():
+    for state, runs in _in_turn(states, apart).items():
         yield Stop(mechanism, state, KNOWN.mechanisms[mechanism], runs)
 
 
 def _in_turn(
-    commands: Mapping[str, Sequence[str]], environment: Mapping[str, str] | None = None
+    commands: Mapping[str, Sequence[str]],
+    apart: Apart,
+    environment: Mapping[str, str] | None = None,
 ) -> dict[str, list[Sampled]]:
     """Run every command, and again, so that what changes on the host meanwhile is in all."""
     runs: dict[str, list[Sampled]] = {name: [] for name in commands}
+    before = apart()
     for _ in range(_RUNS):
         for name, command in commands.items():
-            runs[name].append(sampled(command, environment))
+            run = sampled(command, environment)
+            after = apart()
+            runs[name].append(run.model_copy(update={"apart": max(before, after)}))
+            before = after
     return runs
 
 
@@ -216,7 +234,7 @@ class Jvm:
                 return operation, known
         return None
 
-    def stops(self, cpus: Sequence[int]) -> Iterator[Stop]:
+    def stops(self, cpus: Sequence[int], apart: Apart) -> Iterator[Stop]:
         """Yield what stopping takes it, in every state. Raises LockcrossError (exit code 1)."""
         if (way := self.runtime()) is None:
             raise LockcrossError(f"{self.java}: no operation of this release is known", exit_code=1)
@@ -225,6 +243,7 @@ class Jvm:
         states = {**known.states, **({known.less: State()} if known.less else {})}
         runs = _in_turn(
             {name: self.command(operation, known, name, states[name], cpus) for name in states},
+            apart,
             environment,
         )
         less = min(each.median for each in runs.pop(known.less)) if known.less else 0.0

@@ -170,8 +170,9 @@ def _stops(
     cpus = measured.cpus
     if len(cpus) < 2:
         return
-    ways = {name: partial(stopping.by_program, name, cpus) for name in stopping.MECHANISMS}
-    ways |= {jvm.title: partial(jvm.stops, cpus) for jvm in jvms}
+    apart = partial(parts.placement, programs, cpus[:2])
+    ways = {name: partial(stopping.by_program, name, cpus, apart) for name in stopping.MECHANISMS}
+    ways |= {jvm.title: partial(jvm.stops, cpus, apart) for jvm in jvms}
     if not jvms:
         measured.notes.append(stopping.NO_JVM)
     for title, way in ways.items():
