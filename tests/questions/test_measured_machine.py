@@ -224,13 +224,14 @@ def test_what_a_runtime_takes_to_stop_a_thread_is_charged_beside_a_handshake() -
         stop_hotspot17_running=47600.0,
         stop_hotspot17_running_2cpus=301600.0,
         stop_handshake_blocked=40.0,
+        stop_hotspot17_parked=3440.0,
         stop_hotspot17_blocked=5040.0,
         stop_hotspot17_ended=640.0,
     )
     charges = machine(found).charges
     running, blocked, ended = charges.stop_running, charges.stop_blocked, charges.stop_ended
     assert (running.number, running.interval) == (46000, (0, 300000))
-    assert (blocked.number, blocked.interval) == (5000, (0, 5000))
+    assert (blocked.number, blocked.interval) == (3400, (0, 5000))
     assert (ended.number, ended.interval) == (640, (0, 640))
     assert "less 1.6e+03 of a handshake" in (running.source or "")
 
