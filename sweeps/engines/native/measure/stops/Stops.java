@@ -21,7 +21,8 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>STATE: {@code running}, {@code locking} (another object, all the time), {@code blocked} in a
  * system call, {@code parked}, {@code ended}, and {@code none}: there is no owner, the requester
- * acquires objects that nobody had; what is left is the clock and the acquisition.
+ * acquires objects that nobody had; what is left is the clock and the acquisition. With -Dframes=N the
+ * owner has so many frames more on its stack.
  *
  * <p>Prints a line of JSON, in ns.
  */
@@ -84,27 +85,40 @@ public final class Stops {
         }
     }
 
+    private static void bias(Object[] objects) {
+        for (int i = 0; i < BIASING; i++) {
+            for (Object each : objects) {
+                synchronized (each) {
+                    result++;
+                }
+            }
+        }
+        biased = true;
+    }
+
+    /** What the owner does below so many frames more. Returns their number. */
+    private static int stay(String state, Pipe pipe, int frames) throws IOException {
+        if (frames > 0) {
+            return stay(state, pipe, frames - 1) + 1;
+        }
+        switch (state) {
+            case "running": run(); break;
+            case "locking": lock(new Biased()); break;
+            case "blocked": pipe.source().read(ByteBuffer.allocate(1)); break;
+            case "parked": while (!over) LockSupport.park(); break;
+            case "ended": break;
+            default: throw new IllegalArgumentException(state);
+        }
+        return 0;
+    }
+
     private static void own(Object[] objects, String state, String cpu, Pipe pipe) {
         try {
             if (cpu != null) {
                 bindTo(cpu);
             }
-            for (int i = 0; i < BIASING; i++) {
-                for (Object each : objects) {
-                    synchronized (each) {
-                        result++;
-                    }
-                }
-            }
-            biased = true;
-            switch (state) {
-                case "running": run(); break;
-                case "locking": lock(new Biased()); break;
-                case "blocked": pipe.source().read(ByteBuffer.allocate(1)); break;
-                case "parked": while (!over) LockSupport.park(); break;
-                case "ended": break;
-                default: throw new IllegalArgumentException(state);
-            }
+            bias(objects);
+            stay(state, pipe, Integer.getInteger("frames", 0));
         } catch (IOException | InterruptedException error) {
             throw new IllegalStateException(error);
         }
