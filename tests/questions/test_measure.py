@@ -11,7 +11,7 @@ import pytest
 
 from results.errors import LockcrossError
 from sweeps.engines.native import host
-from sweeps.engines.native.measure import parts, programs, whole
+from sweeps.engines.native.measure import parts, programs, stopping, whole
 from sweeps.engines.native.measure.programs import SHARE, Finding, of_alone, of_both
 from sweeps.engines.native.measure.whole import CLOCK, Measurement
 from sweeps.engines.native.sample import Estimate, Round, estimate
@@ -336,6 +336,8 @@ def no_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "all_alone", lambda _: {"one thread": part})
     for name in ("switching", "barriers", "lines", "parking", "stopping"):
         monkeypatch.setattr(parts, name, part)
+    monkeypatch.setattr(stopping, "by_program", part)
+    monkeypatch.setattr(stopping, "jvms", lambda _: [])
     monkeypatch.setattr(parts, "placement", lambda *_: 200.0)
     monkeypatch.setattr(parts, "transfers", lambda *_: {(0, 1): [200.0, 210.0]})
 
@@ -356,7 +358,8 @@ def test_a_host_with_many_cpus_says_which_pairs_it_took(monkeypatch: pytest.Monk
     monkeypatch.setattr(host, "cpus", lambda: [host.Cpu(n, 0, 0) for n in range(4)])
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     found = whole.measure(lambda _: None)
-    assert found.notes == ["transfers were measured between 1 of 6 pairs of CPUs, evenly chosen"]
+    pairs = "transfers were measured between 1 of 6 pairs of CPUs, evenly chosen"
+    assert found.notes == [pairs, stopping.NO_JVM]
     assert found.found["transfer"].value == 205
     assert found.found[CLOCK].value == 3000
 

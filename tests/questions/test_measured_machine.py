@@ -82,9 +82,9 @@ def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.M
     own = made.figures(isa)
     expected = {"lat_l1": 5, "lat_l2": 12, "lat_memory": 395, "l1_size": 48 * K, "width": 6}
     expected |= {"l2_size": 2048 * K, "cas_success": 19, "cas_failure": 19, "rmw": 19}
-    expected |= {"charge_unpark": 40000, "charge_stop": 0, "charge_yield": 1800}
+    expected |= {"charge_unpark": 40000, "charge_stop_running": 0, "charge_yield": 1800}
     assert {name: own[name].number for name in expected} == expected
-    assert "measured.stop_by_handshake is 900" in (own["charge_stop"].why or "")
+    assert "measured.stop_by_handshake is 900" in (own["charge_stop_ended"].why or "")
     for word in ("./lockcross measure test", "2026-01-02", found.processor, "spread 0.5", "means"):
         assert word in (own["cas_success"].source or "")
     assert made.measured["upgrade"].value == 250
@@ -212,10 +212,28 @@ def test_what_was_left_out_is_assumed_with_its_reason(
     generic = load_machine("generic").figures(isa)
     for name, figure in made.figures(isa).items():
         assert figure.source is None
-        if name not in ("charge_stop", "warm"):
+        if name != "warm" and not name.startswith("charge_stop"):
             assert figure.number == generic[name].number, name
     assert made.charges.wake.why == "it takes two CPUs; as machine generic"
     assert "# wake is left out: it takes two CPUs" in text
+
+
+def test_what_a_runtime_takes_to_stop_a_thread_is_charged_beside_a_handshake() -> None:
+    found = measurement(
+        stop_handshake_running=1600.0,
+        stop_hotspot17_running=47600.0,
+        stop_hotspot17_running_2cpus=301600.0,
+        stop_handshake_blocked=40.0,
+        stop_hotspot17_parked=3440.0,
+        stop_hotspot17_parked_40frames=5040.0,
+        stop_hotspot17_ended=640.0,
+    )
+    charges = machine(found).charges
+    running, blocked, ended = charges.stop_running, charges.stop_blocked, charges.stop_ended
+    assert (running.number, running.interval) == (46000, (0, 300000))
+    assert (blocked.number, blocked.interval) == (3400, (0, 5000))
+    assert (ended.number, ended.interval) == (640, (0, 640))
+    assert "less 1.6e+03 of a handshake" in (running.source or "")
 
 
 def test_figures_that_contradict_one_another_are_refused() -> None:

@@ -33,6 +33,7 @@ ELSEWHERE = {
     "reproduce overtake": "minutes: tests/questions/test_reproduce.py",
     "run --engine": "gem5, SST and the host: their own tests",
     "measure": "needs a quiet host: tests/questions/test_measure.py",
+    "stops": "needs a quiet host: tests/questions/test_stops.py",
     "run --machine mine": "needs that measurement",
     "validate": "minutes: tests/questions/test_validation.py",
     "python -m tests.java_programs.against_jvm": "minutes: tests/questions/test_against_jvm.py",

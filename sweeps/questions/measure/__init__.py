@@ -11,4 +11,10 @@ COMMANDS = {
             "": "validate --against native --machine {name}\nadvise --machines {name}",
         },
     ),
+    "stops": (
+        "command",
+        "Measure what stopping a thread takes on this host, by how it is done and what it does.",
+        "stops",
+        {"": "measure mine"},
+    ),
 }

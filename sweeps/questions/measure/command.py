@@ -14,11 +14,18 @@ import typer
 
 from results.errors import LockcrossError, writing
 from results.paths import DATABASE
-from sweeps.cli.options import Force
+from results.text.rows import Form, Format, Rows, plain, print_parts
+from sweeps.cli.options import Force, names_of, several
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import quoted
 
 FIGURES = DATABASE.parent / "figures"
+_Jvms = Annotated[
+    list[str] | None,
+    several(
+        "--jvms", "Programs `java` of HotSpot JVMs beside those that are found", default="none"
+    ),
+]
 _NAME = r"[a-z][a-z0-9_]*"
 _RESERVED = "host"  # what the machine of runs is called that no description has
 
@@ -32,16 +39,15 @@ def measure(
         Path | None,
         typer.Option(help="The file to write; default: sweeps/machines/NAME.toml."),
     ] = None,
+    jvms: _Jvms = None,
     force: Force = False,
 ) -> None:
     """Measure this host and write it as a machine that every engine accepts."""
-    from results.text.rows import Form, Rows, plain, print_parts
-
     path = output or MACHINES / f"{name}.toml"
     _check(name, path, force)
     part = measurer()
     began = time.monotonic()
-    measured = part.measure(lambda what: print(f"measuring: {what}", file=sys.stderr, flush=True))
+    measured = part.measure(_say, names_of(jvms, "--jvms"))
     try:
         text = part.document(measured, name, title or part.model(), datetime.now(tz=UTC))
     except ValueError as error:
@@ -61,6 +67,36 @@ def measure(
     print(f"machine: {path}")
     print(f"figure: {_draw(name, measured)}")
     print(f"measured in {time.monotonic() - began:.0f} s")
+
+
+def stops(jvms: _Jvms = None, form: Format = Form.TABLE) -> None:
+    """Measure what stopping a thread takes on this host, by how it is done and what it does."""
+    measured = measurer().measure_stops(_say, names_of(jvms, "--jvms"))
+    records = []
+    for stop in measured.stops:
+        finding = measured.found.get(stop.name)
+        known = {"mechanism": stop.mechanism, "state": stop.state, **stop.distribution()}
+        records.append(known | {"cycles": finding and finding.value, "meaning": stop.meaning})
+    ns = {name: f"{{{name}:,.0f}}" for name in ("least", "median", "percentile_99", "apart")}
+    cycles = {"cycles": lambda row: f"{row['cycles']:,.0f}" if row["cycles"] else "too noisy"}
+    shown = plain("mechanism", "state") | ns | cycles
+    print_parts(
+        form,
+        Rows(
+            records,
+            shown,
+            "ns of stops; cycles of the median, and of a line's way between the CPUs (apart)",
+        ),
+    )
+    if form == Form.TABLE:
+        for mechanism, meaning in {stop.mechanism: stop.meaning for stop in measured.stops}.items():
+            print(f"{mechanism}: {meaning}")
+    for why in (*measured.notes, *(f"{n} left out: {w}" for n, w in measured.left_out.items())):
+        print(why, file=sys.stderr)
+
+
+def _say(what: str) -> None:
+    print(f"measuring: {what}", file=sys.stderr, flush=True)
 
 
 def _check(name: str, path: Path, force: bool) -> None:

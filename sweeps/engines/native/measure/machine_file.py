@@ -114,6 +114,12 @@ _FOLLOWS: Mapping[str, Callable[..., float]] = {
         fence_hidden if fence_hides_adds <= _PASSES else 0
     ),
 }
+# What stopping an owner takes, by its state: HotSpot's own, and others that it may take.
+_STOPS = {
+    "stop_running": ("stop_hotspot17_running", "stop_hotspot17_running_2cpus"),
+    "stop_blocked": ("stop_hotspot17_parked", "stop_hotspot17_parked_40frames"),
+    "stop_ended": ("stop_hotspot17_ended",),
+}
 
 
 @dataclass(frozen=True)
@@ -456,20 +462,32 @@ def _latency(make: _Figures, lat_l1: int, result: Behaviour) -> dict[str, Figure
     return figures | {full: make.measured(full, full, lat_l1 + 1, waits)}
 
 
+def _stop(make: _Figures, charge: str) -> Figure:
+    """Return what a runtime's own way of stopping an owner takes beside the accesses of a
+    handshake, which engines time themselves: from a handshake alone to the dearest that was
+    measured."""
+    name, *others = _STOPS[charge]
+    handshake = make.value(f"stop_handshake_{charge.removeprefix('stop_')}") or 0.0
+    if make.value(name) is None:
+        known = ("stop_by_handshake", "stop_by_signal")
+        stops = [f"measured.{it} is {value:.0f}" for it in known if (value := make.value(it))]
+        why = (
+            "no JVM with biased locking was measured; a cancellation is taken to be a handshake, "
+            "whose loads and stores engines time themselves; "
+            f"{' and '.join(stops) or 'neither it nor a stop by signal was measured'}"
+        )
+        return Figure(assumption=0, why=why)
+    figure = make.measured(f"charge_{charge}", name, handshake, "a handshake, which engines add")
+    dearer = [found for it in others if (found := make.value(it)) is not None]
+    high = max(figure.number, *(round(value - handshake) for value in dearer), 0)
+    return figure.model_copy(update={"low": 0, "high": high})
+
+
 def _charges(make: _Figures) -> dict[str, Figure]:
-    stops = [
-        f"measured.{name} is {value:.0f}"
-        for name in ("stop_by_handshake", "stop_by_signal")
-        if (value := make.value(name)) is not None
-    ]
-    why = (
-        "the default cancellation is a handshake, whose loads and stores engines time themselves; "
-        f"{' and '.join(stops) or 'neither it nor a stop by signal was measured'}"
-    )
     charges = {
         name: make.measured(f"charge_{name}", name)
         for name, field in Charges.model_fields.items()
-        if field.is_required()
+        if field.is_required() and name not in _STOPS
     }
     # A state of the sleeper whose threshold is too noisy is not told from the usual one.
     for state, threshold in (("awake", "falls_asleep"), ("long", "sleeps_long")):
@@ -479,4 +497,4 @@ def _charges(make: _Figures) -> dict[str, Figure]:
     found = {"barrier": parts.BASE, "barrier_core": parts.EACH, "interrupt": parts.LOST}
     if all(make.value(name) is not None for name in found.values()):
         charges |= {key: make.measured(f"charge_{key}", name) for key, name in found.items()}
-    return charges | {"stop": Figure(assumption=0, why=why)}
+    return charges | {charge: _stop(make, charge) for charge in _STOPS}

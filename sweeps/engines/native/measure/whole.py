@@ -8,7 +8,7 @@ from pathlib import Path
 
 from results.errors import LockcrossError
 from sweeps.engines.native import host
-from sweeps.engines.native.measure import parts
+from sweeps.engines.native.measure import parts, stopping
 from sweeps.engines.native.measure.programs import Finding, Programs
 from sweeps.engines.native.sample import MOVED, ROUNDS, take_priority
 
@@ -29,8 +29,8 @@ Part = Callable[[], parts.Found]
 @dataclass
 class Measurement:
     """What was found on a host: figures by name, and the reasons of those that were left out.
-    `matrix`: cycles of a line's hand-over between two CPUs, a value a run. `notes`: what this host
-    cannot do."""
+    `matrix`: cycles of a line's hand-over between two CPUs, a value a run. `stops`: what stopping a
+    thread takes, in ns. `notes`: what this host cannot do."""
 
     processor: str
     caches: Sequence[host.Cache]
@@ -38,6 +38,7 @@ class Measurement:
     found: dict[str, Finding] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     matrix: dict[tuple[int, int], list[float]] = field(default_factory=dict)
+    stops: list[stopping.Stop] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def add(self, name: str, finding: Finding) -> bool:
@@ -93,19 +94,14 @@ class Measurement:
         )
 
 
-def measure(say: Callable[[str], None]) -> Measurement:
-    """Measure this host; `say` hears of every part as it begins.
+def measure(say: Callable[[str], None], javas: Sequence[str] = ()) -> Measurement:
+    """Measure this host; `say` hears of every part as it begins. `javas`: JVMs beside those that
+    are found.
 
     Raises LockcrossError (exit code 1) where cycles cannot be told, or a program fails.
     """
-    if why := host.no_clock():
-        raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
-    if not take_priority() and (load := os.getloadavg()[0]) > _BUSY * (os.cpu_count() or 1):
-        raise LockcrossError(
-            f"this host is busy (a load of {load:.1f}), and a fixed priority is not allowed: stop "
-            "what else runs here, or run it with one, as root: chrt -r 5 ./lockcross measure ...",
-            exit_code=1,
-        )
+    jvms = stopping.jvms(javas)
+    _prepare()
     cpus = [cpu.number for cpu in host.cpus()]
     measured = Measurement(host.processor(), host.caches(), cpus)
     levels = parts.levels(measured.caches, free_kib(_MEMINFO, _LIMITS) // _SHARE)
@@ -128,12 +124,65 @@ def measure(say: Callable[[str], None]) -> Measurement:
     apart = partial(parts.placement, programs, cpus[:2]) if len(cpus) > 1 else lambda: 1.0
     for group in _groups(programs, levels, measured):
         measured.take_in_place(group, apart, say)
+    _stops(programs, jvms, measured, say)
     clock = programs.clock_mhz()
     text = (
         "core cycles in a microsecond, by chains of dependent additions before and after each run"
     )
     measured.add(CLOCK, Finding(clock.value, clock.iqr, text, "MHz"))
     return measured
+
+
+def measure_stops(say: Callable[[str], None], javas: Sequence[str] = ()) -> Measurement:
+    """Measure what stopping a thread takes on this host, and its clock alone. As `measure`."""
+    jvms = stopping.jvms(javas)
+    _prepare()
+    measured = Measurement(host.processor(), host.caches(), [cpu.number for cpu in host.cpus()])
+    if len(measured.cpus) < 2:
+        raise LockcrossError("it takes two CPUs, and this process may use one", exit_code=1)
+    programs = Programs()
+    parts.placement(programs, measured.cpus[:2])  # the clock follows from its runs
+    _stops(programs, jvms, measured, say)
+    return measured
+
+
+def _prepare() -> None:
+    """Take a fixed priority, if that may be had. Raises LockcrossError (exit code 1) where cycles
+    cannot be told, or the host is busy."""
+    if why := host.no_clock():
+        raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
+    if not take_priority() and (load := os.getloadavg()[0]) > _BUSY * (os.cpu_count() or 1):
+        raise LockcrossError(
+            f"this host is busy (a load of {load:.1f}), and a fixed priority is not allowed: stop "
+            "what else runs here, or run it with one, as root: chrt -r 5 ./lockcross measure ...",
+            exit_code=1,
+        )
+
+
+def _stops(
+    programs: Programs,
+    jvms: Sequence[stopping.Jvm],
+    measured: Measurement,
+    say: Callable[[str], None],
+) -> None:
+    """Measure what stopping a thread takes, by every mechanism: each once, since each has runs of
+    which the quietest counts. What a JVM cannot do is a note."""
+    cpus = measured.cpus
+    if len(cpus) < 2:
+        return
+    apart = partial(parts.placement, programs, cpus[:2])
+    ways = {name: partial(stopping.by_program, name, cpus, apart) for name in stopping.MECHANISMS}
+    ways |= {jvm.title: partial(jvm.stops, cpus, apart) for jvm in jvms}
+    if not jvms:
+        measured.notes.append(stopping.NO_JVM)
+    for title, way in ways.items():
+        say(f"stopping by {title}")
+        try:
+            for stop in way():
+                measured.stops.append(stop)
+                measured.add(stop.name, stop.finding(programs.clock_mhz().value))
+        except LockcrossError as error:
+            measured.notes.append(f"stopping by {title} was not measured: {error}")
 
 
 def _groups(
