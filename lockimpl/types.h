@@ -56,7 +56,7 @@ typedef struct lock_thread {
 
     /* Handshake (handshake.h). */
     __attribute__((aligned(LOCK_LINE))) volatile uint32_t request; /* 1: this thread shall stop */
-    volatile uint32_t state;                                       /* HANDSHAKE_SAFE or _RUNNING */
+    volatile uint32_t state;                                       /* HANDSHAKE_RUNNING, ... */
     volatile uint32_t requester; /* tid of the only thread that may ask, or 0 */
 } __attribute__((aligned(LOCK_LINE))) lock_thread_t;
 

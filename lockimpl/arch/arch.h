@@ -46,13 +46,17 @@
 
 /* Costs of what an operating system does; each is a reserved no-op (docs/interfaces.md, 5). */
 typedef enum {
-    CHARGE_STOP = 0,
+    CHARGE_STOP = 0, /* of a thread that runs */
     CHARGE_PARK = 1,
     CHARGE_UNPARK = 2,
     CHARGE_WAKE = 3,
     CHARGE_SWITCH = 4,
     CHARGE_YIELD = 6 /* 5 is a process-wide barrier, which a system call asks for */
 } charge_t;
+/* Stops of a thread that waits, and of one that has ended. Models, which know no costs, are without
+ * them: as macros they leave the programs of the proofs as they are. */
+#define CHARGE_STOP_BLOCKED ((charge_t)7)
+#define CHARGE_STOP_ENDED ((charge_t)8)
 
 /* Keeps the compiler, but not the processor, from moving memory accesses across this point. */
 static inline void order_compiler(void) {
@@ -111,7 +115,7 @@ static inline __attribute__((always_inline)) void charge(charge_t kind) { arch_c
 #else
 /* Those that a simulator without charges of its own has. */
 static inline void charge(charge_t kind) {
-    if (kind <= CHARGE_WAKE)
+    if (kind <= CHARGE_WAKE || kind >= CHARGE_STOP_BLOCKED)
         latency_pad(latency_amounts.charge[kind], 0);
 }
 #endif

@@ -45,7 +45,7 @@
 #if LATENCY_ADDED
 /* The program's arguments: cycles for quiesce, turns for padding; unused for a sentinel. */
 typedef struct {
-    uint64_t atomic, fence, charge[4];
+    uint64_t atomic, fence, charge[9]; /* by the kind of charge */
 } latency_amounts_t;
 extern latency_amounts_t latency_amounts;
 

@@ -115,8 +115,10 @@ static inline void cpu_relax(void) { __asm__ volatile("or 27, 27, 27" ::: "memor
 static inline void cpu_lower_priority(void) { __asm__ volatile("or 31, 31, 31"); }
 static inline void cpu_restore_priority(void) { __asm__ volatile("or 6, 6, 6"); }
 
+/* Kinds beyond 6 are those below 20: from 27 on the registers have meanings of their own. */
 static inline __attribute__((always_inline)) void arch_charge(charge_t kind) {
-    __asm__ volatile("or %c[reg], %c[reg], %c[reg]" ::[reg] "i"(20 + kind) : "memory");
+    __asm__ volatile("or %c[reg], %c[reg], %c[reg]" ::[reg] "i"(kind < 7 ? 20 + kind : 11 + kind)
+                     : "memory");
 }
 
 /* The time base, in its own ticks. */

@@ -3,11 +3,11 @@
  * by safepoints instead of thread_suspend and thread contexts, see 5.4.4).
  *
  * A thread is RUNNING, or it is SAFE: parked, in a barrier, waiting for a handshake, not started or
- * finished. It changes only its own state. A requester sets `request` and waits until the thread is
- * SAFE; a thread leaves SAFE only while there is no request. Both sides store first and load
- * second, in that order (Dekker): the requester `request`, then `state`; the thread `state`, then
- * `request`. So they cannot both continue. Unsafe regions contain no safepoint, so a SAFE thread is
- * in none of them.
+ * finished (the last is ENDED where stops take time, which depends on the state). It changes only
+ * its own state. A requester sets `request` and waits until the thread is SAFE; a thread leaves
+ * SAFE only while there is no request. Both sides store first and load second, in that order
+ * (Dekker): the requester `request`, then `state`; the thread `state`, then `request`. So they
+ * cannot both continue. Unsafe regions contain no safepoint, so a SAFE thread is in none of them.
  *
  * That order takes full fences or, with fence kind membarrier, a process-wide barrier of the
  * requester: then a thread that becomes RUNNING has no fence.
@@ -23,6 +23,32 @@
 #include "types.h"
 
 enum { HANDSHAKE_RUNNING = 0, HANDSHAKE_SAFE = 1 };
+
+#ifdef LOCKCROSS_MODEL
+/* Nothing costs time there, and the word for stops is that of the stored proofs. */
+#define HANDSHAKE_IS_RUNNING(state) state != HANDSHAKE_SAFE
+#define HANDSHAKE_CHARGE(state) charge(CHARGE_STOP)
+#else
+#define HANDSHAKE_IS_RUNNING(state) ((state) == HANDSHAKE_RUNNING)
+#define HANDSHAKE_CHARGE(state) handshake_charge(state)
+
+/* SAFE for good: the thread has ended. It is less to stop, so costs alone tell it from SAFE. */
+enum { HANDSHAKE_ENDED = 2 };
+
+static inline void handshake_end(lock_thread_t *self) {
+    store_rel_u32(&self->state, HANDSHAKE_ENDED);
+}
+
+/* What a runtime takes to stop a thread in this state, beside the handshake itself. */
+static inline void handshake_charge(uint32_t state) {
+    if (state == HANDSHAKE_RUNNING)
+        charge(CHARGE_STOP);
+    else if (state == HANDSHAKE_SAFE)
+        charge(CHARGE_STOP_BLOCKED);
+    else
+        charge(CHARGE_STOP_ENDED);
+}
+#endif
 
 /* From now on other threads may act on locks reserved for `self`. */
 static inline void handshake_enter_safe(lock_thread_t *self) {
@@ -60,14 +86,14 @@ static inline void handshake_stop(lock_thread_t *self, lock_thread_t *other) {
         while (load_rlx_u32(&other->requester) != 0)
             cpu_relax();
     }
-    charge(CHARGE_STOP);
+    HANDSHAKE_CHARGE(load_rlx_u32(&other->state));
 #if !FENCE_IS_ASYMMETRIC
     store_then_fence_u32(&other->request, 1);
 #else
     store_rlx_u32(&other->request, 1);
     process_barrier();
 #endif
-    while (load_acq_u32(&other->state) != HANDSHAKE_SAFE)
+    while (HANDSHAKE_IS_RUNNING(load_acq_u32(&other->state)))
         cpu_relax();
 }
 

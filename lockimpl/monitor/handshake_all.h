@@ -8,7 +8,8 @@
  * them has them all.
  *
  * A program's threads all count, whether they have begun or have ended; the requester pays for one
- * stop, since it waits for all of them together.
+ * stop, since it waits for all of them together: that of a thread that runs if any does, else of
+ * one that waits.
  */
 #ifndef LOCKCROSS_HANDSHAKE_ALL_H
 #define LOCKCROSS_HANDSHAKE_ALL_H
@@ -19,6 +20,19 @@
 #include "monitor/handshake.h"
 #include "types.h"
 
+#ifndef LOCKCROSS_MODEL
+/* The state, of the first `count` threads but `self`, in which a thread is dearest to stop. */
+static inline uint32_t handshake_dearest(const lock_thread_t *self, uint32_t count) {
+    uint32_t dearest = HANDSHAKE_ENDED;
+    for (const lock_thread_t *thread = lock_threads; thread != &lock_threads[count]; thread++) {
+        uint32_t state = load_rlx_u32(&thread->state);
+        if (thread != self && state < dearest)
+            dearest = state;
+    }
+    return dearest;
+}
+#endif
+
 /* Waits until the first `count` threads but `self` are SAFE and do not act for each other, and
  * keeps them so until handshake_resume_all. `self` is one of them. */
 static inline void handshake_stop_all(lock_thread_t *self, uint32_t count) {
@@ -27,13 +41,13 @@ static inline void handshake_stop_all(lock_thread_t *self, uint32_t count) {
         while (!cas_acq_u32(&thread->requester, 0, self->tid))
             cpu_relax();
     }
-    charge(CHARGE_STOP);
+    HANDSHAKE_CHARGE(handshake_dearest(self, count));
     for (lock_thread_t *thread = lock_threads; thread != &lock_threads[count]; thread++) {
         if (thread != self)
             store_then_fence_u32(&thread->request, 1);
     }
     for (lock_thread_t *thread = lock_threads; thread != &lock_threads[count]; thread++) {
-        while (load_acq_u32(&thread->state) != HANDSHAKE_SAFE)
+        while (HANDSHAKE_IS_RUNNING(load_acq_u32(&thread->state)))
             cpu_relax();
     }
 }

@@ -60,7 +60,7 @@ _FENCE = _latency("full-fence latency", "full fence", "", f"Cycles that a full f
 _CANCEL = _latency(
     "cost of a cancellation",
     "cancellation",
-    "charge_stop",
+    "charge_stop_running",
     "Cycles that stopping a thread is set to.",
 )
 _MEMBARRIER = _latency(

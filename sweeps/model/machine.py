@@ -65,39 +65,57 @@ Value = TypeVar("Value", int, str)
 
 
 class _Stated(Document, Generic[Value]):
-    """Something measured or documented (`value`, `source`), or assumed (`assumption`, `why`)."""
+    """Something measured or documented (`value`, `source`), derived from what was measured or
+    documented of another machine (`derived`, `source`), or assumed (`assumption`, `why`)."""
 
     value: Value | None = None
+    derived: Value | None = None
     source: str | None = Field(None, min_length=1)
     assumption: Value | None = None
     why: str | None = Field(None, min_length=1)
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
-        known = (self.value is not None, self.source is not None)
-        assumed = (self.assumption is not None, self.why is not None)
-        if sorted((known, assumed)) != [(False, False), (True, True)]:
+    def _one_of_three(self) -> Self:
+        numbers = (self.value, self.derived, self.assumption)
+        known, derived, assumed = (number is not None for number in numbers)
+        sourced, reasoned = (words is not None for words in (self.source, self.why))
+        if known + derived + assumed != 1 or (sourced, reasoned) != (not assumed, assumed):
             raise ValueError(
-                "either { value = N, source = '...' } or "
+                "either { value = N, source = '...' }, { derived = N, source = '...' } or "
                 "{ assumption = N, why = '...' } is expected"
             )
         return self
 
     @property
     def stated(self) -> Value:
-        """Return what is measured, documented or assumed."""
-        stated = self.value if self.value is not None else self.assumption
-        assert stated is not None  # _one_of_two saw to it
-        return stated
+        """Return what is measured, documented, derived or assumed."""
+        known = [one for one in (self.value, self.derived, self.assumption) if one is not None]
+        return known[0]  # _one_of_three saw to it
 
 
 class Figure(_Stated[Annotated[int, Field(ge=0)]]):
-    """One number."""
+    """One number. `low` and `high`: the interval that what is known of it leaves open."""
+
+    low: Annotated[int, Field(ge=0)] | None = None
+    high: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _within_its_interval(self) -> Self:
+        low, high = self.interval
+        if not low <= self.number <= high:
+            raise ValueError(f"{self.number} is not from low, {low}, to high, {high}")
+        return self
 
     @property
     def number(self) -> int:
         """Return the figure itself."""
         return self.stated
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """Return the least and the most that it may be; twice the figure where nothing is said."""
+        low, high = (self.number if end is None else end for end in (self.low, self.high))
+        return low, high
 
 
 class Behaviour(_Stated[str]):
@@ -115,11 +133,11 @@ class Behaviour(_Stated[str]):
 
 
 def _checked(figure: Figure, low: int, high: int, power_of_two: bool = False) -> Figure:
-    number = figure.number
-    if power_of_two and number and number.bit_count() != 1:
-        raise ValueError(f"{quoted(number)} is not a power of two")
-    if not low <= number <= high:
-        raise ValueError(f"{quoted(number)} is not from {low} to {high}")
+    for number in (figure.number, *figure.interval):
+        if power_of_two and number and number.bit_count() != 1:
+            raise ValueError(f"{quoted(number)} is not a power of two")
+        if not low <= number <= high:
+            raise ValueError(f"{quoted(number)} is not from {low} to {high}")
     return figure
 
 
@@ -144,10 +162,14 @@ class Figures(Document):
             stated.as_figure(bounds["names"])
         return stated
 
+    def figure(self, name: str) -> Figure:
+        """Return a figure that is there."""
+        figure: Figure = getattr(self, name)
+        return figure
+
     def number(self, name: str) -> int:
         """Return the number of a figure that is there."""
-        figure: Figure = getattr(self, name)
-        return figure.number
+        return self.figure(name).number
 
 
 _SAID = tomllib.loads(Path(__file__).with_name("figures.toml").read_text(encoding="utf-8"))
@@ -264,7 +286,23 @@ Core = create_model("Core", __base__=Figures, **_fields("core"))
 OutOfOrder = create_model("OutOfOrder", __base__=Figures, **_fields("out_of_order"))
 Ordering = create_model("Ordering", __base__=Figures, **_fields("ordering"))
 Memory = create_model("Memory", __base__=Figures, **_fields("memory"))
-Charges = create_model("Charges", __base__=Figures, **_fields("charges", "charge_"))
+
+# What stopping the owner of a reservation takes, by the state in which it is.
+STOPS = ("stop_running", "stop_blocked", "stop_ended")
+
+
+class _Charges(Figures):
+    @model_validator(mode="before")
+    @classmethod
+    def _of_every_state(cls, table: Any) -> Any:
+        """Users' files of former versions have one figure, `stop`, for all states."""
+        if not isinstance(table, dict) or "stop" not in table:
+            return table
+        others = {name: figure for name, figure in table.items() if name != "stop"}
+        return others | dict.fromkeys(STOPS, table["stop"])
+
+
+Charges = create_model("Charges", __base__=_Charges, **_fields("charges", "charge_"))
 # A table, and figures that say something only together.
 _TOGETHER = (
     ("memory", ("cluster", "lat_dirty_far", "lat_upgrade_far")),

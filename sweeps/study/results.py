@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -45,13 +46,21 @@ JOB: Fact[JobFact] = Fact("job", JobFact)
 ISA: Fact[Isa] = Fact("isa", Isa)
 
 
+_FORMER_STOP = (
+    "stop"  # in descriptions from before a stop took what the stopped thread's state says
+)
 _ALIKE = 0.25  # of a CAS: what its other atomics may take more or less to be alike
+
+
+def _number(figure: Mapping[str, Any]) -> int | None:
+    """Return the number of a figure as a description has it."""
+    return next((figure[key] for key in ("value", "derived", "assumption") if key in figure), None)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A machine's place on a map: its measured CAS and fence latency, and its own cost of a
-    cancellation (cycles; None where its description has none)."""
+    """A machine's place on a map: its measured CAS and fence latency, and its own cost of
+    stopping an owner that runs (cycles; None where its description has none)."""
 
     machine: str
     title: str
@@ -244,16 +253,14 @@ class StudyResults:
         ):
             description = json.loads(text)
             figures = description["latency"][isa_name]
-            stop = description.get("charges", {}).get("stop", {})
+            charges = description.get("charges", {})
+            stop = charges.get("stop_running", charges.get(_FORMER_STOP, {}))
             full_fence = f"fence_{self.isa(isa_name).full_fence}"
             assumed = any("assumption" in figures[key] for key in ("cas_success", full_fence))
-            cancel = stop.get("value", stop.get("assumption"))
-            one, other = (
-                figure.get("value", figure.get("assumption"))
-                for figure in (figures["cas_success"], figures.get("rmw", figures["cas_success"]))
-            )
+            stated = (figures["cas_success"], figures.get("rmw", figures["cas_success"]))
+            one, other = (_number(figure) or 0 for figure in stated)
             alike = abs(one - other) <= _ALIKE * one
-            marks.append(Mark(name, title, cas, fence, assumed, cancel, alike))
+            marks.append(Mark(name, title, cas, fence, assumed, _number(stop), alike))
         return marks
 
     @cached_property

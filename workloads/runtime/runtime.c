@@ -210,8 +210,9 @@ latency_amounts_t latency_amounts;
 
 #define LATENCY_KEY(name) {"latency_" name, 0, UINT32_MAX, 0, true, 0}
 static runtime_key_t latency_keys[] = {
-    LATENCY_KEY("atomic"), LATENCY_KEY("fence"), LATENCY_KEY("stop"), LATENCY_KEY("park"),
-    LATENCY_KEY("unpark"), LATENCY_KEY("wake"),  RUNTIME_KEYS_END,
+    LATENCY_KEY("atomic"),       LATENCY_KEY("fence"),      LATENCY_KEY("stop_running"),
+    LATENCY_KEY("park"),         LATENCY_KEY("unpark"),     LATENCY_KEY("wake"),
+    LATENCY_KEY("stop_blocked"), LATENCY_KEY("stop_ended"), RUNTIME_KEYS_END,
 };
 
 static void set_latencies(void) {
@@ -219,6 +220,8 @@ static void set_latencies(void) {
     latency_amounts.fence = latency_keys[1].value;
     for (unsigned kind = CHARGE_STOP; kind <= CHARGE_WAKE; kind++)
         latency_amounts.charge[kind] = latency_keys[2 + kind].value;
+    latency_amounts.charge[CHARGE_STOP_BLOCKED] = latency_keys[6].value;
+    latency_amounts.charge[CHARGE_STOP_ENDED] = latency_keys[7].value;
 }
 #else
 static runtime_key_t latency_keys[] = {RUNTIME_KEYS_END};
@@ -408,7 +411,7 @@ void runtime_scheduled_thread(lock_thread_t *self) {
     scheduler_stop(self);
     handshake_leave_safe(self);
     done[runtime_index(self)].pairs = workload.run(self);
-    handshake_enter_safe(self);
+    handshake_end(self);
     scheduler_stop(self);
 }
 
@@ -453,7 +456,7 @@ static void participate(lock_thread_t *self) {
     runtime_region_begin(self);
     native_enter(runtime_index(self));
     uint64_t pairs = workload.run(self);
-    handshake_enter_safe(self);
+    handshake_end(self);
     native_leave(runtime_index(self));
     runtime_region_end(self);
     if (timed)

@@ -282,7 +282,7 @@ static void switch_out(lock_thread_t *self) {
 
 /* Makes `self` SAFE, as it must be while it is switched out. Whether it was not before. */
 static bool leave(lock_thread_t *self) {
-    if (load_rlx_u32(&self->state) == HANDSHAKE_SAFE)
+    if (load_rlx_u32(&self->state) != HANDSHAKE_RUNNING)
         return false;
     handshake_enter_safe(self);
     return true;

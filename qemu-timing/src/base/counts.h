@@ -73,9 +73,20 @@ constexpr std::array<const char *, size_t(Fence::Count)> kFenceNames = {
 
 // Costs of the operating system: stopping another thread, and so on (docs/interfaces.md, section
 // 5).
-enum class Charge : uint8_t { Stop, Park, Unpark, Wake, Switch, Barrier, Yield, Count };
+enum class Charge : uint8_t {
+    StopRunning,
+    Park,
+    Unpark,
+    Wake,
+    Switch,
+    Barrier,
+    Yield,
+    StopBlocked,
+    StopEnded,
+    Count
+};
 constexpr std::array<const char *, size_t(Charge::Count)> kChargeNames = {
-    "stop", "park", "unpark", "wake", "switch", "barrier", "yield"};
+    "stop", "park", "unpark", "wake", "switch", "barrier", "yield", "stop_blocked", "stop_ended"};
 
 // How a parked thread sleeps, as far as waking it takes other times (options charge_*).
 enum class Sleep : uint8_t { NotYet, Sleeps, ForLong };

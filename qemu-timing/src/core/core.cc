@@ -37,8 +37,9 @@ uint32_t least_unpark_cycles(const Options &o) {
 uint32_t charge_cycles(const Options &o, Charge kind, Sleep sleep) {
     const uint32_t wake[] = {o.charge_wake_awake, o.charge_wake, o.charge_wake_long};
     const uint32_t cycles[size_t(Charge::Count)] = {
-        o.charge_stop,   o.charge_park,    least_unpark_cycles(o), wake[size_t(sleep)],
-        o.charge_switch, o.charge_barrier, o.charge_yield};
+        o.charge_stop_running, o.charge_park,         least_unpark_cycles(o),
+        wake[size_t(sleep)],   o.charge_switch,       o.charge_barrier,
+        o.charge_yield,        o.charge_stop_blocked, o.charge_stop_ended};
     return cycles[size_t(kind)];
 }
 

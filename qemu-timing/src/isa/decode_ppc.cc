@@ -16,7 +16,9 @@ namespace lockcross {
 namespace {
 
 constexpr unsigned kLink = 40, kCount = 41, kCarry = 42;
-constexpr unsigned kFirstCharge = 20; // or rX,rX,rX; docs/interfaces.md, section 5
+// or rX,rX,rX (docs/interfaces.md, section 5): kinds 0 to 6 are those from 20 on, further ones
+// those from 18 on, since 27 and what follows have meanings of their own.
+constexpr unsigned kFirstCharge = 18, kKindAtFirst = 7;
 
 constexpr RegisterSet bit(unsigned reg) { return register_bit(reg); }
 constexpr RegisterSet cr_field(unsigned field) { return register_bit(32 + field); }
@@ -215,11 +217,11 @@ bool decode_31_logical(Insn &insn, const Fields &f) {
                                    824, 826, 827, 890, 891, 922, 954, 986};
     unsigned xo = f.xo10();
     if (xo == 444 && f.rt() == f.ra() && f.rt() == f.rb()) { // or rX,rX,rX: a hint
-        unsigned kind = f.rt() - kFirstCharge;
-        if (f.rt() < kFirstCharge || kind >= unsigned(Charge::Count))
+        unsigned place = f.rt() - kFirstCharge, kinds = unsigned(Charge::Count);
+        if (f.rt() < kFirstCharge || place >= kinds)
             return true;
         insn.effect = Effect::Charge;
-        insn.charge = Charge(kind);
+        insn.charge = Charge((place + kKindAtFirst) % kinds);
         return true;
     }
     if (!one_of(xo, two) && !one_of(xo, one))

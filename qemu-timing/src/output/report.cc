@@ -37,8 +37,12 @@ Json core_json(size_t core, Cycle start, Cycle cycles, const Counts &counts) {
     add_work(object, counts);
     object["reservations_lost"] = counts.reservations_lost;
     Json &charges = object["charges"] = by_name(kChargeNames, counts.charges);
+    // "stop" has every stop; those of threads that do not run are told beside it.
+    charges[kChargeNames[size_t(Charge::StopRunning)]] =
+        counts.charges[size_t(Charge::StopRunning)] + counts.charges[size_t(Charge::StopBlocked)] +
+        counts.charges[size_t(Charge::StopEnded)];
     // Few programs have these: without any, nothing is said of them.
-    for (Charge kind : {Charge::Barrier, Charge::Yield})
+    for (Charge kind : {Charge::Barrier, Charge::Yield, Charge::StopBlocked, Charge::StopEnded})
         if (counts.charges[size_t(kind)] == 0)
             charges.erase(kChargeNames[size_t(kind)]);
     if (counts.interrupts)

@@ -231,9 +231,10 @@ TEST_CASE("scheduled core: a store-conditional that never reached memory costs a
 
 TEST_CASE("scheduled core: every charge costs what its option says") {
     Options options;
-    uint32_t *costs[] = {&options.charge_stop, &options.charge_park,   &options.charge_unpark,
-                         &options.charge_wake, &options.charge_switch, &options.charge_barrier,
-                         &options.charge_yield};
+    uint32_t *costs[] = {
+        &options.charge_stop_running, &options.charge_park,         &options.charge_unpark,
+        &options.charge_wake,         &options.charge_switch,       &options.charge_barrier,
+        &options.charge_yield,        &options.charge_stop_blocked, &options.charge_stop_ended};
     for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++)
         *costs[kind] = 50 + kind;
     for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++) {

@@ -130,7 +130,9 @@ TEST_CASE("decode x86: fences and charges") {
     CHECK(x86({0x0f, 0x1f, 0x80, 0x04, 0x00, 0x58, 0x4c}).charge == Charge::Switch);
     CHECK(x86({0x0f, 0x1f, 0x80, 0x05, 0x00, 0x58, 0x4c}).charge == Charge::Barrier);
     CHECK(x86({0x0f, 0x1f, 0x80, 0x06, 0x00, 0x58, 0x4c}).charge == Charge::Yield);
-    CHECK(x86({0x0f, 0x1f, 0x80, 0x07, 0x00, 0x58, 0x4c}).effect == Effect::None); // no such kind
+    CHECK(x86({0x0f, 0x1f, 0x80, 0x07, 0x00, 0x58, 0x4c}).charge == Charge::StopBlocked);
+    CHECK(x86({0x0f, 0x1f, 0x80, 0x08, 0x00, 0x58, 0x4c}).charge == Charge::StopEnded);
+    CHECK(x86({0x0f, 0x1f, 0x80, 0x09, 0x00, 0x58, 0x4c}).effect == Effect::None); // no such kind
     CHECK(x86({0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00}).effect == Effect::None); // compiler's nop
     CHECK(x86({0xf3, 0x90}).effect == Effect::None);                               // pause
 }
@@ -197,11 +199,13 @@ TEST_CASE("decode arm: barriers and charges") {
     CHECK(arm(0xd5033abf).fence == Fence::DmbSt);
     CHECK(arm(0xd5033f9f).fence == Fence::Dsb);
     CHECK(arm(0xd5033fdf).fence == Fence::Isb);
-    CHECK(arm(0xd5032e1f).charge == Charge::Stop); // hint #112
+    CHECK(arm(0xd5032e1f).charge == Charge::StopRunning); // hint #112
     CHECK(arm(0xd5032e9f).charge == Charge::Switch);
     CHECK(arm(0xd5032ebf).charge == Charge::Barrier);
     CHECK(arm(0xd5032edf).charge == Charge::Yield);
-    CHECK(arm(0xd503203f).effect == Effect::None); // yield
+    CHECK(arm(0xd5032eff).charge == Charge::StopBlocked);
+    CHECK(arm(0xd5032f1f).charge == Charge::StopEnded); // hint #120
+    CHECK(arm(0xd503203f).effect == Effect::None);      // yield
 }
 
 TEST_CASE("decode arm: memory, arithmetic, branches") {
@@ -286,7 +290,10 @@ TEST_CASE("decode ppc: reservations, barriers, charges") {
     CHECK(ppc(0x7f18c378).charge == Charge::Switch);
     CHECK(ppc(0x7f39cb78).charge == Charge::Barrier);
     CHECK(ppc(0x7f5ad378).charge == Charge::Yield);
-    CHECK(ppc(0x7f7bdb78).effect == Effect::None); // or r27,r27,r27: yield
+    CHECK(ppc(0x7e529378).charge == Charge::StopBlocked); // or r18,r18,r18
+    CHECK(ppc(0x7e739b78).charge == Charge::StopEnded);
+    CHECK(ppc(0x7e318b78).charge == Charge::Count); // or r17,r17,r17
+    CHECK(ppc(0x7f7bdb78).effect == Effect::None);  // or r27,r27,r27: yield
 }
 
 TEST_CASE("decode ppc: memory and arithmetic") {

@@ -21,7 +21,7 @@ from sweeps.model import workloads
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import MEMBARRIER
-from sweeps.model.machine import load_machine
+from sweeps.model.machine import STOPS, load_machine
 from sweeps.programs import Mechanisms, Program
 
 # ISA and core model -> mechanisms that work there, the first is the default.
@@ -193,7 +193,7 @@ class Gem5Engine(base.Engine):
         machine = load_machine(cell.machine)
         charges = {name: machine.charges.number(name) for name in CHARGES}
         if cell.cancel_latency is not None:
-            charges["stop"] = cell.cancel_latency
+            charges |= dict.fromkeys(STOPS, cell.cancel_latency)
         width = machine.core.number("width")
         return latencies(cell, self.model, self._mechanism, charges, width)
 

@@ -18,7 +18,7 @@ from results.paths import ROOT, WORK
 from sweeps.engines.base import sources_digest
 from sweeps.model.cell import digest
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import Charges, Ordering, OutOfOrder, load_machine
+from sweeps.model.machine import STOPS, Charges, Ordering, OutOfOrder, load_machine
 from sweeps.programs import Builder, Program
 from sweeps.support import tools
 from sweeps.support.tools import Probe
@@ -141,7 +141,7 @@ def probe(gem5: Gem5, isa: str, model: str) -> Probe:
 
 
 # There is no thread scheduler, and nobody knows how a parked thread sleeps.
-CHARGES = ("stop", "park", "unpark", "wake")
+CHARGES = (*STOPS, "park", "unpark", "wake")
 UNREAD_CHARGES = tuple(name for name in Charges.model_fields if name not in CHARGES)
 
 

@@ -15,7 +15,7 @@ from sweeps.engines.qemu import output as qemu_output
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import MEMBARRIER
-from sweeps.model.machine import ATOMICS, load_machine
+from sweeps.model.machine import ATOMICS, STOPS, load_machine
 from sweeps.programs import Program
 from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 from sweeps.support.tools import Tool
@@ -139,7 +139,7 @@ def plugin_options(cell: Cell) -> dict[str, int | str]:
     if cell.fence_latency is not None:
         options[ISAS[cell.isa].full_fence] = cell.fence_latency
     if cell.cancel_latency is not None:
-        options["charge_stop"] = cell.cancel_latency
+        options |= {f"charge_{stop}": cell.cancel_latency for stop in STOPS}
     if cell.membarrier_latency is not None:
         options |= {"charge_barrier": cell.membarrier_latency, "charge_barrier_core": 0}
     return options | {"seed": cell.seed}

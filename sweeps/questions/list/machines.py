@@ -104,7 +104,7 @@ def details(machine: Machine) -> Iterator[Rows | str]:
             "figure": key,
             "value": figure.number,
             "unit": units.get(re.split(r"[ .]", key)[-1], ""),
-            "source": figure.source or f"{_ASSUMED} {figure.why}",
+            "source": _origin(figure),
         }
         for key, figure in figures.items()
     ]
@@ -116,6 +116,14 @@ def details(machine: Machine) -> Iterator[Rows | str]:
         ]
         numbers = {"value": "{value:g}", "spread": "{spread:g}"}
         yield Rows(measured, plain("also measured") | numbers | plain("unit", "meaning"))
+
+
+def _origin(figure: Figure) -> str:
+    """Return where a figure comes from, and the interval that this leaves open."""
+    source = f"{_ASSUMED} {figure.why}" if figure.source is None else figure.source
+    source = f"derived: {source}" if figure.derived is not None else source
+    low, high = figure.interval
+    return source if low == high else f"{source} ({low} to {high})"
 
 
 def _units() -> dict[str, str]:
@@ -164,7 +172,10 @@ def what_may_be_said(generic: Machine) -> Iterator[Rows | str]:
             for name, known in generic.latency[isa].items()
         ]
     engines = {engine.family: load_engine(engine.label).capabilities() for engine in ENGINES}
-    yield "Each value is { value = N, source = '...' } or { assumption = N, why = '...' }"
+    yield (
+        "Each value is { value = N, source = '...' }, { derived = N, source = '...' } from another "
+        "machine, or { assumption = N, why = '...' }; any may have low = N and high = N"
+    )
     for place, rows in tables.items():
         kind = place.partition(".")[0]
         readers = {family: can.unread for family, can in engines.items() if kind in can.tables}
@@ -197,7 +208,7 @@ def _known(known: object) -> object:
         case Figure():
             return known.number
         case Behaviour():
-            return known.value or known.assumption
+            return known.stated
         case list():
             return ", ".join(map(str, known))
         case Document() | dict() | None:

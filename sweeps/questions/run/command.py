@@ -179,24 +179,25 @@ def _assumed_figures(cell: "Cell") -> str:
     """Return the machine's assumed costs, those of a CAS, a full fence and a cancellation by
     name."""
     from sweeps.model.isa import ISAS
-    from sweeps.model.machine import HOST, load_machine
+    from sweeps.model.machine import HOST, STOPS, load_machine
 
     if cell.machine == HOST:
         return ""
     machine = load_machine(cell.machine)
+    stops = [f"charge_{stop}" for stop in STOPS]
     set_here = {
         "cas_success": cell.cas_latency,
         "cas_failure": cell.cas_latency,
         "rmw": cell.cas_latency,
         ISAS[cell.isa].full_fence: cell.fence_latency,
-        "charge_stop": cell.cancel_latency,
+        **dict.fromkeys(stops, cell.cancel_latency),
     }
     assumed = {
         name: figure.number
         for name, figure in machine.figures(cell.isa).items()
         if figure.assumption is not None and set_here.get(name) is None
     }
-    decisive = ("cas_success", ISAS[cell.isa].full_fence, "charge_stop")
+    decisive = ("cas_success", ISAS[cell.isa].full_fence, *stops)
     named = [f"{name}={assumed[name]}" for name in decisive if name in assumed]
     if more := len(assumed) - len(named):
         named.append(f"{more} more")
