@@ -114,7 +114,7 @@ class EventLog:
     released_by_others: int = 0  # releases by another thread than took the lock
     # When threads parked, went on and ended: cycle, thread and kind; of Java programs alone.
     pauses: pd.DataFrame = field(
-        default_factory=lambda: pd.DataFrame({"cycle": [], "thread": [], "kind": []}, np.int64)
+        default_factory=lambda: pd.DataFrame({"cycle": [], "thread": [], "kind": []}, dtype="int64")
     )
 
     @property

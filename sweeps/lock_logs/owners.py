@@ -6,8 +6,6 @@ something with locks just before and does so just behind runs. What it does else
 may run, or be blocked in a system call.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
@@ -18,25 +16,16 @@ _NEAR = 10  # microseconds: no thread blocks in a system call and is back by the
 _BLOCKED = (Kind.ACQUIRE, Kind.WAIT, Kind.PARK)  # a thread whose last record is one of these
 
 
-@dataclass(frozen=True)
-class Owners:
-    """The shares of the states that owners are in; `untold`: running, or blocked out of sight."""
-
-    running: float
-    blocked: float
-    ended: float
-    untold: float
-
-
-def owners(log: EventLog) -> Owners | None:
-    """Return in which states the owners of a log's objects were when another thread came; None
-    where none did."""
+def owners(log: EventLog) -> dict[str, float]:
+    """Return in which shares the owners of a log's objects were running, blocked and ended when
+    another thread came, and of which that is untold: they ran, or were blocked out of sight. Empty
+    where no other thread came."""
     acquired = log.events[log.events["kind"] == Kind.ACQUIRED]
     marked = with_owners(acquired)
     marked = marked.assign(owner=marked.groupby("object")["thread"].transform("first"))
     takes = marked[marked["other"]].drop_duplicates("object")[["cycle", "owner"]]
     if takes.empty:
-        return None
+        return {}
     takes = takes.rename(columns={"owner": "thread"})
     told = ["cycle", "thread", "kind"]
     states = pd.concat([log.events[told], log.pauses[told]]).astype(np.int64)
@@ -50,9 +39,6 @@ def owners(log: EventLog) -> Owners | None:
     blocked = before["kind"].isin(_BLOCKED).to_numpy() & ~ended
     near = (behind["at"] - before["at"]).to_numpy() <= _NEAR * log.clock_mhz
     running = near & ~ended & ~blocked
-    return Owners(
-        float(running.mean()),
-        float(blocked.mean()),
-        float(ended.mean()),
-        float((~(running | blocked | ended)).mean()),
-    )
+    states_of = {"running": running, "blocked": blocked, "ended": ended}
+    untold = ~(running | blocked | ended)
+    return {name: float(flags.mean()) for name, flags in (states_of | {"untold": untold}).items()}
