@@ -11,6 +11,9 @@ STATES = tuple(name.removeprefix("stop_") for name in STOPS)
 UNTOLD = "untold"  # what a log does not tell: an owner that runs, or is blocked out of its sight
 _RUNNING, _BLOCKED = STATES[:2]
 _WHOLE = 0.005  # by which shares may miss 1
+# Of an assumed cost: nothing to ten times, as measured costs of one state lie apart, on two CPUs
+# and on sixteen.
+_APART = 10
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def cancellation(machine: Machine, shares: Mapping[str, float]) -> Cancellation:
     """Return what a cancellation costs on a machine where so many owners are in each state. Where
     nothing is said, an owner runs, and may be in any state."""
     figures = {state: machine.charges.figure(f"stop_{state}") for state in STATES}
-    ends = {state: figure.interval for state, figure in figures.items()}
+    ends = {state: _interval(figure) for state, figure in figures.items()}
     if not shares:
         low, high = min(end[0] for end in ends.values()), max(end[1] for end in ends.values())
         figure = figures[_RUNNING]
@@ -73,6 +76,15 @@ def cancellation(machine: Machine, shares: Mapping[str, float]) -> Cancellation:
 
 def _maybe(state: str, untold: float) -> str:
     return f" ({100 * untold:.3g} % of them or blocked)" if state == _RUNNING and untold else ""
+
+
+def _interval(figure: Figure) -> tuple[int, int]:
+    """Return what is left open of a cost; where the machine does not say it of an assumption, what
+    may well be."""
+    low, high = figure.interval
+    if figure.assumption is not None and low == high:
+        return 0, _APART * high
+    return low, high
 
 
 def _source(figure: Figure) -> str:

@@ -113,6 +113,7 @@ def ask(
         labels = _labels([*compared, *runtime_locks(described, isa)], fences, isa)
     states = states_of(use.owner) if use.owner else log.owners if log is not None else {}
     stop, stated = cancellation(described, states), latencies.get("cancel_latency")
+    cycles = stop.cycles if stated is None else stated
     base = usual(
         machine,
         flavour or flavours[0],
@@ -120,7 +121,8 @@ def ask(
         {},
         lock=labels[0].lock,
         threads=exact.threads,
-        cancel_latency=stop.cycles if stated is None else stated,
+        # Where nothing is said the runs are the main job's: each stop as the run's owner is.
+        cancel_latency=None if exact.as_on_map and not states and stated is None else cycles,
     )
     scenario = Scenario(base, exact)
     for label in labels:
@@ -219,7 +221,8 @@ def _latency(
     if axis == "cancel_latency":
         kinds = [_kind(figure) for figure in stop.figures] + [ASSUMED] * (not known_states)
         kind = next(kind for kind in (ASSUMED, DERIVED, QUOTED, MEASURED) if kind in kinds)
-        words = f"{stop.cycles:,} cycles ({stop.low:,} to {stop.high:,})"
+        words = f"{stop.cycles:,} cycles"
+        words += f" ({stop.low:,} to {stop.high:,})" * (stop.low < stop.high)
         return Input(axis, words, kind, stop.words, stop.low, stop.high)
     machine, value = load_machine(base.machine), own_latency(base, axis)
     figure = machine.figures(base.isa)[QUANTITIES[axis].figure or ISAS[base.isa].full_fence]
