@@ -20,7 +20,7 @@ from typing import Any
 from results.errors import LockcrossError
 from sweeps.lock_logs.log import read_events
 from sweeps.lock_logs.owners import owners
-from sweeps.model.machine import load_machine
+from sweeps.model.machine import Machine, load_machine
 from tests.java_programs.against_jvm import lockcross
 from tests.java_programs.programs import FOLDER, build, environment
 
@@ -40,10 +40,12 @@ _TIMES = 9  # runs in each locking mode, in turn
 _BIASED = ("-XX:+UseBiasedLocking", "-XX:BiasedLockingStartupDelay=0")
 _STACK = ("-XX:-UseBiasedLocking",)
 _KEEP_ALL = "-XX:-EliminateLocks"  # the JVM's compiler then leaves out no lock that the log has
+_STATES = ("running", "blocked", "ended", "untold")
 _HEADS = (
-    "the owner", "running", "blocked", "ended", "untold", "measured, ns a pair",
-    "predicted, ns a pair", "predicted / measured",
+    "the owner", *_STATES, "measured, ns a pair", "predicted, ns a pair", "with this host's CPUs",
+    "of measured",
 )  # fmt: skip
+_FEW = 2  # CPUs with which HotSpot's requester sleeps: the machine's dearest cancellation
 
 
 def command(mode: str, *options: str) -> list[str]:
@@ -81,6 +83,14 @@ def predicted(advice: Mapping[str, Any], clock_mhz: float) -> tuple[float, float
     return value, low, high
 
 
+def here(machine: Machine, states: Mapping[str, float]) -> int:
+    """Return what a cancellation costs on a machine, in cycles, by the CPUs that this host has."""
+    running = machine.charges.figure("stop_running")
+    stop = running.interval[1] if os.cpu_count() == _FEW else running.number
+    rest = (states[name] * machine.charges.number(f"stop_{name}") for name in ("blocked", "ended"))
+    return round((states["running"] + states["untold"]) * stop + sum(rest))
+
+
 def row(mode: str, machine: str) -> list[str]:
     """Record, advise and measure a mode, and return its row of the table."""
     with tempfile.TemporaryDirectory() as name:
@@ -88,16 +98,20 @@ def row(mode: str, machine: str) -> list[str]:
         lockcross("record", "--force", "--output", log, "--", *command(mode))
         use = ("--think", 0, "--threads", 2, "--class-objects", _CLASS)
         how = ("--locks", "biased,hotspot_stack", "--ranking", "--format", "json", "--db", database)
-        advice = json.loads(lockcross("advise", "--log", log, "--machines", machine, *use, *how))
-        states = owners(read_events(log))
-    value, low, high = predicted(advice, load_machine(machine).clock_mhz.number)
+        states, described = owners(read_events(log)), load_machine(machine)
+        asked = ("advise", "--log", log, "--machines", machine, *use, *how)
+        stop = here(described, states)
+        answers = [lockcross(*asked), lockcross(*asked, "--cancel-latency", stop)]
+    clock = described.clock_mhz.number
+    (value, low, high), (expected, *_) = (predicted(json.loads(one), clock) for one in answers)
     found, least, most = measured(mode)
     return [
         _TITLES[mode],
-        *(f"{100 * states[state]:.0f} %" for state in ("running", "blocked", "ended", "untold")),
+        *(f"{100 * states[state]:.0f} %" for state in _STATES),
         f"{found:+.1f} ({least:+.1f} to {most:+.1f})",
         f"{value:+.1f} ({low:+.1f} to {high:+.1f})",
-        f"{value / found:.2f}",
+        f"{expected:+.1f}",
+        f"{expected / found:.2f}",
     ]
 
 

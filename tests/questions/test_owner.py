@@ -75,7 +75,7 @@ def test_the_answer_has_both_ends(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     costs = {row["label"]: row for row in found["locks"]}
-    low, high = costs["reservation/full"]["cancelling"]
+    low, high = costs["reservation/rmw"]["cancelling"]
     assert high - low == pytest.approx(89_000 / 22, rel=0.01)
     assert costs["thin"]["cancelling"] is None
     (stop,) = (entry for entry in found["inputs"] if entry["name"] == "cancel_latency")
