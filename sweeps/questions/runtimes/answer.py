@@ -316,7 +316,7 @@ class Answered:
             mine, theirs = (self._cost(group, _label(group, name)) for name in (lock, other))
             if mine is not None and theirs is not None and isinstance(x, int | float):
                 lead = 0.0 if Lead(min(mine, theirs), max(mine, theirs)).is_none else theirs - mine
-                lines.setdefault(_words(setting), []).append((x, -lead * x))
+                lines.setdefault(_words(setting), []).append((x, -lead * (x + _others(group))))
         return {place: _last_crossing(line) for place, line in lines.items()}
 
     def pays(self, lock: str, other: str, along: str, **where: Value) -> str:
@@ -397,6 +397,14 @@ def _words(setting: Mapping[str, Value]) -> str:
         for name, value in setting.items()
         if value is not None
     )
+
+
+def _others(group: Group) -> int:
+    """Return the acquisitions of an object behind its owner's first ones."""
+    turns, length, after = (
+        group.setting.parameters.get(name, 0) for name in ("turns", "run_length", "after")
+    )
+    return int(turns) * int(length) + int(after)
 
 
 def _last_crossing(line: Sequence[tuple[float, float]]) -> float | None:
