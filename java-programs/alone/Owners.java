@@ -95,13 +95,6 @@ public class Owners {
                     }
                     sink = sum;
                 });
-            case "lock":
-                Item own = new Handed();
-                return like -> handOver(like, () -> {
-                    while (!stop) {
-                        own.use(1);
-                    }
-                });
             case "builders":
                 return Owners::builders;
             case "pool":

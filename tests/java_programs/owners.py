@@ -18,25 +18,29 @@ from statistics import median
 from typing import Any
 
 from results.errors import LockcrossError
-from sweeps.lock_logs.log import read_events
+from sweeps.lock_logs.log import Kind, read_events
 from sweeps.lock_logs.owners import owners
 from sweeps.model.machine import Machine, load_machine
 from tests.java_programs.against_jvm import lockcross
 from tests.java_programs.programs import FOLDER, build, environment
 
 _TITLES = {
-    "dead": "ended: nothing, since it has ended",
-    "park": "parked: is parked",
-    "plain": "runs: computes",
-    "lock": "runs: locks an object of its own",
     "builders": "four builders that end",
     "pool": "a pool's workers, which wait for work",
     "pipeline": "a pipeline, whose queue parks",
     "monitor": "a queue at a monitor, whose maker waits",
     "ring": "a ring, whose maker runs on",
+    "dead": "a thread that has ended",
+    "park": "a thread that is parked",
+    "plain": "a thread that computes",
 }
-_CLASS, _FIRST, _ROUNDS = 16, 20, 300  # objects of a class, fewer than HotSpot's bulk rebias takes
-_TIMES = 9  # runs in each locking mode, in turn
+_CLASS, _FIRST, _TAKEN, _ROUNDS = (
+    16,
+    20,
+    2,
+    300,
+)  # objects of a class, fewer than HotSpot's bulk rebias takes
+_TIMES = 7  # runs in each locking mode, in turn
 _BIASED = ("-XX:+UseBiasedLocking", "-XX:BiasedLockingStartupDelay=0")
 _STACK = ("-XX:-UseBiasedLocking",)
 _KEEP_ALL = "-XX:-EliminateLocks"  # the JVM's compiler then leaves out no lock that the log has
@@ -69,17 +73,18 @@ def _ns(mode: str, *options: str) -> float:
     return float(done.stdout.split()[-1])
 
 
-def predicted(advice: Mapping[str, Any], clock_mhz: float) -> tuple[float, float, float]:
-    """Return the same as `advise` says it, and its ends as far as the machine leaves open what a
-    cancellation costs."""
+def predicted(
+    advice: Mapping[str, Any], clock_mhz: float, acquisitions: int
+) -> tuple[float, float, float]:
+    """Return the same as `advise` says it of all acquisitions of a log, and its ends as far as the
+    machine leaves open what a cancellation costs."""
     biased, stack = (
         next(row for row in advice["locks"] if row["label"].startswith(name))
         for name in ("biased", "hotspot_stack")
     )
     ends = biased["cancelling"] or (biased["cost"], biased["cost"])
-    value, low, high = (
-        (cost - stack["cost"]) * 1e3 / clock_mhz for cost in (biased["cost"], *ends)
-    )
+    each = acquisitions / (_ROUNDS * _CLASS * (_FIRST + _TAKEN)) * 1e3 / clock_mhz
+    value, low, high = ((cost - stack["cost"]) * each for cost in (biased["cost"], *ends))
     return value, low, high
 
 
@@ -98,12 +103,15 @@ def row(mode: str, machine: str) -> list[str]:
         lockcross("record", "--force", "--output", log, "--", *command(mode))
         use = ("--think", 0, "--threads", 2, "--class-objects", _CLASS)
         how = ("--locks", "biased,hotspot_stack", "--ranking", "--format", "json", "--db", database)
-        states, described = owners(read_events(log)), load_machine(machine)
+        events = read_events(log)
+        states, described = owners(events), load_machine(machine)
         asked = ("advise", "--log", log, "--machines", machine, *use, *how)
         stop = here(described, states)
         answers = [lockcross(*asked), lockcross(*asked, "--cancel-latency", stop)]
-    clock = described.clock_mhz.number
-    (value, low, high), (expected, *_) = (predicted(json.loads(one), clock) for one in answers)
+    clock, taken = described.clock_mhz.number, int((events.events["kind"] == Kind.ACQUIRED).sum())
+    (value, low, high), (expected, *_) = (
+        predicted(json.loads(one), clock, taken) for one in answers
+    )
     found, least, most = measured(mode)
     return [
         _TITLES[mode],

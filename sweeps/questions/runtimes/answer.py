@@ -322,7 +322,7 @@ class Answered:
     def pays(self, lock: str, other: str, along: str, **where: Value) -> str:
         """Say from which value on a lock pays: the least and the greatest of all settings with
         these values."""
-        found = self.crossings(lock, other, along, **where)
+        found = self.crossings(lock, other, along, VALUE, **where)
         never = [place for place, x in found.items() if x is None]
         known = {place: x for place, x in found.items() if x is not None}
         words = []

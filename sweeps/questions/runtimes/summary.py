@@ -27,6 +27,7 @@ from sweeps.accuracy.errors import (
 from sweeps.cli.options import Database, Page
 from sweeps.model.engines import ENGINES
 from sweeps.questions.runtimes.answer import (
+    VALUE,
     Answered,
     Compared,
     ends_words,
@@ -40,8 +41,8 @@ RUNS = REFERENCE / "runtimes.db"
 ALONE, BARRIERS, MUTEXES = "byte_writer", "membarrier", "mutexes"
 SHARED = "cancellations"
 _FEW, _MANY = 4, 256  # objects of a class: its first ones, and more than its heuristics let pass
-_MEASURED = "zen4 redwood_cove"  # machines whose costs of a cancellation were measured
-_STATES = {"ended": "has ended", "blocked": "waits", "running": "runs"}
+_MEASURED = ("zen4", "redwood_cove")  # whose costs of a cancellation were measured
+_STATES = {"ended": "the owner has ended", "blocked": "it waits", "running": "it runs"}
 _ASKED = (ALONE, BARRIERS, MUTEXES, SHARED)
 
 _BLOCK = re.compile(
@@ -134,26 +135,29 @@ def _which_lock(asked: Mapping[str, Answered]) -> str:
 
 def _where_reservation_wins(asked: Mapping[str, Answered]) -> str:
     shared = asked[SHARED]
-    worth = _by_state(shared, "reservation", "hotspot_light")
     flat = shared.pays("reservation", "j9_flat", "first", objects=_FEW, owner="ended")
     beside = shared.compared("reservation", "hotspot_light", objects=_FEW)
     return (
-        "**Reservation** pays if its owner takes an object often enough before another thread "
-        f"comes. Beside HotSpot's lightweight locking that is {worth} times, in brackets with the "
-        "cheapest and the dearest cancellation that measurement leaves open "
-        f"({_reliably(beside)}). OpenJ9's flat lock, which releases by a plain store, is harder to "
-        f"beat: {flat}, if the owner has ended."
+        "**Reservation** pays once an object's owner has taken it often enough before another "
+        f"thread comes. On {' and '.join(_MEASURED)}, beside HotSpot's lightweight locking, that "
+        f"is {_by_state(shared, 'reservation', 'hotspot_light')}. In brackets: with the cheapest "
+        "and the dearest cancellation that measurement leaves open, a bare handshake and HotSpot "
+        f"on two CPUs ({_reliably(beside)}). Beside OpenJ9's flat lock, which releases by a plain "
+        f"store, it pays {flat}, if the owner has ended."
     )
 
 
 def _by_state(shared: Answered, lock: str, other: str) -> str:
-    """Say from how many acquisitions a lock pays, by state of the owner, on machines that were
-    measured."""
-    return "; ".join(
-        f"if the owner {words}, "
-        + shared.thresholds(lock, other, "first", _MEASURED, owner=state, objects=_FEW)
-        for state, words in _STATES.items()
-    )
+    """Say from how many acquisitions a lock pays on machines that were measured, by state of the
+    owner."""
+    parts = []
+    for state, words in _STATES.items():
+        each = (
+            shared.threshold(lock, other, "first", machine=name, owner=state, objects=_FEW)
+            for name in _MEASURED
+        )
+        parts.append(f"{' and '.join(each)} times if {words}")
+    return ", ".join(parts)
 
 
 def _where_asymmetric_locks_do(asked: Mapping[str, Answered]) -> str:
@@ -183,11 +187,11 @@ def _was_it_right_to_remove_biased_locking(asked: Mapping[str, Answered]) -> str
         ends_words(_borders(shared, owner=state, objects=_MANY)) for state in ("ended", "running")
     ]
     return (
-        "**Removing biased locking** was right where another thread takes an object early. Of the "
-        "first objects of a class that is within so many acquisitions: "
+        "**Removing biased locking** was right where another thread comes early: on "
+        f"{' and '.join(_MEASURED)} before the owner has taken one of a class's first objects "
         f"{_by_state(shared, 'biased', 'hotspot_stack')}. Of a class with {_MANY} such objects, "
-        f"whose revocations end at the 40th, it is within {many[0]} if owners have ended, or "
-        f"{many[1]} if they run. It was wrong for a thread that locks for each byte, which has "
+        f"whose revocations end at the 40th, it was right within {many[0]} if owners have ended, "
+        f"or {many[1]} if they run. It was wrong for a thread that locks for each byte, which has "
         f"paid {span(stack.less.values())} more a pair since ({_reliably(stack)}), and pays "
         f"{span(light.less.values())} with today's locks ({_reliably(light)})."
     )
@@ -196,7 +200,7 @@ def _was_it_right_to_remove_biased_locking(asked: Mapping[str, Answered]) -> str
 def _borders(answered: Answered, **where: Value) -> dict[str, float]:
     """Return, by place, the number of acquisitions of each object from which on biased locking
     costs less than stack locking, in the settings that have these values."""
-    worth = answered.crossings("biased", "hotspot_stack", "first", **where)
+    worth = answered.crossings("biased", "hotspot_stack", "first", VALUE, **where)
     known = {place: x for place, x in worth.items() if x is not None}
     _holds("biased locking is worth it from some number on everywhere", len(known) == len(worth))
     return known
