@@ -55,6 +55,10 @@ class Kind(IntEnum):
     NOTHING_DONE = 8  # ILLEGAL_STATE: what the thread began last was no operation
     STACK = 9  # in a file alone: the stack of the acquisition before
     THREAD = 10  # in a file alone: what follows is of this thread
+    # Of a thread, whatever it locks: `pauses` of a log.
+    PARK = 11
+    PARKED = 12  # and goes on
+    END = 13
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,10 @@ class EventLog:
     frames: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
     released_by_others: int = 0  # releases by another thread than took the lock
+    # When threads parked, went on and ended: cycle, thread and kind; of Java programs alone.
+    pauses: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame({"cycle": [], "thread": [], "kind": []}, dtype="int64")
+    )
 
     @property
     def tells_modes(self) -> bool:
@@ -230,7 +238,12 @@ class _Facts:
         return self._about.get("log") == "pthread"
 
     def log(
-        self, name: str, events: pd.DataFrame, stacks: pd.DataFrame, by_others: int
+        self,
+        name: str,
+        events: pd.DataFrame,
+        stacks: pd.DataFrame,
+        by_others: int,
+        pauses: pd.DataFrame,
     ) -> EventLog:
         about, totals = self._about, self._totals
         clock = int(about["clock_mhz"])
@@ -263,6 +276,7 @@ class _Facts:
             self._frames,
             about,
             by_others,
+            pauses,
         )
 
 
@@ -287,20 +301,25 @@ def _times(blocks: list[_Block]) -> Integers:
 
 def _events(
     buffers: Mapping[int, list[_Block]], marked: int | None, facts: _Facts
-) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """Return the events of all threads in order, up to a time, the stacks, and how many releases
-    were another thread's. Raises ValueError."""
+) -> tuple[pd.DataFrame, pd.DataFrame, int, pd.DataFrame]:
+    """Return the events of all threads in order, up to a time, the stacks, how many releases were
+    another thread's, and the pauses of threads that have events. Raises ValueError."""
     parts, stacks = [_table(-1, [_Block(np.empty(0, RECORD), 0)])], []
+    paused = [parts[0]]
     for buffer, blocks in sorted(buffers.items()):
         table = _table(buffer, blocks)
         site, at = table["site"].to_numpy(), np.flatnonzero(table["kind"] == Kind.STACK)
         at = at[at > 0]
         stacks.append(pd.DataFrame({"site": site[at - 1], "stack": site[at]}))
         parts.append(table[table["kind"] < Kind.STACK])
-    events = pd.concat(parts)
+        paused.append(table[table["kind"] > Kind.THREAD])
+    events, pauses = pd.concat(parts), pd.concat(paused)[["cycle", "thread", "kind"]]
     events = events[events["cycle"] <= marked] if marked is not None else events
     events = events.reset_index(drop=True)
-    events["thread"] = np.unique(events["thread"], return_inverse=True)[1].astype(np.int32)
+    threads, numbers = np.unique(events["thread"], return_inverse=True)
+    events["thread"] = numbers.astype(np.int32)
+    pauses = pauses[pauses["thread"].isin(threads)]
+    pauses = pauses.assign(thread=np.searchsorted(threads, pauses["thread"]).astype(np.int32))
     by_others = 0
     if facts.exact:
         if (np.diff(events["cycle"].to_numpy()) < 0).any():
@@ -312,7 +331,7 @@ def _events(
             by_others = _give_to_holders(events)
         events = _with_acquisitions(_with_wakings(events))
     all_stacks = pd.concat(stacks) if stacks else pd.DataFrame({"site": [], "stack": []})
-    return without_idle_operations(events), all_stacks, by_others
+    return without_idle_operations(events), all_stacks, by_others, pauses
 
 
 def _table(buffer: int, blocks: list[_Block]) -> pd.DataFrame:

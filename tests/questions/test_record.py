@@ -12,11 +12,12 @@ import pytest
 from results.paths import ROOT
 from sweeps.lock_logs.locality import Sections, pattern
 from sweeps.lock_logs.log import EventLog, Kind, read_events
+from sweeps.lock_logs.owners import owners
 from sweeps.lock_logs.sites import sites
 from sweeps.questions.record.jvm import AGENT
 from tests.commands import lockcross, program
 from tests.java_agent import counts, needs_java
-from tests.jdks import PACKAGED
+from tests.jdks import PACKAGED, RELEASES
 
 TIMES = 20_000
 
@@ -99,6 +100,20 @@ def test_waits_and_notifications_are_there(classes: Path) -> None:
     kinds = log.events["kind"].value_counts()
     assert 0 <= kinds[Kind.WAIT] - kinds[Kind.WAITED] <= 8  # the JVM's own threads wait at its end
     assert Sections(log).contention().loc["wait", "objects"] >= 1
+
+
+@needs_java
+@pytest.mark.parametrize("java", RELEASES, indirect=True)
+def test_the_log_tells_in_which_state_owners_are_when_others_come(java: str, classes: Path) -> None:
+    """400 objects of a thread that has ended, 500 of threads that are parked or wait, 100 of one
+    that runs, which no log tells; the JVM and the program's own locks add few."""
+    log = recorded(classes, "Pauses", "400", "300", "200", "100", java=java)
+    found = owners(log)
+    assert found["ended"] == pytest.approx(0.4, abs=0.02)
+    assert found["blocked"] == pytest.approx(0.5, abs=0.02)
+    assert found["untold"] + found["running"] == pytest.approx(0.1, abs=0.02)
+    assert found["untold"] > found["running"]  # it locks nothing while it runs
+    assert set(log.pauses["kind"]) == {Kind.PARK, Kind.PARKED, Kind.END}
 
 
 @needs_java

@@ -73,6 +73,71 @@ def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
     assert answer.endswith(f"Without thought {ends} ns less in every setting.")
 
 
+BY_OWNER = """
+title = "From how many acquisitions?"
+asked = "here"
+setup = "Two threads."
+settings = ["machine", "owner", "first"]
+answer = "From {{ thresholds('reservation', 'thin', 'first', 'zen4', owner='running') }}."
+
+[[cells]]
+machine = "zen4"
+lock = "reservation"
+fence = "rmw"
+workload = "lock_use"
+parameters = { objects = 4, first = [10, 1000], turns = 1, run_length = 1, critical = 0, think = 0 }
+threads = 2
+cancel_latency = [0, 1000, 100000]
+
+[[cells]]
+machine = "zen4"
+lock = "thin"
+workload = "lock_use"
+parameters = { objects = 4, first = [10, 1000], turns = 1, run_length = 1, critical = 0, think = 0 }
+threads = 2
+"""
+
+
+def test_what_a_state_of_owners_costs_is_what_runs_with_that_cost_say(tmp_path: Path) -> None:
+    """The rows of states lie between runs at other costs; the same cells at a state's own cost are
+    run to compare."""
+    file, db = tmp_path / "own.toml", tmp_path / "own.db"
+    file.write_text(BY_OWNER)
+    done = lockcross("runtimes", str(file), "--db", str(db), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in json.loads(done.stdout) if row["lock"] == "reservation"]
+    assert {(row["owner"], row["first"]) for row in rows} == {
+        (owner, first) for owner in ("ended", "blocked", "running") for first in (10, 1000)
+    }
+    charges, mhz = load_machine("zen4").charges, load_machine("zen4").clock_mhz.number
+    stops = {owner: charges.number(f"stop_{owner}") for owner in ("blocked", "running")}
+    direct = tmp_path / "direct.toml"
+    costs = str(list(stops.values()))
+    direct.write_text(
+        BY_OWNER.replace("[0, 1000, 100000]", costs)
+        .replace('"owner", ', "")
+        .replace(
+            "thresholds('reservation', 'thin', 'first', 'zen4', owner='running')", "cost('thin')"
+        )
+    )
+    assert lockcross("runtimes", str(direct), "--db", str(db)).returncode == 0
+    read = "SELECT cancel_latency, json_extract(parameters, '$.first'), cycles_per_pair FROM runs"
+    with sqlite3.connect(db) as connection:
+        found = {(stop, first): cost for stop, first, cost in connection.execute(read)}
+    for row in rows:
+        if row["owner"] in stops:
+            cycles = found[stops[row["owner"]], row["first"]]
+            assert row["ns_per_pair"] == pytest.approx(cycles * 1000 / mhz, rel=1e-6)
+    with reading(db) as connection:
+        answered = Answered(load(str(file)), connection)
+    value, low, high = (
+        answered.crossings("reservation", "thin", "first", end, owner="running")["zen4"]
+        for end in ("value", "low", "high")
+    )
+    assert value is not None and low is not None and high is not None and low < value < high
+    assert answered.answer() == f"From {value:,.0f} ({low:,.0f} to {high:,.0f}) on zen4."
+
+
 @pytest.mark.parametrize(
     ("thin", "mcs", "said"),
     [

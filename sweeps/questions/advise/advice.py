@@ -34,6 +34,8 @@ class LockCost:
     causes: Mapping[str, float]
     runs: tuple[int, ...]
     native: float | None = None  # the same on the host, if asked
+    # The same with the cheapest and the dearest cancellation that the machine leaves open.
+    cancelling: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sweeps.engines.base import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import NO_LOCK, Cell, cell_of
-from sweeps.model.locks import LockLabel
+from sweeps.model.locks import LockLabel, cancels
 from sweeps.model.machine import HOST, load_machine
 from sweeps.model.workloads import with_defaults
 from sweeps.questions.advise.advice import (
@@ -96,9 +96,13 @@ class Advisor:
         for run in mixture(self._scenario.use):
             shares[run.words] = shares.get(run.words, 0.0) + float(run.weight)
         native = self._natively(check) if check else {}
+        cancelling = self._with_open_cancellations()
         advice = Advice(
             setting=self._setting(),
-            locks=tuple(replace(lock, native=native.get(lock.label)) for lock in locks),
+            locks=tuple(
+                replace(lock, native=native.get(lock.label), cancelling=cancelling.get(lock.label))
+                for lock in locks
+            ),
             tie=tie,
             axes=tuple(found),
             # Of latencies that are calibrated: as they measure.
@@ -202,6 +206,22 @@ class Advisor:
         return sorted(
             locks.values(), key=lambda lock: (lock.label not in self._sound, lock.cost, lock.label)
         )
+
+    def _with_open_cancellations(self) -> dict[LockLabel, tuple[float, float]]:
+        """Return what the locks that cancel cost, by one seed, with the cheapest and the dearest
+        cancellation that the machine leaves open."""
+        if (ends := self._question.open_cancellation) is None:
+            return {}
+        labels = [label for label in self._question.labels if cancels(label)]
+        costs = self._evaluate(
+            [
+                self._scenario.moved("cancel_latency", end).with_lock(label)
+                for label in labels
+                for end in ends
+            ]
+        )
+        each = iter(float(point.cost) - self._frame for point in costs)
+        return {label: (next(each), next(each)) for label in labels}
 
     def _lock_costs(
         self, labels: Sequence[LockLabel], seeds: Sequence[int]

@@ -139,6 +139,11 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     """
     if use.think is not None and use.locks_per_second is not None:
         raise LockcrossError("--locks-per-second stands in place of --think; leave one of them out")
+    if use.owner is not None and cancel_latency is not None:
+        raise LockcrossError(
+            "--owner says which of the machine's costs a cancellation has, and --cancel-latency "
+            "sets it; leave one of them out"
+        )
     named = names_of(machines or ["generic"], "--machines")
     logged = None if log is None else _logged(log)
     if logged is not None and logged.program is not None and logged.program.untold:
@@ -193,9 +198,10 @@ def _logged(log: Path) -> Logged:
     """Read what a log says. Raises LockcrossError for a file that is none."""
     from sweeps.lock_logs.locality import pattern
     from sweeps.lock_logs.log import read_events
+    from sweeps.lock_logs.owners import owners
 
     events = read_events(log)
-    return Logged(log.name, pattern(events), program_of(events))
+    return Logged(log.name, pattern(events), program_of(events), owners(events))
 
 
 def _machine(name: str) -> str:

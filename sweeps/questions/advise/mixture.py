@@ -23,6 +23,7 @@ _LONG = 10_000  # acquisitions by one thread, behind which each costs what the l
 _MOST_PAIRS = 40_000  # of a run: a fraction of a second
 _FEWEST_PAIRS = 3_200  # as on the winner map
 _MOST_OBJECTS = 512
+_FEWEST_OF_CLASS = 256  # objects of a large class: half of them are more than any runtime counts
 _LONGER = 1.05  # times what can be run: what is run where it cannot be taken apart
 _MOST_TURNS = 100  # of an object, behind which each costs what the last did
 _PARTS_OF_TURN = 4  # of what can be run: others' acquisitions of a turn, and the owner's
@@ -189,7 +190,7 @@ class _Lifetimes:
         few = min(turns // 2, _MOST_TURNS, int(most / max(turn, Fraction(1))))
         # With whole numbers it may be a little longer than the one that was asked for.
         if pairs <= 2 * most or (few < 1 and pairs <= 2 * most * _LONGER):
-            yield self._run(lifetime), each * pairs
+            yield from self._of_class(lifetime, each * pairs)
             return
         if few < 1:
             yield from self._long_turns(lifetime, each)
@@ -199,8 +200,8 @@ class _Lifetimes:
             for count in (few, 2 * few)
         )
         more = Fraction(turns - few, few)
-        yield self._run(long), each * long.pairs * more
-        yield self._run(short), each * short.pairs * (1 - more)
+        yield from self._of_class(long, each * long.pairs * more)
+        yield from self._of_class(short, each * short.pairs * (1 - more))
 
     def _long_turns(self, lifetime: _Lifetime, each: Fraction) -> _Weighted:
         """Yield a lifetime with more acquisitions between two changes of hands than can be run:
@@ -220,8 +221,8 @@ class _Lifetimes:
         ):
             if less:
                 long, short = (replace(turn, **{cut: times * most}) for times in (2, 1))
-                yield self._run(long), each * less * Fraction(long.pairs, most)
-                yield self._run(short), -each * less * Fraction(short.pairs, most)
+                yield from self._of_class(long, each * less * Fraction(long.pairs, most))
+                yield from self._of_class(short, -each * less * Fraction(short.pairs, most))
         shorter = replace(lifetime, run_length=turn.run_length, after=after)
         yield from self._beginning(shorter, each)
 
@@ -230,9 +231,26 @@ class _Lifetimes:
         yield self._run(_Lifetime(self._long)), 2 * weight
         yield self._run(_Lifetime(self._long // 2)), -weight
 
-    def _run(self, lifetime: _Lifetime) -> _Run:
+    def _of_class(self, lifetime: _Lifetime, weight: Fraction) -> _Weighted:
+        """Yield the run of a class's shared objects; of more than can be run the first, and what
+        each further one adds."""
+        threads, usual = self._use.threads, self._objects(lifetime.pairs)
+        if (wanted := self._use.class_objects) is None:
+            yield self._run(lifetime), weight
+            return
+        # No more than there are, since a runtime's limits are numbers of objects.
+        count = max(wanted // threads, 1) * threads
+        half = max(usual, _FEWEST_OF_CLASS) // 2 // threads * threads
+        if count <= 2 * half:
+            yield self._run(lifetime, count), weight
+            return
+        more = Fraction(wanted - half, half)
+        yield self._run(lifetime, 2 * half), weight * more * Fraction(2 * half, wanted)
+        yield self._run(lifetime, half), weight * (1 - more) * Fraction(half, wanted)
+
+    def _run(self, lifetime: _Lifetime, objects: int = 0) -> _Run:
         return "lock_use", {
-            "objects": self._objects(lifetime.pairs),
+            "objects": objects or self._objects(lifetime.pairs),
             **vars(lifetime),
             "recursive": float(self._use.nested),
             "critical": self._use.critical,

@@ -1,7 +1,7 @@
 """What `advise` is asked: locks, and a use of them on a processor; what is not said is assumed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from results.errors import LockcrossError, check_known
@@ -9,9 +9,10 @@ from sweeps.model.axes import QUANTITIES
 from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
-from sweeps.model.machine import FILES, Machine, load_machine, machine_names
+from sweeps.model.machine import Figure, Machine, load_machine
 from sweeps.plans import STUDIES
 from sweeps.questions.advise.mixture import Scenario
+from sweeps.questions.advise.owner import Cancellation, cancellation, states_of
 from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.use import MOST_THREADS, ExactUse, Use, settle
 from sweeps.study.lines import check_label, own_latency
@@ -22,14 +23,13 @@ if TYPE_CHECKING:
 
 _STUDY = "crossover"
 # How an input of an answer is known.
-ASKED, MEASURED, QUOTED, ASSUMED = "asked", "measured", "quoted", "assumed"
+ASKED, MEASURED, QUOTED, DERIVED, ASSUMED = "asked", "measured", "quoted", "derived", "assumed"
 STORE_FORWARD = "store_forward"  # fences of this kind are in no recommendation
 _BROKEN = "store forwarding orders nothing on the processors that were tried: not to be used"
 _PROCESS_WIDE = "membarrier"  # fences that the other side makes
 _PRODUCTION = "rmw"  # how runtimes order a store before a load where a locked operation does it
 _TWICE = 2  # an assumed latency may be half of it, or twice
 _LOGGED_WORK = 300  # cycles, of those that a log has: further ones change no cost of a lock
-_SIGNAL = "stop_by_signal"  # a figure of measured machines
 
 
 def compared_study() -> Plan:
@@ -45,7 +45,8 @@ class Input:
     value: str  # in words
     kind: str  # how it is known
     source: str
-    # The range of an assumption, of a latency in set cycles; None where none is known.
+    # The range of an assumption, or what is left open of a figure, of a latency in set cycles; None
+    # where none is known.
     low: float | None = None
     high: float | None = None
 
@@ -57,6 +58,7 @@ class Logged:
     name: str
     pattern: "Pattern"
     program: RecordedProgram | None = None
+    owners: Mapping[str, float] = field(default_factory=dict)  # states, when others come
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Question:
     limits: Mapping[LockLabel, str]  # what locks that cannot replace all others cannot do
     contended: float = 0.0  # the share of acquisitions that find the lock held, answered beside
     program: RecordedProgram | None = None  # whose use it is, where it was recorded
+    # What a cancellation costs at least and at most; None where that is one number, or nobody pays.
+    open_cancellation: tuple[int, int] | None = None
 
     @property
     def latencies(self) -> list[str]:
@@ -107,6 +111,9 @@ def ask(
     searched = labels = _labels(compared, fences, isa)
     if given and not locks:
         labels = _labels([*compared, *runtime_locks(described, isa)], fences, isa)
+    states = states_of(use.owner) if use.owner else log.owners if log is not None else {}
+    stop, stated = cancellation(described, states), latencies.get("cancel_latency")
+    cycles = stop.cycles if stated is None else stated
     base = usual(
         machine,
         flavour or flavours[0],
@@ -114,14 +121,17 @@ def ask(
         {},
         lock=labels[0].lock,
         threads=exact.threads,
-        cancel_latency=latencies.get("cancel_latency"),
+        # Where nothing is said the runs are the main job's: each stop as the run's owner is.
+        cancel_latency=None if exact.as_on_map and not states and stated is None else cycles,
     )
     scenario = Scenario(base, exact)
     for label in labels:
         scenario.with_lock(label).check()
     measured = {axis: cycles for axis, cycles in latencies.items() if cycles is not None}
+    paid = _paid(labels)
+    is_open = "cancel_latency" in paid and stated is None and stop.low < stop.high
     inputs = (
-        *(_latency(base, axis, measured.get(axis)) for axis in _paid(labels)),
+        *(_latency(base, axis, measured.get(axis), stop, bool(states)) for axis in paid),
         *(Input(name, f"{n:,.10g}", ASKED, sources.get(name, "")) for name, n in given.items()),
         *(_assumed(exact, name, words) for name, words in assumed.items()),
     )
@@ -131,7 +141,10 @@ def ask(
         if label.fence == STORE_FORWARD or label.lock in study.limits
     }
     program, contended = None if log is None else log.program, full.contended or 0
-    return Question(scenario, labels, searched, measured, inputs, limits, contended, program)
+    return Question(
+        scenario, labels, searched, measured, inputs, limits, contended, program,
+        (stop.low, stop.high) if is_open else None,
+    )  # fmt: skip
 
 
 def _with_sources(use: Use, log: Logged | None, mhz: float) -> tuple[Use, dict[str, str]]:
@@ -198,29 +211,34 @@ def _paid(labels: Sequence[LockLabel]) -> list[str]:
     return ["cas_latency", *["fence_latency"] * full, *["cancel_latency"] * stops]
 
 
-def _latency(base: Cell, axis: str, measured: int | None) -> Input:
-    """Return what a latency of the processor rests on. An assumed one may be half of it or twice; a
-    cancellation from a handshake, whose loads and stores the run makes itself, to the dearest
-    signal that was measured."""
+def _latency(
+    base: Cell, axis: str, measured: int | None, stop: Cancellation, known_states: bool
+) -> Input:
+    """Return what a latency of the processor rests on. An assumed one may be half of it or twice,
+    but for a cancellation, of which the machine says what is left open."""
     if measured is not None:
         return Input(axis, f"{measured:,} cycles", ASKED, "")
+    if axis == "cancel_latency":
+        kinds = [_kind(figure) for figure in stop.figures] + [ASSUMED] * (not known_states)
+        kind = next(kind for kind in (ASSUMED, DERIVED, QUOTED, MEASURED) if kind in kinds)
+        words = f"{stop.cycles:,} cycles"
+        words += f" ({stop.low:,} to {stop.high:,})" * (stop.low < stop.high)
+        return Input(axis, words, kind, stop.words, stop.low, stop.high)
     machine, value = load_machine(base.machine), own_latency(base, axis)
     figure = machine.figures(base.isa)[QUANTITIES[axis].figure or ISAS[base.isa].full_fence]
-    words = f"{figure.number:,} cycles"
-    if figure.why is None:
-        source = figure.source or ""
-        return Input(axis, words, MEASURED if source.startswith(MEASURED) else QUOTED, source)
-    if axis != "cancel_latency":
-        return Input(axis, words, ASSUMED, figure.why, value // _TWICE, value * _TWICE)
-    signals = [
-        known.measured[_SIGNAL].value / known.clock_mhz.number
-        for name in machine_names()
-        # Most have none, and a text is read ten times as fast as a machine.
-        if _SIGNAL in FILES.path(name).read_text(encoding="utf-8")
-        if _SIGNAL in (known := load_machine(name)).measured
-    ]
-    dearest = round(max(signals, default=0) * machine.clock_mhz.number)
-    return Input(axis, words, ASSUMED, figure.why, 0, max(value, dearest))
+    words, kind = f"{figure.number:,} cycles", _kind(figure)
+    if kind != ASSUMED:
+        return Input(axis, words, kind, figure.source or "")
+    return Input(axis, words, kind, figure.why or "", value // _TWICE, value * _TWICE)
+
+
+def _kind(figure: Figure) -> str:
+    """Return how a figure of a machine is known."""
+    if figure.assumption is not None:
+        return ASSUMED
+    if figure.derived is not None:
+        return DERIVED
+    return MEASURED if (figure.source or "").startswith(MEASURED) else QUOTED
 
 
 def _assumed(use: ExactUse, name: str, words: str) -> Input:

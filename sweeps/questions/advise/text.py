@@ -17,6 +17,7 @@ from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
 _MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
 _FEW = 10  # pairs of which no share is taken
 _NAMED = 4  # locks in a sentence
+_CANCELLING = "as cancellations cost"
 _SMALL = 0.05  # cycles a pair that are not worth a word
 
 
@@ -269,9 +270,10 @@ def _decides(flips: Sequence[Flip]) -> str:
         value = value_in_words(axis, flip.change.value)
         reach = f"from {value} on" if flip.upwards else f"up to {value}"
         changes.append(f"{flip.change.lock.words()} is as cheap {reach}")
+    plausible = "plausible" if given.kind == ASSUMED else "left open"
     return (
-        f"  {_name(given.name)}: {value_in_words(axis, axis.now)} is assumed, {low} to {high} is "
-        f"plausible; {', '.join(changes)}"
+        f"  {_name(given.name)}: {value_in_words(axis, axis.now)} is {given.kind}, {low} to {high} "
+        f"is {plausible}; {', '.join(changes)}"
     )
 
 
@@ -331,7 +333,9 @@ def _locks(advice: Advice) -> Table:
     causes = [cause for cause in best.causes if any(lock.causes[cause] for lock in advice.locks)]
     native = any(lock.native is not None for lock in advice.locks)
     table = Table("lock", box=None)
-    for name in ("cycles a pair", "over the best", *["on this host"] * native, "seeds", *causes):
+    cancelling = [_CANCELLING] * any(lock.cancelling for lock in advice.locks)
+    of_host = ["on this host"] * native
+    for name in ("cycles a pair", *cancelling, "over the best", *of_host, "seeds", *causes):
         table.add_column(name, justify="right")
     ships = {lock.label: load_locks()[lock.label.lock].ships_in for lock in advice.locks}
     if any(ships.values()):
@@ -342,9 +346,14 @@ def _locks(advice: Advice) -> Table:
         here = ["-" if lock.native is None else f"{lock.native:.1f}"] * native
         why = (f"{lock.causes[cause]:.1f}" for cause in causes)
         runtime = [ships[lock.label]] * any(ships.values())
-        cells = (f"{lock.cost:.1f}", more, *here, str(lock.seeds), *why, *runtime)
+        ends = [_ends(lock.cancelling)] * len(cancelling)
+        cells = (f"{lock.cost:.1f}", *ends, more, *here, str(lock.seeds), *why, *runtime)
         table.add_row(lock.label.words(), *cells)
     return table
+
+
+def _ends(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f"{ends[0]:.1f} to {ends[1]:.1f}"
 
 
 def reason(advice: Advice) -> str:

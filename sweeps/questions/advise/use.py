@@ -85,10 +85,24 @@ class Use:
     run_length: Annotated[
         float | None, _number("Acquisitions in a row by another thread.", 1, 10_000)
     ] = None
+    class_objects: Annotated[
+        int | None,
+        _number(
+            "Shared objects of one class: HotSpot and OpenJ9 count a class's cancellations.", 1
+        ),
+    ] = None
     nested: Annotated[float | None, _share("Share of acquisitions that are nested.", 0.9)] = None
     contended: Annotated[float | None, _share("Share of acquisitions that find the lock held.")] = (
         None
     )
+    owner: Annotated[
+        str | None,
+        typer.Option(
+            help="State of an object's owner when another thread comes: running, blocked or ended, "
+            "or shares: running=0.2,ended=0.8.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
     critical: Annotated[int | None, _number("Cycles of work inside a section.", 0, _MOST_WORK)] = (
         None
     )
@@ -101,8 +115,8 @@ class Use:
     ] = None
 
     def given(self) -> dict[str, float]:
-        """Return what was stated, by name."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        """Return the numbers that were stated, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
 
     def at_clock(self, mhz: float) -> "Use":
         """Return the use on a processor of a clock, where `locks_per_second` says how long the
@@ -133,7 +147,7 @@ class Use:
         else:
             del logged["shared_acquisitions"], logged["first_share"], logged["run_length"]
         logged["threads"] = min(logged["threads"], MOST_THREADS)
-        return Use(**logged | self.given())
+        return Use(**logged | self.given(), owner=self.owner)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +166,7 @@ class ExactUse:
     run_length: Fraction  # others' acquisitions in a row
     critical: int  # cycles
     think: int
+    class_objects: int | None = None  # that are shared; None: as many as are run
     as_on_map: bool = False  # nothing was stated: the main job's own runs
 
     @property
@@ -210,6 +225,7 @@ class _Settling:
             for name, number in numbers.items()
         }
         exact |= {"critical": use.critical or 0, "think": use.think or 0}
+        exact |= {"class_objects": use.class_objects}
         return ExactUse(threads=threads, **exact, as_on_map=not use.given())
 
     def _stated_or_usual(self, name: str) -> float:

@@ -6,17 +6,18 @@ is filled in from the runs.
 """
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jinja2
 
 from results.errors import LockcrossError
-from sweeps.model.cell import values
+from sweeps.model.cell import Cell, cell_of, values
 from sweeps.model.locks import LockLabel, load_locks
-from sweeps.model.machine import load_machine
+from sweeps.model.machine import STOPS, load_machine
 from sweeps.plans import RUNTIMES
 from sweeps.study.costs import Band, Group, groups, order, runs_of_plan
 from sweeps.study.leads import Lead, error_in
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from sweeps.run.runner import Runner
 
 _SHOWN_PLACES = 4  # settings that a sentence names
+_FURTHER = 100  # times the greatest value that was run: so far a straight line is followed
+OWNER = "owner"  # a setting: the state of the owner that a cancellation stops
+OWNERS = tuple(name.removeprefix("stop_") for name in reversed(STOPS))
+VALUE, LOW, HIGH = "value", "low", "high"  # of what stopping an owner costs
 
 
 def load(name: str) -> LoadedPlan:
@@ -35,7 +40,7 @@ def load(name: str) -> LoadedPlan:
     key and value."""
 
     def check(asked: LoadedPlan) -> None:
-        question, known = asked.plan, values(asked.cells[0])
+        question, known = asked.plan, [*values(asked.cells[0]), OWNER]
         if not question.asked:
             raise ValueError("asked: missing")
         if unknown := [name for name in question.settings if name not in known]:
@@ -88,17 +93,78 @@ class Compared:
             self.reliable.add(place)
 
 
+class _Stopped(NamedTuple):
+    """A setting with owners in one state, at one end of what stopping them costs; of a question
+    that does not ask for owners' states there is neither."""
+
+    group: Group
+    owner: str = ""
+    end: str = VALUE
+
+
+def _by_owner(every: Sequence[Group]) -> Iterator[_Stopped]:
+    """Yield the settings with owners in each state. What a lock costs lies on straight lines
+    between its runs with several costs of a cancellation: the charge is added for each, and from
+    1,000 cycles on two threads that stop each other no longer wait for each other besides."""
+    settings: dict[tuple[tuple[str, Value], ...], list[Group]] = {}
+    for group in every:
+        key = values(cell_of(group.setting, cancel_latency=None))
+        settings.setdefault(tuple(key.items()), []).append(group)
+    for some in settings.values():
+        setting = cell_of(some[0].setting, cancel_latency=None)
+        for owner in OWNERS:
+            figure = load_machine(setting.machine).charges.figure(f"stop_{owner}")
+            ends = zip((VALUE, LOW, HIGH), (figure.number, *figure.interval), strict=True)
+            for end, cycles in ends:
+                yield _Stopped(_at(setting, some, cycles), owner, end)
+
+
+def _at(setting: Cell, some: Sequence[Group], cycles: int) -> Group:
+    """Return a setting where a cancellation costs so many cycles, from its runs at others."""
+    points: dict[LockLabel, dict[int | None, Band]] = {}
+    for group in some:
+        for label, band in group.costs.items():
+            points.setdefault(label, {})[group.setting.cancel_latency] = band
+    costs = {
+        label: known[None] if None in known else _on_line(known, cycles)
+        for label, known in points.items()
+    }
+    ordered = dict(sorted(costs.items(), key=lambda pair: (pair[1].median, pair[0])))
+    return Group(setting, ordered, ())
+
+
+def _on_line(known: Mapping[int | None, Band], cycles: int) -> Band:
+    xs = sorted(x for x in known if x is not None)
+    behind = min(max(bisect_left(xs, cycles), 1), len(xs) - 1)
+    least, most = xs[behind - 1], xs[behind]
+    one, other = known[least], known[most]
+    part = (cycles - least) / (most - least)
+
+    def between(a: float, b: float) -> float:
+        return a + part * (b - a)
+
+    return replace(
+        one,
+        median=between(one.median, other.median),
+        least=between(one.least, other.least),
+        most=between(one.most, other.most),
+    )
+
+
 class Answered:
     """A question with the costs that its runs had, in ns a pair. Raises LockcrossError where the
     database has none of them."""
 
     def __init__(self, asked: LoadedPlan, connection: sqlite3.Connection) -> None:
         self.asked, self.question = asked, asked.plan
-        self._groups = sorted(
-            groups(runs_of_plan(connection, stored_name(asked))),
-            key=lambda group: [order(value) for value in self._setting(group).values()],
+        found = groups(runs_of_plan(connection, stored_name(asked)))
+        every = _by_owner(found) if OWNER in asked.plan.settings else map(_Stopped, found)
+        self._every = sorted(
+            every, key=lambda one: [order(value) for value in self._setting(one).values()]
         )
-        self.places = [self._place(group) for group in self._groups]
+        self._stopped = [one for one in self._every if one.end == VALUE]
+        self._groups = [one.group for one in self._stopped]
+        self.places = [_words(self._setting(one)) for one in self._stopped]
         several = {
             label.with_full_fences
             for group in self._groups
@@ -117,14 +183,10 @@ class Answered:
         costs = (self._cost(group, _label(group, name)) for group in self._groups)
         return [cost for cost in costs if cost is not None]
 
-    def _setting(self, group: Group) -> dict[str, Value]:
+    def _setting(self, one: _Stopped) -> dict[str, Value]:
         """Return what tells a setting from the others."""
-        every = values(group.setting)
+        every = values(one.group.setting) | {OWNER: one.owner}
         return {name: every[name] for name in self.question.settings}
-
-    def _place(self, group: Group) -> str:
-        """Return what tells a setting from the others, in words."""
-        return _words(self._setting(group))
 
     @staticmethod
     def _cost(group: Group, label: LockLabel | None) -> float | None:
@@ -139,9 +201,9 @@ class Answered:
         """Return one row per setting: what tells it from the others, then what each lock costs, by
         its label; None where it did not run."""
         return [
-            self._setting(group)
-            | {label: self._cost(group, _label(group, label)) for label in self.labels}
-            for group in self._groups
+            self._setting(one)
+            | {label: self._cost(one.group, _label(one.group, label)) for label in self.labels}
+            for one in self._stopped
         ]
 
     def ships(self) -> dict[str, str]:
@@ -159,6 +221,7 @@ class Answered:
             "cheapest": self.cheapest,
             "cost": self.cost,
             "pays": self.pays,
+            "thresholds": self.thresholds,
         }
         try:
             return environment.from_string(self.question.answer).render(words).strip()
@@ -171,9 +234,12 @@ class Answered:
             raise LockcrossError(f"{self.asked.name}: no setting has runs of {lock}")
         return span(known)
 
-    def _where(self, where: Mapping[str, Value]) -> list[tuple[dict[str, Value], Group]]:
-        """Return the settings that have these values, with what else tells each from the others."""
-        every = [(self._setting(group), group) for group in self._groups]
+    def _where(
+        self, where: Mapping[str, Value], end: str = VALUE
+    ) -> list[tuple[dict[str, Value], Group]]:
+        """Return the settings that have these values, with what else tells each from the others, at
+        an end of what stopping an owner costs."""
+        every = [(self._setting(one), one.group) for one in self._every if one.end == end]
         return [
             ({name: value for name, value in setting.items() if name not in where}, group)
             for setting, group in every
@@ -238,25 +304,25 @@ class Answered:
         return _words_of(compared, lambda _: "")
 
     def crossings(
-        self, lock: str, other: str, along: str, **where: Value
+        self, lock: str, other: str, along: str, end: str = VALUE, **where: Value
     ) -> dict[str, float | None]:
         """Return the value of a key from which a lock costs less than another, by what else tells
         settings apart; None: not up to the greatest, where a tie is none. What they cost in all
-        lies on straight lines between the values that were run. `where`: only settings with these
-        values."""
+        lies on straight lines between the values that were run, and on the last of them behind the
+        greatest. `where`: only settings with these values; `end`: of what stopping costs."""
         lines: dict[str, list[tuple[float, float]]] = {}
-        for setting, group in self._where(where):
+        for setting, group in self._where(where, end):
             x = setting.pop(along)
             mine, theirs = (self._cost(group, _label(group, name)) for name in (lock, other))
             if mine is not None and theirs is not None and isinstance(x, int | float):
                 lead = 0.0 if Lead(min(mine, theirs), max(mine, theirs)).is_none else theirs - mine
-                lines.setdefault(_words(setting), []).append((x, -lead * x))
+                lines.setdefault(_words(setting), []).append((x, -lead * (x + _others(group))))
         return {place: _last_crossing(line) for place, line in lines.items()}
 
     def pays(self, lock: str, other: str, along: str, **where: Value) -> str:
         """Say from which value on a lock pays: the least and the greatest of all settings with
         these values."""
-        found = self.crossings(lock, other, along, **where)
+        found = self.crossings(lock, other, along, VALUE, **where)
         never = [place for place, x in found.items() if x is None]
         known = {place: x for place, x in found.items() if x is not None}
         words = []
@@ -267,6 +333,28 @@ class Answered:
             most = max(x for x in tried if isinstance(x, int | float))
             words.append(f"not up to {most:,.0f} {places_words(never, len(found))}")
         return ", ".join(words)
+
+    def thresholds(self, lock: str, other: str, along: str, machines: str, **where: Value) -> str:
+        """Say from which value on a lock pays on each of some machines, in brackets at the ends of
+        what stopping an owner costs there."""
+        found = (
+            f"{self.threshold(lock, other, along, machine=machine, **where)} on {machine}"
+            for machine in machines.split()
+        )
+        return ", ".join(found)
+
+    def threshold(self, lock: str, other: str, along: str, **where: Value) -> str:
+        """Say from which value on a lock pays in one setting, with its interval. Raises
+        LockcrossError where there is no such setting."""
+        words = []
+        for end in (VALUE, LOW, HIGH):
+            found = self.crossings(lock, other, along, end, **where)
+            if len(found) != 1:
+                raise LockcrossError(f"{self.asked.name}: not one setting is {_words(where)}")
+            (x,) = found.values()
+            words.append("never" if x is None else f"{x:,.0f}")
+        value, low, high = words
+        return value if low == high else f"{value} ({low} to {high})"
 
     def cheapest(self) -> str:
         """Say which lock is the cheapest in which settings; locks with no lead are equal."""
@@ -311,17 +399,34 @@ def _words(setting: Mapping[str, Value]) -> str:
     )
 
 
+def _others(group: Group) -> int:
+    """Return the acquisitions of an object behind its owner's first ones."""
+    turns, length, after = (
+        group.setting.parameters.get(name, 0) for name in ("turns", "run_length", "after")
+    )
+    return int(turns) * int(length) + int(after)
+
+
 def _last_crossing(line: Sequence[tuple[float, float]]) -> float | None:
     """Return the place from which on a line, given by its points, lies below zero; None:
-    nowhere."""
+    nowhere, nor on its last part prolonged."""
     points = sorted(line)
     if points[-1][1] >= 0:
-        return None
+        return _further(*points[-2:]) if len(points) > 1 else None
     above = [n for n, (_, height) in enumerate(points) if height >= 0]
     if not above:
         return points[0][0]
     (x, height), (further, depth) = points[above[-1]], points[above[-1] + 1]
     return x + (further - x) * height / (height - depth)
+
+
+def _further(one: tuple[float, float], other: tuple[float, float]) -> float | None:
+    """Return where the line through two points meets zero behind them, if it is not far."""
+    (x, height), (further, depth) = one, other
+    if depth >= height or depth <= 0:
+        return None
+    meets = further + (further - x) * depth / (height - depth)
+    return meets if meets <= _FURTHER * further else None
 
 
 def _words_of(compared: Compared, behind: Callable[[dict[str, float]], str]) -> str:

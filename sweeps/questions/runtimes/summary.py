@@ -26,8 +26,8 @@ from sweeps.accuracy.errors import (
 )
 from sweeps.cli.options import Database, Page
 from sweeps.model.engines import ENGINES
-from sweeps.model.machine import load_machine
 from sweeps.questions.runtimes.answer import (
+    VALUE,
     Answered,
     Compared,
     ends_words,
@@ -35,13 +35,15 @@ from sweeps.questions.runtimes.answer import (
     places_words,
     span,
 )
-from sweeps.study.lines import own_latency
+from sweeps.study.runs import Value
 
 RUNS = REFERENCE / "runtimes.db"
 ALONE, BARRIERS, MUTEXES = "byte_writer", "membarrier", "mutexes"
-SHARED, HANDSHAKES = "cancellations", "handshakes"
+SHARED = "cancellations"
 _FEW, _MANY = 4, 256  # objects of a class: its first ones, and more than its heuristics let pass
-_ASKED = (ALONE, BARRIERS, MUTEXES, SHARED, HANDSHAKES)
+_MEASURED = ("zen4", "redwood_cove")  # whose costs of a cancellation were measured
+_STATES = {"ended": "the owner has ended", "blocked": "it waits", "running": "it runs"}
+_ASKED = (ALONE, BARRIERS, MUTEXES, SHARED)
 
 _BLOCK = re.compile(
     r"(<!-- made by \./lockcross answer --page README\.md -->\n).*?(<!-- until here -->)", re.S
@@ -132,21 +134,30 @@ def _which_lock(asked: Mapping[str, Answered]) -> str:
 
 
 def _where_reservation_wins(asked: Mapping[str, Answered]) -> str:
-    def worth(question: str) -> tuple[str, str]:
-        light, flat = (
-            f"{asked[question].pays('reservation', other, 'first', objects=_FEW)} "
-            f"({_reliably(asked[question].compared('reservation', other, objects=_FEW))})"
-            for other in ("hotspot_light", "j9_flat")
-        )
-        return light, flat
-
-    quick, slow = worth(HANDSHAKES), worth(SHARED)
+    shared = asked[SHARED]
+    flat = shared.pays("reservation", "j9_flat", "first", objects=_FEW, owner="ended")
+    beside = shared.compared("reservation", "hotspot_light", objects=_FEW)
     return (
-        "**Reservation** pays where enough acquisitions come for each cancellation: with a "
-        f"handshake alone {quick[0]} beside HotSpot's lightweight locking, and {quick[1]} beside "
-        "OpenJ9's flat lock, which releases by a plain store; "
-        f"{_stopped(asked[SHARED])}, {slow[0]}, and {slow[1]}."
+        "**Reservation** pays once an object's owner has taken it often enough before another "
+        f"thread comes. On {' and '.join(_MEASURED)}, beside HotSpot's lightweight locking, that "
+        f"is {_by_state(shared, 'reservation', 'hotspot_light')}. In brackets: with the cheapest "
+        "and the dearest cancellation that measurement leaves open, a bare handshake and HotSpot "
+        f"on two CPUs ({_reliably(beside)}). Beside OpenJ9's flat lock, which releases by a plain "
+        f"store, it pays {flat}, if the owner has ended."
     )
+
+
+def _by_state(shared: Answered, lock: str, other: str) -> str:
+    """Say from how many acquisitions a lock pays on machines that were measured, by state of the
+    owner."""
+    parts = []
+    for state, words in _STATES.items():
+        each = (
+            shared.threshold(lock, other, "first", machine=name, owner=state, objects=_FEW)
+            for name in _MEASURED
+        )
+        parts.append(f"{' and '.join(each)} times if {words}")
+    return ", ".join(parts)
 
 
 def _where_asymmetric_locks_do(asked: Mapping[str, Answered]) -> str:
@@ -171,35 +182,25 @@ def _was_it_right_to_remove_biased_locking(asked: Mapping[str, Answered]) -> str
     alone = asked[ALONE]
     stack, light = (alone.compared("biased", other) for other in ("hotspot_stack", "hotspot_light"))
     _holds("biased locking costs one thread less than what came after", not stack.more | light.more)
-    first, many = (
-        [ends_words(_borders(asked[name], objects)) for name in (HANDSHAKES, SHARED)]
-        for objects in (_FEW, _MANY)
-    )
+    shared = asked[SHARED]
+    many = [
+        ends_words(_borders(shared, owner=state, objects=_MANY)) for state in ("ended", "running")
+    ]
     return (
-        "**Removing biased locking** was right for the first objects of a class, where another "
-        f"thread takes one within {first[0]} acquisitions with a handshake alone (JDK 14 to 17), "
-        f"or {first[1]} {_stopped(asked[SHARED])}. Of a class with {_MANY} such objects, whose "
-        f"revocations end at the 40th, it was right within {many[0]} or {many[1]}. It was "
-        f"wrong for a thread that locks for each byte, which has paid "
-        f"{span(stack.less.values())} more a pair since ({_reliably(stack)}), and pays "
+        "**Removing biased locking** was right where another thread comes early: on "
+        f"{' and '.join(_MEASURED)} before the owner has taken one of a class's first objects "
+        f"{_by_state(shared, 'biased', 'hotspot_stack')}. Of a class with {_MANY} such objects, "
+        f"whose revocations end at the 40th, it was right within {many[0]} if owners have ended, "
+        f"or {many[1]} if they run. It was wrong for a thread that locks for each byte, which has "
+        f"paid {span(stack.less.values())} more a pair since ({_reliably(stack)}), and pays "
         f"{span(light.less.values())} with today's locks ({_reliably(light)})."
     )
 
 
-def _stopped(answered: Answered) -> str:
-    """Return what the processors' files charge for stopping an owner, in words."""
-    charges = {
-        round(own_latency(cell, "cancel_latency") / load_machine(cell.machine).clock_mhz.number)
-        for cell in answered.asked.cells
-    }
-    _holds("stopping an owner takes as long on each processor", len(charges) == 1)
-    return f"where stopping the owner takes the assumed {charges.pop()} us"
-
-
-def _borders(answered: Answered, objects: int) -> dict[str, float]:
-    """Return, by place, the number of acquisitions of each of so many objects from which on biased
-    locking costs less than stack locking."""
-    worth = answered.crossings("biased", "hotspot_stack", "first", objects=objects)
+def _borders(answered: Answered, **where: Value) -> dict[str, float]:
+    """Return, by place, the number of acquisitions of each object from which on biased locking
+    costs less than stack locking, in the settings that have these values."""
+    worth = answered.crossings("biased", "hotspot_stack", "first", VALUE, **where)
     known = {place: x for place, x in worth.items() if x is not None}
     _holds("biased locking is worth it from some number on everywhere", len(known) == len(worth))
     return known

@@ -139,6 +139,9 @@ final class Rewriter implements ClassFileTransformer {
                     if (Reflection.isInvoke(type, name)) {
                         Reflection.rewrite(this);
                     }
+                    if (Pauses.isOne(type, name)) {
+                        Pauses.rewrite(this);
+                    }
                     accept(cv);
                 }
             };

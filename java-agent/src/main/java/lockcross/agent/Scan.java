@@ -8,7 +8,7 @@ import org.objectweb.asm.Handle;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
-/** Which methods of a class have to do with monitors. Most classes have none. */
+/** Which methods of a class are told of: they have to do with monitors, or pause a thread. */
 final class Scan extends ClassVisitor {
     final Set<String> methods = new HashSet<>(); // name and type
     boolean synchronizedOnes;
@@ -57,7 +57,7 @@ final class Scan extends ClassVisitor {
             }
             return null;
         }
-        if (Reflection.isInvoke(type, name)) {
+        if (Reflection.isInvoke(type, name) || Pauses.isOne(type, name)) {
             methods.add(method);
         }
         return new MethodVisitor(Opcodes.ASM9) {

@@ -12,6 +12,10 @@ public final class Log {
     static final int STACK = 9;
     /** What follows in this buffer is of another thread: of its id, or of the buffer's own (0). */
     static final int THREAD = 10;
+    /** The thread is about to park; it goes on; it ends. No object, no site. */
+    static final int PARK = 11;
+    static final int PARKED = 12;
+    static final int END = 13;
 
     /**
      * With a kind: the time is that at which the thread began to acquire. When it had the lock

@@ -215,6 +215,21 @@ public final class Recorder {
         }
     }
 
+    /** The running thread is about to park. */
+    public static void parking() {
+        pause(Log.PARK);
+    }
+
+    /** It was parked, and goes on. */
+    public static void parked() {
+        pause(Log.PARKED);
+    }
+
+    /** The running thread ends. */
+    public static void ending() {
+        pause(Log.END);
+    }
+
     /**
      * Does what the agent itself has to do in a thread of the program's: unrecorded, and with the
      * agent's rights.
@@ -252,6 +267,20 @@ public final class Recorder {
             int identity = buffer.identityOf(object);
             if (identity != 0) {
                 buffer.add(kind, System.nanoTime(), site, identity);
+            }
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            missed = true;
+        }
+    }
+
+    private static void pause(int kind) {
+        if (!on) {
+            return;
+        }
+        try {
+            Buffer buffer = Threads.buffer();
+            if (buffer != null) {
+                buffer.add(kind, System.nanoTime(), 0, 0);
             }
         } catch (StackOverflowError | OutOfMemoryError error) {
             missed = true;

@@ -1,0 +1,144 @@
+"""Holds the cost of a cancellation, by the state of the owner, to the JVM of this host:
+`./lockcross python -m tests.java_programs.owners MACHINE [MODE...]` prints the table of
+docs/java.md, some ten minutes. Needs JDK 17 and a program of java-programs/alone, Owners.
+
+Each mode runs with biased locking and without, in turn. What an acquisition takes with it less what
+it takes without stands beside the difference that `advise` predicts from a log of the same program,
+which says in which state the owners were. Nothing is fitted.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from results.errors import LockcrossError
+from sweeps.lock_logs.log import Kind, read_events
+from sweeps.lock_logs.owners import owners
+from sweeps.model.machine import Machine, load_machine
+from tests.java_programs.against_jvm import lockcross
+from tests.java_programs.programs import FOLDER, build, environment
+
+_TITLES = {
+    "builders": "four builders that end",
+    "pool": "a pool's workers, which wait for work",
+    "pipeline": "a pipeline, whose queue parks",
+    "monitor": "a queue at a monitor, whose maker waits",
+    "ring": "a ring, whose maker runs on",
+    "dead": "a thread that has ended",
+    "park": "a thread that is parked",
+    "plain": "a thread that computes",
+}
+_CLASS, _FIRST, _TAKEN, _ROUNDS = (
+    16,
+    20,
+    2,
+    300,
+)  # objects of a class, fewer than HotSpot's bulk rebias takes
+_TIMES = 7  # runs in each locking mode, in turn
+_BIASED = ("-XX:+UseBiasedLocking", "-XX:BiasedLockingStartupDelay=0")
+_STACK = ("-XX:-UseBiasedLocking",)
+_KEEP_ALL = "-XX:-EliminateLocks"  # the JVM's compiler then leaves out no lock that the log has
+_STATES = ("running", "blocked", "ended", "untold")
+_HEADS = (
+    "the owner", *_STATES, "measured, ns a pair", "predicted, ns a pair", "with this host's CPUs",
+    "of measured",
+)  # fmt: skip
+_FEW = 2  # CPUs with which HotSpot's requester sleeps: the machine's dearest cancellation
+
+
+def command(mode: str, *options: str) -> list[str]:
+    """Return what runs a mode."""
+    words = (mode, str(_CLASS), str(_FIRST), str(_ROUNDS))
+    return ["java", _KEEP_ALL, *options, "-cp", str(FOLDER / "alone"), "Owners", *words]
+
+
+def measured(mode: str) -> tuple[float, float, float]:
+    """Return what an acquisition takes more with biased locking, ns: the median of the pairs of
+    runs, and the quarters around it. Raises CalledProcessError."""
+    differences = sorted(_ns(mode, *_BIASED) - _ns(mode, *_STACK) for _ in range(_TIMES))
+    quarter = len(differences) // 4
+    return median(differences), differences[quarter], differences[-1 - quarter]
+
+
+def _ns(mode: str, *options: str) -> float:
+    done = subprocess.run(
+        command(mode, *options), env=environment(), capture_output=True, text=True, check=True
+    )
+    return float(done.stdout.split()[-1])
+
+
+def predicted(
+    advice: Mapping[str, Any], clock_mhz: float, acquisitions: int
+) -> tuple[float, float, float]:
+    """Return the same as `advise` says it of all acquisitions of a log, and its ends as far as the
+    machine leaves open what a cancellation costs."""
+    biased, stack = (
+        next(row for row in advice["locks"] if row["label"].startswith(name))
+        for name in ("biased", "hotspot_stack")
+    )
+    ends = biased["cancelling"] or (biased["cost"], biased["cost"])
+    each = acquisitions / (_ROUNDS * _CLASS * (_FIRST + _TAKEN)) * 1e3 / clock_mhz
+    value, low, high = ((cost - stack["cost"]) * each for cost in (biased["cost"], *ends))
+    return value, low, high
+
+
+def here(machine: Machine, states: Mapping[str, float]) -> int:
+    """Return what a cancellation costs on a machine, in cycles, by the CPUs that this host has."""
+    running = machine.charges.figure("stop_running")
+    stop = running.interval[1] if os.cpu_count() == _FEW else running.number
+    rest = (states[name] * machine.charges.number(f"stop_{name}") for name in ("blocked", "ended"))
+    return round((states["running"] + states["untold"]) * stop + sum(rest))
+
+
+def row(mode: str, machine: str) -> list[str]:
+    """Record, advise and measure a mode, and return its row of the table."""
+    with tempfile.TemporaryDirectory() as name:
+        log, database = Path(name, "owners.locks"), Path(name, "advice.db")
+        lockcross("record", "--force", "--output", log, "--", *command(mode))
+        use = ("--think", 0, "--threads", 2, "--class-objects", _CLASS)
+        how = ("--locks", "biased,hotspot_stack", "--ranking", "--format", "json", "--db", database)
+        events = read_events(log)
+        states, described = owners(events), load_machine(machine)
+        asked = ("advise", "--log", log, "--machines", machine, *use, *how)
+        stop = here(described, states)
+        answers = [lockcross(*asked), lockcross(*asked, "--cancel-latency", stop)]
+    clock, taken = described.clock_mhz.number, int((events.events["kind"] == Kind.ACQUIRED).sum())
+    (value, low, high), (expected, *_) = (
+        predicted(json.loads(one), clock, taken) for one in answers
+    )
+    found, least, most = measured(mode)
+    return [
+        _TITLES[mode],
+        *(f"{100 * states[state]:.0f} %" for state in _STATES),
+        f"{found:+.1f} ({least:+.1f} to {most:+.1f})",
+        f"{value:+.1f} ({low:+.1f} to {high:+.1f})",
+        f"{expected:+.1f}",
+        f"{expected / found:.2f}",
+    ]
+
+
+def main(machine: str, *modes: str) -> None:
+    """Print the table of some modes, or of all, with the load that the host had."""
+    load_machine(machine)  # a name that is wrong is said at once
+    build(libraries=False)
+    print(f"| {' | '.join(_HEADS)} |\n|{'---|' * len(_HEADS)}")
+    for mode in modes or _TITLES:
+        print(f"| {' | '.join(row(mode, machine))} |", flush=True)
+    print(f"\nMachine {machine}; load {os.getloadavg()[1]:.1f} on {os.cpu_count()} CPUs.")
+
+
+def _run(arguments: Sequence[str]) -> None:
+    try:
+        main(*arguments)
+    except LockcrossError as error:
+        sys.exit(error.message)
+
+
+if __name__ == "__main__":
+    _run(sys.argv[1:])

@@ -1,0 +1,122 @@
+"""What a cancellation costs by the state of the owner: options, machines' charges, logs."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from results.errors import LockcrossError
+from sweeps.lock_logs.log import EventLog, Kind
+from sweeps.lock_logs.owners import owners
+from sweeps.model.machine import FILES, Machine
+from sweeps.questions.advise.owner import cancellation, states_of
+from tests.commands import lockcross
+
+MICROSECOND = 1_000  # cycles of the log's clock
+
+
+def own_file(tmp_path: Path) -> str:
+    """generic, but owners cost 10,000 (1,000 to 90,000), 3,000 (40 to 5,000) and 700 cycles."""
+    text = FILES.path("generic").read_text(encoding="utf-8")
+    kept = [line for line in text.splitlines() if not line.startswith("stop_")]
+    at = kept.index("[charges]") + 1
+    kept[at:at] = [
+        'stop_running = { value = 10000, source = "measured", low = 1000, high = 90000 }',
+        'stop_blocked = { value = 3000, source = "measured", low = 40, high = 5000 }',
+        'stop_ended = { value = 700, source = "measured" }',
+    ]
+    own = tmp_path / "own.toml"
+    own.write_text("\n".join(kept), encoding="utf-8")
+    return str(own)
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        ({"ended": 1.0}, (700, 700, 700)),
+        ({"running": 1.0}, (10_000, 1_000, 90_000)),
+        ({"running": 0.1, "ended": 0.9}, (1_630, 730, 9_630)),
+        # From an owner that is blocked, at its cheapest, to one that runs, at its dearest.
+        ({"untold": 1.0}, (10_000, 40, 90_000)),
+        ({"blocked": 0.5, "untold": 0.5}, (6_500, 40, 47_500)),
+        ({}, (10_000, 40, 90_000)),  # any state
+    ],
+)
+def test_a_cancellation_costs_what_the_owners_states_do(
+    tmp_path: Path, states: dict[str, float], expected: tuple[int, int, int]
+) -> None:
+    found = cancellation(FILES.load(Machine, own_file(tmp_path)), states)
+    assert (found.cycles, found.low, found.high) == expected
+
+
+def test_states_are_read() -> None:
+    assert states_of("ended") == {"ended": 1}
+    assert states_of("running=0.2,blocked=0.8") == {"running": 0.2, "blocked": 0.8}
+    for wrong in ("dead", "running,ended", "running=0.5", "running=x", "running=-1,ended=2", ""):
+        with pytest.raises(LockcrossError, match=r"--owner") as caught:
+            states_of(wrong)
+        assert caught.value.exit_code == 2
+
+
+def test_a_state_and_a_cost_are_not_both_taken() -> None:
+    done = lockcross("advise", "--owner", "ended", "--cancel-latency", "5")
+    assert done.returncode == 2 and "--owner" in done.stderr
+
+
+def test_the_answer_has_both_ends(tmp_path: Path) -> None:
+    """One cancellation in 22 acquisitions: what stopping a thread costs, at both ends."""
+    own = own_file(tmp_path)
+    use = ("--shared-objects", "1", "--acquisitions", "22", "--owner-share", "0.909090909")
+    how = ("--owner", "running", "--run-length", "2", "--ranking", "--format", "json")
+    names = ("--machines", own, "--locks", "reservation,thin", "--class-objects", "16")
+    done = lockcross("advise", *names, *use, *how, "--db", str(tmp_path / "a.db"))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    costs = {row["label"]: row for row in found["locks"]}
+    low, high = costs["reservation/rmw"]["cancelling"]
+    assert high - low == pytest.approx(89_000 / 22, rel=0.01)
+    assert costs["thin"]["cancelling"] is None
+    (stop,) = (entry for entry in found["inputs"] if entry["name"] == "cancel_latency")
+    assert (stop["kind"], stop["low"], stop["high"]) == ("measured", 1_000, 90_000)
+
+
+def log_of(*rows: tuple[int, int, int, Kind]) -> EventLog:
+    """A log of rows: microsecond, thread, object and kind; 0: of no object."""
+    frame = pd.DataFrame(rows, columns=["cycle", "thread", "object", "kind"]).astype(np.int64)
+    frame["cycle"] *= MICROSECOND
+    pause = frame["kind"] >= Kind.PARK
+    events = frame[~pause].assign(fat=False, site=0).reset_index(drop=True)
+    return EventLog("made", 1_000, None, events, pauses=frame[pause].drop(columns="object"))
+
+
+def pair(time: int, thread: int, object: int) -> tuple[tuple[int, int, int, Kind], ...]:
+    return (time, thread, object, Kind.ACQUIRED), (time + 1, thread, object, Kind.RELEASE)
+
+
+@pytest.mark.parametrize(
+    ("behind", "state"),
+    [
+        ([(50, 1, 0, Kind.END)], "ended"),
+        ([(50, 1, 0, Kind.PARK)], "blocked"),
+        ([(50, 1, 0, Kind.PARK), (60, 1, 0, Kind.PARKED)], "untold"),
+        ([(50, 1, 0, Kind.PARK), (500, 1, 0, Kind.PARKED)], "blocked"),
+        ([(49, 1, 7, Kind.ACQUIRED), (50, 1, 7, Kind.WAIT)], "blocked"),
+        ([(50, 1, 7, Kind.ACQUIRE)], "blocked"),
+        ([(98, 1, 7, Kind.ACQUIRED), (104, 1, 7, Kind.RELEASE)], "running"),
+        ([(98, 1, 7, Kind.ACQUIRED), (140, 1, 7, Kind.RELEASE)], "untold"),
+        ([(50, 1, 0, Kind.END), *pair(52, 1, 7)], "ended"),  # its group's monitor
+        ([(200, 1, 0, Kind.END)], "untold"),
+    ],
+)
+def test_a_log_says_in_which_state_an_owner_is(
+    behind: list[tuple[int, int, int, Kind]], state: str
+) -> None:
+    """Thread 1 has object 5 first, and thread 2 comes at 100 us."""
+    found = owners(log_of(*pair(10, 1, 5), *behind, *pair(100, 2, 5), *pair(200, 2, 5)))
+    assert found == {"running": 0, "blocked": 0, "ended": 0, "untold": 0} | {state: 1}
+
+
+def test_of_objects_that_stay_with_their_thread_nothing_is_said() -> None:
+    assert owners(log_of(*pair(10, 1, 5), *pair(20, 2, 6))) == {}
