@@ -97,7 +97,10 @@ class Explored:
                 f"fence_{one}": {"assumption": 66, "why": "w"} for one in ("mfence", "hwsync")
             }
             latency = dict.fromkeys(FLAVOURS.values(), figures)
-            own = {"latency": latency, "charges": {"stop_running": {"assumption": OWN_CANCEL[name]}}}
+            own = {
+                "latency": latency,
+                "charges": {"stop_running": {"assumption": OWN_CANCEL[name]}},
+            }
             self.store.set_machine(
                 MachineRecord(name, f"The {name} machine", {**description, **own})
             )
