@@ -236,7 +236,8 @@ def test_a_set_latency_adds_exactly_itself(
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("kind", ["stop", "park", "unpark", "wake"])
 def test_charges_are_recognised(kind: str, flavour: str, tmp_path: Path) -> None:
-    costs = [calibrate(flavour, kind, {f"charge_{kind}": cost}, tmp_path) for cost in (0, 1000)]
+    name = {"stop": "stop_running"}.get(kind, kind)
+    costs = [calibrate(flavour, kind, {f"charge_{name}": cost}, tmp_path) for cost in (0, 1000)]
     assert costs[1] - costs[0] == 200 * 1000
 
 
@@ -291,7 +292,7 @@ def test_a_pipeline_pays_set_latencies_and_charges(flavour: str, tmp_path: Path)
     for op, name in (
         ("cas", "cas_success"),
         ("fence", FULL_FENCE[flavour]),
-        ("stop", "charge_stop"),
+        ("stop", "charge_stop_running"),
     ):
         low, high = (
             calibrate(flavour, op, {**PIPELINE, name: latency}, tmp_path) for latency in (200, 1200)

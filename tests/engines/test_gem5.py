@@ -146,7 +146,7 @@ def test_unknown_labels_are_the_users_mistake(label: str) -> None:
 
 
 def test_nothing_set_nothing_built_in() -> None:
-    found = gem5_latency.latencies(cell(), "timing", "", {"stop": 0, "park": 0}, 1)
+    found = gem5_latency.latencies(cell(), "timing", "", {"stop_running": 0, "park": 0}, 1)
     assert found.built_in == Mechanisms()
     assert found.program == found.config == {}
     assert Program.of(cell(), found.built_in) == Program.of(cell())
@@ -164,12 +164,12 @@ def test_nothing_set_nothing_built_in() -> None:
 )
 def test_mechanisms(isa: str, model: str, atomic: str, fence: str) -> None:
     wanted = cell(f"gem5/{model}", isa, cas_latency=60, fence_latency=30)
-    found = gem5_latency.latencies(wanted, model, "", {"stop": 100}, 2)
+    found = gem5_latency.latencies(wanted, model, "", {"stop_running": 100}, 2)
     assert found.mechanisms == {"atomic": atomic, "fence": fence, "charge": "padding"}
     assert "fu_timing" not in vars(found.built_in).values()
     amounts = {**found.program, **found.config}
     turn = gem5_latency.CYCLES_PER_TURN[isa, model]
-    assert amounts["latency_stop"] == round(100 / turn)
+    assert amounts["latency_stop_running"] == round(100 / turn)
     told = {"quiesce": 60, "sentinel": 60, "fu_timing": 60, "padding": round(60 / turn)}[atomic]
     assert told in amounts.values()
 

@@ -66,7 +66,7 @@ def _options(cell: Cell) -> dict[str, int]:
     given = {
         "cas_success": cell.cas_latency,
         ISAS[cell.isa].full_fence: cell.fence_latency,
-        "charge_stop": cell.cancel_latency,
+        "charge_stop_running": cell.cancel_latency,
     }
     return options | {k: v for k, v in given.items() if v is not None}
 
@@ -87,7 +87,7 @@ def _metrics(cell: Cell, options: dict[str, int]) -> dict[str, tuple[float, str]
     per_pair += (cell.seed - 1) * (cell.lock == "tasuki")
     per_pair += int(cell.parameters.get("critical", 0)) + int(cell.parameters.get("think", 0))
     stops = objects * shared * (cell.lock == "reservation")
-    cycles = pairs * per_pair + stops * options["charge_stop"]
+    cycles = pairs * per_pair + stops * options["charge_stop_running"]
     metrics = {
         "core_cycles": (cycles, "cycles"),
         "pairs": (pairs, "pairs"),

@@ -271,11 +271,15 @@ def test_fence_kinds_of_x86_64(name: str, rmw: str, forward: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [*enumerate(["stop", "park", "unpark", "wake", "switch"]), (6, "yield")]
+    ("kind", "name"),
+    [
+        *enumerate(["stop", "park", "unpark", "wake", "switch"]),
+        *enumerate(["yield", "stop_blocked", "stop_ended"], 6),
+    ],
 )
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_charges(flavour: str, kind: int, name: str) -> None:
-    register = 20 + kind
+    register = 20 + kind if kind < 7 else 11 + kind
     code = {
         "lock": b"\x0f\x1f\x80" + (0x4C580000 + kind).to_bytes(4, "little"),
         "larx": (31 << 26 | register << 21 | register << 16 | register << 11 | 444 << 1).to_bytes(

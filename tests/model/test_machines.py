@@ -16,6 +16,8 @@ from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import (
     GROUPS,
+    STOPS,
+    Figure,
     Machine,
     MemorySystem,
     load_machine,
@@ -56,10 +58,48 @@ def test_every_figure_is_sourced_or_assumed(name: str) -> None:
 
 
 def test_figures_of_the_sources() -> None:
-    assert load_machine("p4xeon").charges.stop.number == round(18.986 * 1700)
+    stops = load_machine("p4xeon").charges
+    assert stops.number("stop_running") == round(18.986 * 1700)
+    assert stops.number("stop_blocked") == round(6.741 * 1700)
     p3 = load_machine("p3").latency["x86_64"]
-    assert p3["fence_mfence"].number == p3["rmw"].number == 21  # it has no mfence
+    assert p3["fence_mfence"].number == p3["rmw"].number == 37  # it has no mfence
     assert load_machine("skylake").latency["x86_64"]["fence_mfence"].number == 33
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_a_stop_that_was_not_measured_is_another_machines(name: str) -> None:
+    """The rule is in sweeps/machines/README.md: as many cycles; what sleeps, as many us."""
+    machine = load_machine(name)
+    for stop in STOPS:
+        figure = machine.charges.figure(stop)
+        assert "5 us" not in (figure.why or "")
+        if figure.derived is None:
+            continue
+        origin, _, of = (figure.source or "").partition(",")[0].partition(".charges.")
+        other = load_machine(origin)
+        assert of == stop and figure.number == other.charges.number(stop)
+        clock = machine.clock_mhz.number / other.clock_mhz.number
+        low, high = other.charges.figure(stop).interval
+        if stop != "stop_running":
+            assert figure.interval == (low, high)
+        elif "high measured" not in (figure.source or ""):
+            assert figure.interval == (low, round(high * clock))
+
+
+def test_a_figure_may_have_an_interval() -> None:
+    open_ended = Figure(value=7, source="x", high=9)
+    assert (open_ended.number, open_ended.interval) == (7, (7, 9))
+    assert Figure(derived=7, source="x").interval == (7, 7)
+    with pytest.raises(ValidationError, match="7 is not from low, 8, to high, 9"):
+        Figure(value=7, source="x", low=8, high=9)
+    with pytest.raises(ValidationError, match="either"):
+        Figure(derived=7, why="x")
+
+
+def test_a_former_file_has_one_stop_for_all_states() -> None:
+    former = LIKE + '[charges]\nstop = { value = 7, source = "a test" }\n'
+    charges = parse(Machine, former).charges
+    assert [charges.number(stop) for stop in STOPS] == [7, 7, 7]
 
 
 SUM = re.compile(r"(\d+) = front_end \+ 1 \+ mispredict \+ lat_alu")
@@ -330,7 +370,9 @@ def test_set_latencies_take_the_place_of_the_machines_own() -> None:
         "cas_failure": 7,
         "rmw": 7,
         "fence_hwsync": 8,
-        "charge_stop": 9,
+        "charge_stop_running": 9,
+        "charge_stop_blocked": 9,
+        "charge_stop_ended": 9,
     }
     assert set(own) == set(changed) and "fence_mfence" not in own
     # All that the description gives reaches the engine.

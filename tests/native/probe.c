@@ -47,6 +47,8 @@ PROBE uint32_t probe_store_u32_then_load_other(uint32_t *p, uint32_t a, uint32_t
 }
 #endif
 PROBE void probe_charge_stop(void) { charge(CHARGE_STOP); }
+PROBE void probe_charge_stop_blocked(void) { charge(CHARGE_STOP_BLOCKED); }
+PROBE void probe_charge_stop_ended(void) { charge(CHARGE_STOP_ENDED); }
 PROBE void probe_charge_park(void) { charge(CHARGE_PARK); }
 PROBE void probe_charge_unpark(void) { charge(CHARGE_UNPARK); }
 PROBE void probe_charge_wake(void) { charge(CHARGE_WAKE); }

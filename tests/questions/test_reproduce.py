@@ -369,7 +369,9 @@ class ClosedForm:
     def _one(self, cell: Cell) -> StoredRun:
         self.asked += 1
         latency = load_machine(cell.machine).figures(cell.isa)
-        stop = latency["charge_stop"].number if cell.cancel_latency is None else cell.cancel_latency
+        stop = cell.cancel_latency
+        if stop is None:
+            stop = latency["charge_stop_running"].number
         if cell.workload == "transition":
             phases = {"phase_4_cycles": macro.TRANSITION * (stop + 100.0), "phase_5_cycles": 0.0}
             return StoredRun(self.asked, "x", "ok", "", phases)

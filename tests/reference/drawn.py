@@ -40,7 +40,7 @@ _KEYS = {
     },
 }  # fmt: skip
 _THREADS = {"sync": (1, 1), "threads": (2, 8), "lock_sequence": (2, 6)}
-_OPTIONS = {"seed": (1, 1000), "offset_max": (0, 200), "charge_stop": (0, 20_000)}
+_OPTIONS = {"seed": (1, 1000), "offset_max": (0, 200), "charge_stop_running": (0, 20_000)}
 
 
 class Drawn(BaseModel):

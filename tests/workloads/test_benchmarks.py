@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sweeps.model.cell import unsupported_reason
+from sweeps.model.machine import STOPS
 from sweeps.model.workloads import WORKLOADS, Share, with_defaults
 from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
 from sweeps.programs import TARGETS, Program
@@ -62,7 +63,7 @@ def test_an_object_of_multi_sync_is_as_long_as_in_the_source(flavour: str) -> No
 
 
 def total(document: dict[str, Any], table: str, kind: str) -> int:
-    return sum(core[table][kind] for core in document["cores"])
+    return sum(core[table].get(kind, 0) for core in document["cores"])
 
 
 def atomics_by_phase(document: dict[str, Any]) -> list[int]:
@@ -109,24 +110,50 @@ def test_primitive_is_in_the_state_asked_for(
     assert atomics_by_phase(document) == [40 * pair, 4 * acquisition, 4 * release]
 
 
-@pytest.mark.parametrize("owner", ["waiting", "running"])
+OWNERS = {"waiting": "blocked", "running": "running", "parked": "blocked", "ended": "ended"}
+
+
+@pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_transition_cancels_every_reservation_once(
     flavour: str, owner: str, tmp_path: Path
 ) -> None:
+    """Each cancellation takes what stopping an owner in that state does, and no other figure."""
     arguments: Options = {"threads": 2, "objects": 30, "owner": owner}
     costs = []
     for stop in (1000, 2000):
         program = Program("transition", "reservation", "full", flavour)
-        document = run(program, arguments, {"charge_stop": stop}, tmp_path)
-        assert [core["charges"]["stop"] for core in document["cores"]] == [0, 30]
+        options = dict.fromkeys([f"charge_{name}" for name in STOPS], 500)
+        options[f"charge_stop_{OWNERS[owner]}"] = stop
+        document = run(program, arguments, options, tmp_path)
+        (first, second) = (core["charges"] for core in document["cores"])
+        assert (first["stop"], second["stop"]) == (0, 30)
+        assert second.get(f"stop_{OWNERS[owner]}", second["stop"]) == 30
         starts = {mark["phase"]: mark["cycle"] for mark in document["phases"]}
         costs.append((starts[5] - starts[4]) - (starts[6] - starts[5]))
         # First acquisitions have the one atomic that makes a reservation specific.
         assert atomics_by_phase(document)[:2] == [30, 0]
-    if owner == "waiting":
+    if owner != "running":  # which takes an answer, from a loop that is anywhere
         assert costs[1] - costs[0] == 30 * 1000
+    assert costs[1] - costs[0] == pytest.approx(30 * 1000, rel=0.02)
     assert costs[0] > 30 * 1000
+
+
+@pytest.mark.parametrize("lock", ["reservation", "biased"])
+def test_the_owners_state_is_told_to_its_lock(lock: str, tmp_path: Path) -> None:
+    program = Program("transition", lock, "full", "lock")
+    for owner, state in OWNERS.items():
+        arguments: Options = {"threads": 2, "objects": 8, "owner": owner}
+        charges = run(program, arguments, {}, tmp_path)["cores"][1]["charges"]
+        told = {name: charges[name] for name in ("stop_blocked", "stop_ended") if name in charges}
+        assert charges["stop"] == 8
+        assert told == ({} if state == "running" else {f"stop_{state}": 8})
+
+
+def test_an_owner_at_a_turn_waits(tmp_path: Path) -> None:
+    arguments: Options = {"threads": 2, "objects": 8, "rounds": 12}
+    document = run(Program("rounds", "reservation", "full", "lock"), arguments, {}, tmp_path)
+    assert total(document, "charges", "stop_blocked") == total(document, "charges", "stop") == 8
 
 
 def test_transition_without_transitions_costs_what_acquiring_costs(tmp_path: Path) -> None:

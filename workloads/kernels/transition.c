@@ -10,15 +10,18 @@
  * costs without one. To leave out moving the lines between the cores, too, each thread writes to
  * the objects before its phases. It locks spare objects to warm up.
  *
- * During phase 4 thread 0 waits or runs (`owner`): stopping a thread that waits takes no answer
- * from it. In the source the faster and the slower case differ in whether the thread's context had
- * to be fetched. */
+ * During phase 4 thread 0 waits at a barrier, runs, is parked, or has ended, and then there is no
+ * phase 7 (`owner`): only a thread that runs has to answer. In the source the faster and the slower
+ * case differ in whether the thread's context had to be fetched. */
 #define WORKLOAD_transition
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "arch/arch.h"
 #include "lock.h"
+#include "monitor/handshake.h"
+#include "monitor/park.h"
+#include "monitor/processor.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
@@ -29,6 +32,7 @@ enum { SPARE = 16 };
 enum { SPECIFIC = 1, CANCELLATION = 4, BASE_OF_FIRST = 7, END };
 
 static guarded_t objects[MAX_objects], spare[2][SPARE];
+static turn_t away; /* 1 when thread 0 is about to park or to end */
 static turn_t done; /* 1 when thread 1 has cancelled */
 
 static const char *setup(void) {
@@ -81,6 +85,11 @@ static lock_result_t run_first(lock_thread_t *self) {
     runtime_barrier(self);
     while (KEY(owner) == WORD_running && load_acq_u32(&done.number) == 0)
         lock_safepoint(self);
+    turn_pass(&away, 1);
+    if (KEY(owner) == WORD_ended)
+        return result;
+    if (KEY(owner) == WORD_parked)
+        park(self);
     runtime_barrier(self);
     take_lines(self);
     result |= run_phase(self, BASE_OF_FIRST);
@@ -88,23 +97,36 @@ static lock_result_t run_first(lock_thread_t *self) {
     return result;
 }
 
+/* Until thread 0 is parked or has ended. */
+static void await_absence(lock_thread_t *self) {
+    turn_await(&away, self, 1);
+    while (load_acq_u32(&lock_threads[0].state) == HANDSHAKE_RUNNING)
+        spin_wait(self);
+}
+
 static lock_result_t run_second(lock_thread_t *self) {
     runtime_barrier(self);
+    if (KEY(owner) == WORD_parked || KEY(owner) == WORD_ended)
+        await_absence(self);
     lock_result_t result = run_phases(self, CANCELLATION);
     turn_pass(&done, 1);
-    runtime_barrier(self);
+    if (KEY(owner) == WORD_parked)
+        unpark(&lock_threads[0]);
+    if (KEY(owner) != WORD_ended)
+        runtime_barrier(self);
     return result;
 }
 
 static uint64_t run(lock_thread_t *self) {
     bool first = runtime_index(self) == 0;
     outcome_note(self, first ? run_first(self) : run_second(self));
-    return KEY(objects) * (first ? 3 : 2);
+    return KEY(objects) * (first && KEY(owner) != WORD_ended ? 3 : 2);
 }
 
 static const char *verify(uint64_t pairs) {
-    const char *error = outcome_verify(pairs, KEY(objects) * 5);
+    uint64_t each = KEY(owner) == WORD_ended ? 4 : 5;
+    const char *error = outcome_verify(pairs, KEY(objects) * each);
     for (uint64_t i = 0; !error && i < KEY(objects); i++)
-        error = guarded_verify(&objects[i], 5);
+        error = guarded_verify(&objects[i], each);
     return error;
 }

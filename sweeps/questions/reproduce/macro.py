@@ -19,6 +19,7 @@ from sweeps.accuracy import published as paper
 from sweeps.accuracy.published import Published
 from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL, LockLabel, cancels
+from sweeps.model.machine import load_machine
 from sweeps.model.workloads import Value
 from sweeps.questions.reproduce.answer import Lookup, PlannedRow, PublishedRow, cell_on, in_words
 from sweeps.study.lines import parts
@@ -139,8 +140,10 @@ def rate(drawn: Mapping[str, float]) -> float:
 
 
 def mix_cell(machine: str, label: str, drawn: Mapping[str, Value]) -> Cell:
-    """Return the run of a lock label on a sequence."""
-    return cell_on(machine, label, "lock_mix", drawn, threads=THREADS)
+    """Return the run of a lock label on a sequence. In lock_mix an owner waits while others have
+    their turn; in the sources' programs it may run, so a cancellation is set to that cost."""
+    stop = load_machine(machine).charges.number("stop_running") if cancels(label) else None
+    return cell_on(machine, label, "lock_mix", drawn, threads=THREADS, cancel_latency=stop)
 
 
 def transition_cell(machine: str, label: str) -> Cell:

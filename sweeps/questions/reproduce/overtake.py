@@ -117,8 +117,8 @@ class Place:
 
     @property
     def base(self) -> Cell:
-        """Return the run without a lock, everything as the machine has it."""
-        return macro.mix_cell(self.machine, NO_LOCK, drawn(self.program)[1])
+        """Return the run of the lock that cancels, everything as the machine has it."""
+        return macro.mix_cell(self.machine, LOCKS[0], drawn(self.program)[1])
 
     def access(self, axis: str) -> int:
         """Return what a source counts to a latency on an axis beside what is set: an atomic is
