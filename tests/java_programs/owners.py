@@ -47,7 +47,7 @@ _KEEP_ALL = "-XX:-EliminateLocks"  # the JVM's compiler then leaves out no lock 
 _STATES = ("running", "blocked", "ended", "untold")
 _HEADS = (
     "the owner", *_STATES, "measured, ns a pair", "predicted, ns a pair", "with this host's CPUs",
-    "of measured",
+    "both, of what was measured",
 )  # fmt: skip
 _FEW = 2  # CPUs with which HotSpot's requester sleeps: the machine's dearest cancellation
 
@@ -119,7 +119,7 @@ def row(mode: str, machine: str) -> list[str]:
         f"{found:+.1f} ({least:+.1f} to {most:+.1f})",
         f"{value:+.1f} ({low:+.1f} to {high:+.1f})",
         f"{expected:+.1f}",
-        f"{expected / found:.2f}",
+        f"{value / found:.2f}; {expected / found:.2f}",
     ]
 
 
