@@ -19,25 +19,19 @@
 #ifndef LOCKCROSS_HANDSHAKE_H
 #define LOCKCROSS_HANDSHAKE_H
 
+#include <stdint.h>
+
 #include "arch/arch.h"
 #include "types.h"
 
 enum { HANDSHAKE_RUNNING = 0, HANDSHAKE_SAFE = 1 };
 
-#ifdef LOCKCROSS_MODEL
-/* Nothing costs time there, and the word for stops is that of the stored proofs. */
-#define HANDSHAKE_IS_RUNNING(state) state != HANDSHAKE_SAFE
-#define HANDSHAKE_CHARGE(state) charge(CHARGE_STOP)
-#else
+#if !defined(LOCKCROSS_MODEL)
 #define HANDSHAKE_IS_RUNNING(state) ((state) == HANDSHAKE_RUNNING)
 #define HANDSHAKE_CHARGE(state) handshake_charge(state)
 
-/* SAFE for good: the thread has ended. It is less to stop, so costs alone tell it from SAFE. */
+/* SAFE for good: the thread has ended, says the runtime. Costs alone tell it from SAFE. */
 enum { HANDSHAKE_ENDED = 2 };
-
-static inline void handshake_end(lock_thread_t *self) {
-    store_rel_u32(&self->state, HANDSHAKE_ENDED);
-}
 
 /* What a runtime takes to stop a thread in this state, beside the handshake itself. */
 static inline void handshake_charge(uint32_t state) {
@@ -48,6 +42,10 @@ static inline void handshake_charge(uint32_t state) {
     else
         charge(CHARGE_STOP_ENDED);
 }
+#else
+/* Nothing costs time there, and the word for stops is that of the stored proofs. */
+#define HANDSHAKE_IS_RUNNING(state) state != HANDSHAKE_SAFE
+#define HANDSHAKE_CHARGE(state) charge(CHARGE_STOP)
 #endif
 
 /* From now on other threads may act on locks reserved for `self`. */

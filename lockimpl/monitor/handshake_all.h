@@ -20,7 +20,7 @@
 #include "monitor/handshake.h"
 #include "types.h"
 
-#ifndef LOCKCROSS_MODEL
+#if !defined(LOCKCROSS_MODEL)
 /* The state, of the first `count` threads but `self`, in which a thread is dearest to stop. */
 static inline uint32_t handshake_dearest(const lock_thread_t *self, uint32_t count) {
     uint32_t dearest = HANDSHAKE_ENDED;

@@ -61,7 +61,7 @@ _CANCEL = _latency(
     "cost of a cancellation",
     "cancellation",
     "charge_stop_running",
-    "Cycles that stopping a thread is set to.",
+    "Cycles that stopping a thread is set to, whatever it does.",
 )
 _MEMBARRIER = _latency(
     "cost of a process-wide barrier",

@@ -60,7 +60,7 @@ def _number(figure: Mapping[str, Any]) -> int | None:
 @dataclass(frozen=True)
 class Mark:
     """A machine's place on a map: its measured CAS and fence latency, and its own cost of
-    stopping an owner that runs (cycles; None where its description has none)."""
+    stopping an owner that waits (cycles; None where its description has none)."""
 
     machine: str
     title: str
@@ -254,7 +254,7 @@ class StudyResults:
             description = json.loads(text)
             figures = description["latency"][isa_name]
             charges = description.get("charges", {})
-            stop = charges.get("stop_running", charges.get(_FORMER_STOP, {}))
+            stop = charges.get("stop_blocked", charges.get(_FORMER_STOP, {}))
             full_fence = f"fence_{self.isa(isa_name).full_fence}"
             assumed = any("assumption" in figures[key] for key in ("cas_success", full_fence))
             stated = (figures["cas_success"], figures.get("rmw", figures["cas_success"]))

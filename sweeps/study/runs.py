@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
 
-from sweeps.model.axes import LATENCIES, QUANTITIES
+from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell, values
 from sweeps.model.locks import LockLabel
 from sweeps.study import nodes
@@ -14,6 +14,7 @@ from sweeps.study import nodes
 Value = int | float | str | None  # of an axis or a key
 LOCK = "lock"  # stands for the whole lock label, variant and fence kind included
 _OF_LABEL = ("variant", "fence")
+_STOP = "charge_stop_blocked"
 _FORMER_STOP = "charge_stop"  # of runs from before a stop took what the stopped thread's state says
 
 
@@ -50,12 +51,11 @@ class StudyRun:
 
     @property
     def cancel(self) -> int | None:
-        """Return what a cancellation costs: as set, or else the machine's own of an owner that
-        runs, which the engine may report."""
+        """Return what a cancellation costs: as set, or else the machine's own, which the engine
+        may report, of an owner that waits: in what the maps are of, nearly all do."""
         if self.cell.cancel_latency is not None:
             return self.cell.cancel_latency
-        own = QUANTITIES["cancel_latency"].figure
-        return self.resolved.get(own, self.resolved.get(_FORMER_STOP))
+        return self.resolved.get(_STOP, self.resolved.get(_FORMER_STOP))
 
     def values(self, axis: str) -> Sequence[Any]:
         """Return where the run stands on an axis: at several latencies that its lock never pays; at

@@ -97,7 +97,10 @@ class Explored:
                 f"fence_{one}": {"assumption": 66, "why": "w"} for one in ("mfence", "hwsync")
             }
             latency = dict.fromkeys(FLAVOURS.values(), figures)
-            own = {"latency": latency, "charges": {"stop_running": {"assumption": OWN_CANCEL[name]}}}
+            own = {
+                "latency": latency,
+                "charges": {"stop_blocked": {"assumption": OWN_CANCEL[name]}},
+            }
             self.store.set_machine(
                 MachineRecord(name, f"The {name} machine", {**description, **own})
             )
@@ -160,7 +163,7 @@ class Explored:
             "cycles_per_pair": (cycles, "cycles/pair"),
         }
         identity = f"{machine} {flavour} {label} {key}"
-        resolved = {"charge_stop_running": OWN_CANCEL[machine] if cancel is None else cancel}
+        resolved = {"charge_stop_blocked": OWN_CANCEL[machine] if cancel is None else cancel}
         run = record(
             identity,
             **{**vars(cell), "command": command(cell), "metrics": metrics, "resolved": resolved},

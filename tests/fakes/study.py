@@ -114,7 +114,7 @@ class Synthetic:
         resolved: dict[str, int | str] = {
             "cas_success": cas,
             "fence_mfence": fence,
-            "charge_stop_running": cancel,
+            "charge_stop_blocked": cancel,
         }
         return self.store.add_run(
             record(
@@ -143,7 +143,7 @@ class Synthetic:
         for name, (cas, fence) in figures.items():
             latency = {"x86_64": {"cas_success": cas, "fence_mfence": fence}}
             stop = {"value": 9000 if name == "guessed" else 2000, "source": "measured"}
-            description = {"latency": latency, "charges": {"stop_running": stop}}
+            description = {"latency": latency, "charges": {"stop_blocked": stop}}
             self.store.set_machine(MachineRecord(name, f"The {name} machine", description))
             settings = [(None, None)] + ([(x, x) for x in CAS] if name in MACHINES else [])
             for setting in settings:

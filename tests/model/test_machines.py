@@ -62,7 +62,7 @@ def test_figures_of_the_sources() -> None:
     assert stops.number("stop_running") == round(18.986 * 1700)
     assert stops.number("stop_blocked") == round(6.741 * 1700)
     p3 = load_machine("p3").latency["x86_64"]
-    assert p3["fence_mfence"].number == p3["rmw"].number == 21  # it has no mfence
+    assert p3["fence_mfence"].number == p3["rmw"].number == 37  # it has no mfence
     assert load_machine("skylake").latency["x86_64"]["fence_mfence"].number == 33
 
 

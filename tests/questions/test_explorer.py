@@ -157,7 +157,7 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
                 cell.label: run.metrics["cycles_per_pair"]
                 for cell, run in zip(as_is_cells(plan, name), runs, strict=True)
             }
-            assert processor["cancel"] == load_machine(name).charges.number("stop_running")
+            assert processor["cancel"] == load_machine(name).charges.number("stop_blocked")
             assert [show_run(store.connection, run.id).columns["command"] for run in runs] == [
                 command(cell) for cell in as_is_cells(plan, name)
             ]
@@ -326,7 +326,7 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
         words = {lock["label"]: lock["shown"] for lock in one["locks"]}
         assert all(f"{stored[key][label]:.1f}" == text for label, text in words.items())
         assert [words.get(label, "") for label in table.labels] in cells
-        assert one["cancel"] == load_machine(key[0]).charges.number("stop_running")
+        assert one["cancel"] == load_machine(key[0]).charges.number("stop_blocked")
         assert one["share"] == loaded.plan.named("map")[0].first("owner_share")
     for group in table.machines:
         for row in group:

@@ -19,7 +19,9 @@
 
 #include "arch/arch.h"
 #include "lock.h"
+#include "monitor/handshake.h"
 #include "monitor/park.h"
+#include "monitor/processor.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"

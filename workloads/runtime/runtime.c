@@ -401,6 +401,9 @@ void runtime_barrier(lock_thread_t *self) {
     handshake_leave_safe(self);
 }
 
+/* From now on `self` is stopped for what stopping a thread takes that is not there any more. */
+static void end(lock_thread_t *self) { store_rel_u32(&self->state, HANDSHAKE_ENDED); }
+
 #ifdef LOCKCROSS_SCHEDULER
 
 /* It ends SAFE, as participate() does. */
@@ -411,7 +414,7 @@ void runtime_scheduled_thread(lock_thread_t *self) {
     scheduler_stop(self);
     handshake_leave_safe(self);
     done[runtime_index(self)].pairs = workload.run(self);
-    handshake_end(self);
+    end(self);
     scheduler_stop(self);
 }
 
@@ -456,7 +459,7 @@ static void participate(lock_thread_t *self) {
     runtime_region_begin(self);
     native_enter(runtime_index(self));
     uint64_t pairs = workload.run(self);
-    handshake_end(self);
+    end(self);
     native_leave(runtime_index(self));
     runtime_region_end(self);
     if (timed)

@@ -387,7 +387,7 @@ def _draw_key(ax: Axes, plan: Plan, machine: str, shown: Sequence[Panel]) -> Non
         f"{given.first('runs')} runs in an object's life,",
     ]
     if of.marks.cancel is not None and given.first("threads") > 1:
-        lines.append(f"a cancellation stops a thread for {of.marks.cancel:,} cycles,")
+        lines.append(f"a cancellation stops a thread that waits for {of.marks.cancel:,} cycles,")
     lines += [f"crossovers to within {one.tolerance} cycles" for one in plan.borders]
     if marked:
         words = f"a mark is a place: a {machine} core with these latencies and this cancellation"

@@ -47,7 +47,7 @@ def check_grid(plan: Plan) -> None:
     grid, (as_is,) = grid_of(plan), plan.named(AS_IS)
     cancel = grid["cancel_latency"]
     for name in as_is.given("machine"):
-        stop = load_machine(name).charges.number("stop_running")
+        stop = load_machine(name).charges.number("stop_blocked")
         if not cancel[0] <= stop <= cancel[-1]:
             raise ValueError(
                 f"cells.cancel_latency: must reach {stop}, what a cancellation costs on {name}"
