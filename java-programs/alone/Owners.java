@@ -2,10 +2,12 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -186,11 +188,9 @@ public class Owners {
 
     /** Workers of a pool make some, and wait for more work. */
     private static void pool(Item like, ExecutorService pool) throws Exception {
-        List<Future<Item[]>> parts = new ArrayList<>();
-        for (int number = 0; number < BUILDERS; number++) {
-            parts.add(pool.submit(() -> made(like, objects / BUILDERS)));
-        }
-        for (Future<Item[]> part : parts) {
+        List<Callable<Item[]>> parts =
+                Collections.nCopies(BUILDERS, () -> made(like, objects / BUILDERS));
+        for (Future<Item[]> part : pool.invokeAll(parts)) {
             take(part.get());
         }
     }

@@ -401,3 +401,26 @@ def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no
     assert found.owner_share == pytest.approx(81 / 93) and found.run_length == 4
     assert found.first_share == pytest.approx(50 / 93)
     assert found.nested == pytest.approx(0.2, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    ("threads", "of_class", "runs"),
+    [
+        (2, 16, {16: 1}),
+        (3, 16, {15: 1}),  # no more than there are: runtimes count them
+        (8, 3, {8: 1}),  # one of each thread
+        # As the first 128 and what each further one adds: 9,872 / 128 times 128 more.
+        (2, 10_000, {256: Fraction(9_872, 128) * Fraction(256, 10_000)}),
+    ],
+)
+def test_a_class_has_as_many_objects_as_are_said(
+    threads: int, of_class: int, runs: dict[int, Fraction]
+) -> None:
+    use = Use(
+        threads=threads, shared_objects=1, acquisitions=20, owner_share=0.9, run_length=2,
+        class_objects=of_class,
+    )  # fmt: skip
+    exact, _ = settle(use)
+    found = {int(run.parameters["objects"]): run.weight for run in mixture(exact)}
+    left = 1 - sum(runs.values(), Fraction(0))
+    assert found == runs | ({128: left} if left else {})
