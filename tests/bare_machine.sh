@@ -3,6 +3,7 @@
 #
 #   tests/bare_machine.sh SUITE [FOLDER]           the main job and all tests, e.g. of bookworm, resolute
 #   tests/bare_machine.sh --quick SUITE [FOLDER]   only the tests that depend on compiler and system
+#   tests/bare_machine.sh --cycles SUITE [FOLDER]  the same, and its row of what the engine computes
 #   tests/bare_machine.sh --can                    whether it can be done here; if not, why
 #
 # As root, with debootstrap. Makes the root in FOLDER (default: a new one below /var/tmp), with
@@ -38,7 +39,7 @@ obstacle() {
     rmdir "$place"
 }
 
-quick=
+quick='' cycles=''
 case ${1:-} in
     --can)
         why="$(obstacle)"
@@ -49,9 +50,13 @@ case ${1:-} in
         quick=1
         shift
         ;;
+    --cycles)
+        quick=1 cycles=1
+        shift
+        ;;
 esac
 suite=${1:-}
-[[ -n $suite ]] || die "usage: tests/bare_machine.sh [--quick] SUITE [FOLDER], or --can"
+[[ -n $suite ]] || die "usage: tests/bare_machine.sh [--quick | --cycles] SUITE [FOLDER], or --can"
 why="$(obstacle)"
 [[ -z $why ]] || die "$why"
 folder="$(readlink -m "${2:-$(mktemp -d "/var/tmp/lockcross-$suite-XXXXXX")}")"
@@ -128,18 +133,34 @@ timed() { # log, command; sets `seconds`, and `failed` where it went wrong
 
 version() { inside "$@" | grep -oE '[0-9]+\.[0-9]+[0-9.]*' | head -n 1; }
 
-# The row that docs/machines-tried.md has of what was tried.
+# What rows of docs/machines-tried.md begin with.
+tried() {
+    printf '| %s ' "$suite ($(release))" "$(date -I)" \
+        "$(inside git -C /root/lockcross rev-parse --short=12 HEAD)" \
+        "$(sed -n 's/^ok *engine qemu: engine plugin: .*+//p' <<<"$doctor")"
+}
+
+passed() { tail -n 1 test.log | sed 's/ in .*//' | tr -d =; }
+
+# The row of all tests.
 row() { # packages before, packages after, seconds of the main job and of the tests
-    local doctor qemu engine passed
+    local doctor qemu
     doctor="$(inside $lockcross doctor || true)"
     # "ok engine qemu: qemu-x86_64: VERSION (PATH: WHY)"
     qemu="$(sed -n 's/^ok *engine qemu: qemu-x86_64: \([^ ]*\) (.*qemu-x86_64: \(.*\))$/\1 (\2)/p' \
         <<<"$doctor")"
-    engine="$(sed -n 's/^ok *engine qemu: engine plugin: .*+//p' <<<"$doctor")"
-    passed="$(tail -n 1 test.log | sed 's/ in .*//' | tr -d =)"
-    printf '| %s ' "$suite ($(release))" "$(date -I)" \
-        "$(inside git -C /root/lockcross rev-parse --short=12 HEAD)" "$engine" "$1 + $(($2 - $1))" \
-        "$(version gcc --version)" "$(version python3 --version)" "$qemu" "$3" "$4" "$passed"
+    tried
+    printf '| %s ' "$1 + $(($2 - $1))" "$(version gcc --version)" "$(version python3 --version)" \
+        "$qemu" "$3" "$4" "$(passed)"
+    echo '|'
+}
+
+# The row of what the engine computes.
+cycles_row() { # seconds
+    local doctor
+    doctor="$(inside $lockcross doctor || true)"
+    tried
+    printf '| %s ' "$1${failed:+, failed}" "$(passed)"
     echo '|'
 }
 
@@ -150,12 +171,17 @@ release() {
         echo "$NAME $VERSION_ID")
 }
 
-# Puts a row in the place of the suite's, or behind the last one.
-write_row() {
-    ROW="$1" SUITE="$suite" awk '
-        index($0, "| " ENVIRON["SUITE"] " (") == 1 { if (!done) print ENVIRON["ROW"]; done = 1; next }
-        in_table && !/^\|/ && !done { print ENVIRON["ROW"]; done = 1 }
-        { print; in_table = /^\|/ && (in_table || /^\| system /) }' "$document" >"$document.new"
+# Puts a row in the place of the suite's, or behind the last one, of the table with that first head.
+write_row() { # head, row
+    HEAD="| $1 |" ROW="$2" SUITE="| $suite (" awk '
+        !/^\|/ { if (in_table && !done) { print ENVIRON["ROW"]; done = 1 }; in_table = 0 }
+        index($0, ENVIRON["HEAD"]) == 1 { in_table = 1 }
+        in_table && index($0, ENVIRON["SUITE"]) == 1 {
+            if (!done) print ENVIRON["ROW"]
+            done = 1
+            next
+        }
+        { print }' "$document" >"$document.new"
     mv "$document.new" "$document"
 }
 
@@ -174,6 +200,7 @@ if [[ -n $quick ]]; then
     timed test.log $lockcross test $(printf 'tests/%s.py ' $quick_tests)
     echo "$suite ($(release)), ${seconds} s with set-up:"
     tail -n 1 test.log
+    [[ -z $cycles ]] || write_row "cycles on" "$(cycles_row "$seconds" | tee /dev/stderr)"
 else
     before=$(packages)
     timed crossover.log $lockcross crossover
@@ -181,7 +208,7 @@ else
     after=$(packages)
     # The rows are of an older engine until this has ended.
     timed test.log env LOCKCROSS_TRYING=1 $lockcross test
-    write_row "$(row "$before" "$after" "$main" "$seconds" | tee /dev/stderr)"
+    write_row system "$(row "$before" "$after" "$main" "$seconds" | tee /dev/stderr)"
 fi
 if [[ -n $failed ]]; then
     echo "bare_machine: failed: $failed; the root is kept: $folder" >&2
