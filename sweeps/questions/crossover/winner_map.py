@@ -215,14 +215,28 @@ def _shown(panel: Panel) -> Iterator[MapCrossing]:
 
 
 def _draw_marks(ax: Axes, shown: Grid) -> None:
-    """Where real processors stand. A mark names no winner: the map does."""
+    """Where real processors stand. A mark names no winner: the map does. Those at one place share a
+    name; one whose name would cover the next mark has it above."""
     (least, most), (low, high) = ax.get_xlim(), ax.get_ylim()
+    places: dict[tuple[float, float], list[str]] = {}
     for words, x, y in shown.spots:
         if least <= x <= most and low <= y <= high:
-            ax.plot(x, y, **_MARK, zorder=5)
-            left = x > least + 0.7 * (most - least)
-            side = {"ha": "right" if left else "left", "va": "center"}
-            note(ax, words, (x, y), (-6 if left else 6, 0), **side, **_SMALL)
+            near = ((x, y), *((a, b) for a, b in places if _near(ax, x - a, y - b, 0.02)))
+            places.setdefault(near[-1], []).append(words)
+    for (x, y), names in places.items():
+        ax.plot(x, y, **_MARK, zorder=5)
+        left = x > least + 0.7 * (most - least)
+        look = {"ha": "right" if left else "left", "va": "center"}
+        beside = (-6.0 if left else 6.0, 0.0)
+        if any(a > x and _near(ax, a - x, b - y, 0.12) for a, b in places):
+            look, beside = {"ha": "center", "va": "bottom"}, (0.0, 6.0)
+        note(ax, ", ".join(names), (x, y), beside, **look, **_SMALL)
+
+
+def _near(ax: Axes, across: float, up: float, share: float) -> bool:
+    """Return whether a distance is at most such a share of an axis along, and 0.03 of it up."""
+    (least, most), (low, high) = ax.get_xlim(), ax.get_ylim()
+    return abs(across) <= share * (most - least) and abs(up) <= 0.03 * (high - low)
 
 
 def label_regions(ax: Axes, panel: Panel) -> None:
@@ -387,7 +401,7 @@ def _draw_key(ax: Axes, plan: Plan, machine: str, shown: Sequence[Panel]) -> Non
         f"{given.first('runs')} runs in an object's life,",
     ]
     if of.marks.cancel is not None and given.first("threads") > 1:
-        lines.append(f"a cancellation stops a thread that waits for {of.marks.cancel:,} cycles,")
+        lines.append(f"stopping an owner that waits costs {of.marks.cancel:,} cycles,")
     lines += [f"crossovers to within {one.tolerance} cycles" for one in plan.borders]
     if marked:
         words = f"a mark is a place: a {machine} core with these latencies and this cancellation"
