@@ -34,12 +34,8 @@ _TITLES = {
     "park": "a thread that is parked",
     "plain": "a thread that computes",
 }
-_CLASS, _FIRST, _TAKEN, _ROUNDS = (
-    16,
-    20,
-    2,
-    300,
-)  # objects of a class, fewer than HotSpot's bulk rebias takes
+_CLASS = 16  # objects of a class, fewer than HotSpot's bulk rebias takes
+_FIRST, _TAKEN, _ROUNDS = 20, 2, 300  # acquisitions by the owner and by another; rounds
 _TIMES = 7  # runs in each locking mode, in turn
 _BIASED = ("-XX:+UseBiasedLocking", "-XX:BiasedLockingStartupDelay=0")
 _STACK = ("-XX:-UseBiasedLocking",)
@@ -60,10 +56,10 @@ def command(mode: str, *options: str) -> list[str]:
 
 def measured(mode: str) -> tuple[float, float]:
     """Return what an acquisition takes more with biased locking, ns, of the pairs of runs: the
-    lower quarter, since what else the host does only adds, and the median. Raises
+    median, and the lower quarter, since what else the host does only adds. Raises
     CalledProcessError."""
     differences = sorted(_ns(mode, *_BIASED) - _ns(mode, *_STACK) for _ in range(_TIMES))
-    return differences[len(differences) // 4], median(differences)
+    return median(differences), differences[len(differences) // 4]
 
 
 def _ns(mode: str, *options: str) -> float:
@@ -112,11 +108,11 @@ def row(mode: str, machine: str) -> list[str]:
     (value, low, high), (expected, *_) = (
         predicted(json.loads(one), clock, taken) for one in answers
     )
-    found, middle = measured(mode)
+    found, quarter = measured(mode)
     return [
         _TITLES[mode],
         *(f"{100 * states[state]:.0f} %" for state in _STATES),
-        f"{found:+.1f} ({middle:+.1f})",
+        f"{found:+.1f} ({quarter:+.1f})",
         f"{value:+.1f} ({low:+.1f} to {high:+.1f})",
         f"{expected:+.1f}",
         f"{value / found:.2f}; {expected / found:.2f}",
