@@ -405,9 +405,7 @@ def test_borders_are_where_the_costs_are_equal(tmp_path: Path) -> None:
         and border["cas_latency"].above == "asym_tasuki"
     )
     assert border["cancel_latency"] and border["cancel_latency"].value
-    assert border["cancel_latency"].value == pytest.approx(
-        fences / of.rate - 100, rel=0.02
-    )
+    assert border["cancel_latency"].value == pytest.approx(fences / of.rate - 100, rel=0.02)
     assert border["fence_latency"] and border["fence_latency"].value == pytest.approx(
         of.rate * stop / 2, rel=0.01
     )
