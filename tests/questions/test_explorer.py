@@ -261,8 +261,8 @@ def test_machines_as_they_are_have_values_and_runs_of_their_own(data: dict[str, 
 
 def test_the_grid_reaches_the_cancellation_of_every_processor() -> None:
     plan = load_exploration().model_dump()
-    plan["cells"][0]["cancel_latency"] = [0, 18000]
-    with pytest.raises(ValueError, match=r"cells\.cancel_latency: must reach 32276.*p4xeon"):
+    plan["cells"][0]["cancel_latency"] = [0, 8000]
+    with pytest.raises(ValueError, match=r"cells\.cancel_latency: must reach 11460.*p4xeon"):
         check_grid(Plan.model_validate(plan))
 
 

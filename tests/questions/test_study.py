@@ -169,6 +169,8 @@ def test_a_database_from_before_says_where_its_runs_stand(database: Path, tmp_pa
     with sqlite3.connect(copy) as connection:
         connection.execute("ALTER TABLE series DROP COLUMN latencies")
         connection.execute("UPDATE migrations SET number = 11")
+        was = "replace(names, 'charge_stop_running', 'charge_stop')"
+        connection.execute(f"UPDATE option_sets SET names = {was}")
     assert series(copy, read_only=True) == series(database, read_only=True)
     assert series(copy, read_only=False) == series(database, read_only=True)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sweeps.engines.qemu.engine import own_options
 from sweeps.model.cell import unsupported_reason
 from sweeps.model.machine import STOPS
 from sweeps.model.workloads import WORKLOADS, Share, with_defaults
@@ -197,6 +198,14 @@ def test_fat_sections_count_modes(
     extra = json.loads(done.stdout)["extra"]
     counted = [extra[name] for name in ("inflated", "inflations", "deflations")]
     assert counted == [inflated, inflations, deflations]
+
+
+def test_a_holder_does_not_wait_for_ever_for_a_release_that_needs_the_lock(tmp_path: Path) -> None:
+    """The second thread has inflated the lock while the first is in its release, which then has to
+    enter the monitor."""
+    arguments: Options = {"threads": 2, "sections": 2, "flat": 10, "fat": 3, "hold": 100}
+    options = dict(own_options("generic", "x86_64"))
+    run(Program("fat_sections", "reservation", "full", "lock"), arguments, options, tmp_path)
 
 
 def test_flat_sections_cost_the_same_after_contention_only_with_deflation(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.locks.footprint_values import compiler
 COMPILER = "gcc-12"  # that stored results and reference cycles are of
 FRAMES = {
     "lock": {"runtime_main": 112, "participate": 32},
-    "larx": {"runtime_main": 144, "participate": 80},
+    "larx": {"runtime_main": 144, "participate": 64},
     "lse": {"runtime_main": 96, "participate": 64},
     "llsc": {"runtime_main": 96, "participate": 64},
 }  # bytes

@@ -8,12 +8,18 @@
  * and `deflations`, as seen by its holders and at the end.
  *
  * No lock tells whether a thread waits for it, so a holder keeps it until the other has tried to
- * acquire it and `hold` iterations of a loop have passed. */
+ * acquire it and `hold` iterations of a loop have passed. It does not wait for ever, since the
+ * other may still be in its release, and need the lock there: tasuki's release that finds a
+ * contender enters the monitor to wake it (parts/tasuki_core.h). The contender may have inflated
+ * the lock by then, and hold it. */
 #define WORKLOAD_fat_sections
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "lock.h"
+#include "monitor/handshake.h"
+#include "monitor/processor.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
@@ -28,7 +34,8 @@
 
 /* Acquisitions in fat sections: that have succeeded, and that have begun. */
 static turn_t acquired, attempts;
-static bool was_fat; /* under the lock */
+enum { PATIENCE = 20000 }; /* turns of a loop that a holder waits for an attempt */
+static bool was_fat;       /* under the lock */
 
 static void look(void) {
     bool is_fat = LOCK_IS_FAT(&object.lock);
@@ -55,6 +62,14 @@ static lock_result_t flat_section(lock_thread_t *self) {
     return result;
 }
 
+/* Until the attempt with that number has begun, or patience is over. Safe, as turn_await is. */
+static void await_attempt(lock_thread_t *self, uint32_t number) {
+    handshake_enter_safe(self);
+    for (uint32_t left = PATIENCE; left != 0 && load_acq_u32(&attempts.number) < number; left--)
+        spin_wait(self);
+    handshake_leave_safe(self);
+}
+
 /* This thread's part of a fat section, whose acquisitions have the numbers from `first`. */
 static lock_result_t fat_section(lock_thread_t *self, uint32_t first) {
     lock_result_t result = SUCCESS;
@@ -66,7 +81,7 @@ static lock_result_t fat_section(lock_thread_t *self, uint32_t first) {
         inside(self);
         turn_pass(&acquired, i + 1);
         if (i < last) {
-            turn_await(&attempts, self, i + 2);
+            await_attempt(self, i + 2);
             for (uint64_t k = KEY(hold); k != 0; k--)
                 lock_safepoint(self);
         }
