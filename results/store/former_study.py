@@ -132,7 +132,8 @@ _RUNS = f"""SELECT series.name, runs.id, runs.isa, runs.fence, runs.lock || ':' 
 {", ".join(f"runs.{axis}" for axis in _AXES)}, resolved FROM main.series AS series
 JOIN main.runs AS runs ON runs.id = series.run_id LEFT JOIN resolved ON resolved.run_id = runs.id
 WHERE series.name GLOB 'map/*' OR series.name GLOB 'cancel_map/*'
-OR series.name GLOB 'run_length/*' OR series.name GLOB 'explore/*/*/*'
+OR series.name GLOB 'run_length/*' OR series.name GLOB 'rounds/*'
+OR series.name GLOB 'explore/*/*/*'
 AND series.name NOT GLOB 'explore/as_is/*'"""
 
 
