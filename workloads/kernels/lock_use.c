@@ -7,12 +7,13 @@
  *
  * There is a barrier between the steps, so no lock is contended. The other thread of turn k is the
  * same number of threads behind every owner, one further each turn: so all threads have the same
- * work in each step, if `objects` is a multiple of the threads. Each section has `critical`
- * additions inside and `think` behind it, each of which needs the one before. An object is new, and
- * in its owner's cache, when its owner begins. */
+ * work in each step, if `objects` is a multiple of the threads. Each section has work of a kind,
+ * the amount `critical` in the mean inside and `think` behind it (kernels/work.h). An object is
+ * new, and in its owner's cache, when its owner begins. */
 #define WORKLOAD_lock_use
 #include <stdint.h>
 
+#include "kernels/work.h"
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
@@ -20,51 +21,19 @@
 #include "runtime/runtime.h"
 
 static guarded_t objects[MAX_objects];
+static uint32_t inside[WORK_DRAWN], behind[WORK_DRAWN];
 
 static const char *setup(void) {
 #include "runtime/rules.inc"
     for (uint64_t i = 0; i < KEY(objects); i++)
         lock_object_init_for(&objects[i].lock, &lock_threads[i % runtime_threads]);
+    work_draw(inside, KEY(critical));
+    work_draw(behind, KEY(think));
+    work_setup(KEY(kind));
     return 0;
 }
 
 static void prepare(lock_thread_t *self) { (void)self; }
-
-/* What a program does besides locking: a chain of additions, a cycle each on most cores. Its
- * branches go the same way each time, as a program's mostly do: with a loop, a core that has just
- * learnt how many turns it has would do much better than one that has just not. */
-static __attribute__((noinline)) void work(uint64_t additions) {
-    uint64_t sum = 0;
-#define ADD(bit, these)                                                                            \
-    if (additions & bit) {                                                                         \
-        these                                                                                      \
-    }
-#define ADD_1                                                                                      \
-    sum++;                                                                                         \
-    __asm__ volatile("" : "+r"(sum));
-#define ADD_2 ADD_1 ADD_1
-#define ADD_4 ADD_2 ADD_2
-#define ADD_8 ADD_4 ADD_4
-#define ADD_16 ADD_8 ADD_8
-#define ADD_32 ADD_16 ADD_16
-#define ADD_64 ADD_32 ADD_32
-#define ADD_128 ADD_64 ADD_64
-#define ADD_256 ADD_128 ADD_128
-#define ADD_512 ADD_256 ADD_256
-    for (uint64_t n = additions / 1024; n != 0; n--) {
-        ADD_512 ADD_512
-    }
-    ADD(512, ADD_512)
-    ADD(256, ADD_256)
-    ADD(128, ADD_128)
-    ADD(64, ADD_64)
-    ADD(32, ADD_32)
-    ADD(16, ADD_16)
-    ADD(8, ADD_8)
-    ADD(4, ADD_4)
-    ADD(2, ADD_2)
-    ADD(1, ADD_1)
-}
 
 /* Acquisitions of one object by the calling thread, `before` having been made; nested ones belong
  * to each outermost one in the ratio of `recursive` to the rest. Returns all of them. */
@@ -73,6 +42,8 @@ static uint64_t acquire(guarded_t *object, lock_thread_t *self, uint64_t before,
     uint64_t outermost = PARTS - nested;
     uint64_t critical = KEY(critical);
     uint64_t think = KEY(think);
+    uint64_t kind = KEY(kind);
+    work_t *work = &work_of[runtime_index(self)];
     uint64_t due = before * nested % outermost; /* in parts of `outermost` */
     uint64_t pairs = count;
     lock_result_t result = SUCCESS;
@@ -80,7 +51,7 @@ static uint64_t acquire(guarded_t *object, lock_thread_t *self, uint64_t before,
         result |= lock_acquire(&object->lock, self);
         guarded_section(object, self, 0);
         if (critical != 0)
-            work(critical);
+            work_do(kind, work, work_next(inside, work));
         for (due += nested; due >= outermost; due -= outermost) {
             result |= guarded_sync(object, self, 0);
             pairs++;
@@ -88,7 +59,8 @@ static uint64_t acquire(guarded_t *object, lock_thread_t *self, uint64_t before,
         result |= lock_release(&object->lock, self);
         lock_safepoint(self);
         if (think != 0)
-            work(think);
+            work_do(kind, work, work_next(behind, work));
+        work->sections++;
     }
     outcome_note(self, result);
     return pairs;

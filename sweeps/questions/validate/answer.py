@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, median
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -40,10 +40,17 @@ FROM series JOIN runs ON runs.id = series.run_id
 WHERE series.name GLOB 'validation/*' ORDER BY series.name, runs.id"""
 
 
+_Bar = Literal["mean", "median", "worst", "order", "lead", "difference", "sign", "runs"]
+
+
+BAR_NAMES = tuple(name for name in get_args(_Bar) if name != "runs")
+
+
 class Bars(Document):
     """What a set is held against: mean, median and worst error, share of lock pairs in the same
-    order, and above which lead the reference's cheapest lock is to be the candidate's; None: no
-    bar. `each_isa`: they hold for each ISA by itself. `known`: which bars are missed (`runs`: that
+    order, and above which lead the reference's cheapest lock is to be the candidate's; and of each
+    two locks that the reference tells apart at all the median error of their difference, and the
+    share of right signs; None: no bar. `each_isa`: they hold for each ISA by itself. `known`: which bars are missed (`runs`: that
     none fails), by ISA, or `all`; `missed`: why, to be said where one is. `own`: axes that the
     candidate's cells set and the reference's leave unset, and to what; not those of variants that
     interrupt a thread by a signal."""
@@ -53,9 +60,11 @@ class Bars(Document):
     worst: Annotated[float, Field(ge=0)] | None = None
     order: Annotated[float, Field(ge=0, le=1)] | None = None
     lead: Annotated[float, Field(ge=0)] | None = None
+    difference: Annotated[float, Field(ge=0)] | None = None
+    sign: Annotated[float, Field(ge=0, le=1)] | None = None
     each_isa: bool = False
     own: dict[str, int] = {}
-    known: dict[str, list[Literal["mean", "median", "worst", "order", "lead", "runs"]]] = {}
+    known: dict[str, list[_Bar]] = {}
     missed: str = ""
 
 
@@ -189,7 +198,10 @@ class SetSummary:
     signed_error: float | None
     order_share: float | None
     order_pairs: int
-    floor_share: float | None  # of these pairs, on which two repeats of the reference agree
+    difference_error: float | None  # median, of the differences that the reference tells
+    sign_share: float | None  # of these
+    sign_pairs: int
+    floor_share: float | None  # of the order's pairs, on which two repeats of the reference agree
     contests: int  # settings with two Java locks or more
     winner_changes: tuple[WinnerChange, ...]
     left_out: Mapping[str, Sequence[str]]  # cells that could not be compared, by the reason
@@ -199,8 +211,7 @@ class SetSummary:
     @property
     def met(self) -> bool | None:
         """Tell whether no bar is missed; None where there is no bar or no cell."""
-        bars = (self.bars.mean, self.bars.median, self.bars.worst, self.bars.order, self.bars.lead)
-        if not self.judged or all(bar is None for bar in bars):
+        if not self.judged or all(vars(self.bars)[bar] is None for bar in BAR_NAMES):
             return None
         return all(self.judged.values())
 
@@ -344,23 +355,32 @@ def _summary(
         if dear.reference - cheap.reference > CLEAR * cheap.reference
     ]
     agreed = [cheap.candidate < dear.candidate for cheap, dear in pairs]
+    told = [
+        (dear.candidate - cheap.candidate) / (dear.reference - cheap.reference)
+        for contest in contests(cells)
+        for cheap, dear in apart(contest)
+    ]
     of_java = contests([cell for cell in cells if java is None or cell.cell.lock in java])
     changes = tuple(filter(None, map(_change, of_java)))
     mean = fmean(map(abs, errors)) if errors else None
     highest = abs(worst.error) if worst else None
     middle = median(map(abs, errors)) if errors else None
     share = sum(agreed) / len(agreed) if agreed else None
+    difference = median(abs(ratio - 1) for ratio in told) if told else None
+    signs = sum(ratio > 0 for ratio in told) / len(told) if told else None
     judged = {
         bar: value <= limit
         for bar, value, limit in (
             ("mean", mean, about.mean),
             ("median", middle, about.median),
             ("worst", highest, about.worst),
+            ("difference", difference, about.difference),
         )
         if value is not None and limit is not None
     }
-    if share is not None and about.order is not None:
-        judged["order"] = share >= about.order
+    for bar, value, least in (("order", share, about.order), ("sign", signs, about.sign)):
+        if value is not None and least is not None:
+            judged[bar] = value >= least
     if about.lead is not None:
         judged["lead"] = all(change.lead <= about.lead for change in changes)
     if any(run.status == "failed" for run in runs):
@@ -379,6 +399,9 @@ def _summary(
         signed_error=fmean(errors) if errors else None,
         order_share=share,
         order_pairs=len(agreed),
+        difference_error=difference,
+        sign_share=signs,
+        sign_pairs=len(told),
         floor_share=_floor(cells),
         contests=len(of_java),
         winner_changes=changes,

@@ -123,6 +123,8 @@ def _findings(summary: SetSummary) -> list[str]:
         "worst at most": summary.bars.worst,
         "order at least": summary.bars.order,
         "the same winner where its lead is above": summary.bars.lead,
+        "median error of differences at most": summary.bars.difference,
+        "signs of differences at least": summary.bars.sign,
     }
     missed = summary.missed_bars if summary.met is False else ()
     told = {
@@ -131,6 +133,12 @@ def _findings(summary: SetSummary) -> list[str]:
         "known to be missed": ", ".join(bar for bar in missed if bar in summary.known),
         "why it is missed": summary.why_missed,
         "worst": summary.worst_cell,
+        "differences of two locks that the reference tells apart": (
+            f"median error {percent(summary.difference_error)}, sign right in "
+            f"{percent(summary.sign_share)} of {summary.sign_pairs}"
+            if summary.bars.sign is not None and summary.sign_pairs
+            else ""
+        ),
         "two repeats of the reference agree on": (
             f"{percent(summary.floor_share)} of pairs" if summary.floor_share is not None else ""
         ),

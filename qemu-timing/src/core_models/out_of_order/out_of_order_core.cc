@@ -31,7 +31,7 @@ bool orders_stores(Fence kind) {
 OutOfOrderCore::OutOfOrderCore(const Options &options, uint32_t id, Memory &memory, Counts &counts)
     : MicroOpCore(options, id, memory, counts), window_(options),
       stores_(options.store_buffer, store_order::Value(options.store_order), options.drain_width,
-              memory, id) {}
+              options.store_ports, memory, id) {}
 
 void OutOfOrderCore::start_at(Cycle cycle) {
     start_ = clock_ = cycle;
@@ -262,7 +262,7 @@ void OutOfOrderCore::store_atomic(const TimedInsn &insn, uint64_t address, uint3
     finish(std::max(data, free));
     LineId line = line_of(address);
     bool owned = memory_.is_exclusive(id_, line), far = is_far(insn, line);
-    Completion start = stores_.drain_start(window_.oldest(), owned, insn.release);
+    Completion start = stores_.drain_start(window_.oldest(), line, owned, insn.release);
     Completion written =
         far ? start + (memory_.far_atomic(id_, line, start.cycle).total() + options_.lat_far_atomic)
             : memory_.drain(id_, line, start) + options_.lat_drain;
@@ -280,7 +280,7 @@ void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uin
     LineId first = line_of(address), last = line_of(address + size - 1);
     for (LineId line = first; line <= last; line++) {
         bool owned = memory_.is_exclusive(id_, line);
-        Completion start = stores_.drain_start(window_.oldest(), owned, insn.release);
+        Completion start = stores_.drain_start(window_.oldest(), line, owned, insn.release);
         Completion written = memory_.drain(id_, line, start) + options_.lat_drain;
         const auto *older =
             stores_.find(uint64_t(line) * options_.line, options_.line, start.cycle);

@@ -20,10 +20,12 @@ namespace lockcross {
 class StoreQueue {
   public:
     // memory: says when a store has drained; core: whose queue it is.
-    // width: so many to lines that the core owns begin to drain in a cycle.
-    StoreQueue(size_t entries, store_order::Value order, uint32_t width, Memory &memory,
-               uint32_t core)
-        : order_(order), width_(width), memory_(memory), core_(core), drained_(entries) {}
+    // width: so many to lines that the core owns begin to drain in a cycle; line_width: so many at
+    // least of those to one line.
+    StoreQueue(size_t entries, store_order::Value order, uint32_t width, uint32_t line_width,
+               Memory &memory, uint32_t core)
+        : order_(order), width_(width), line_width_(std::max(width, line_width)), memory_(memory),
+          core_(core), drained_(entries) {}
 
     struct Store {
         uint64_t address = 0;
@@ -48,12 +50,14 @@ class StoreQueue {
 
     // When the next store, which retires at `retired`, accesses the cache. owned: its line belongs
     // to the core already.
-    Completion drain_start(Cycle retired, bool owned, bool release) {
+    Completion drain_start(Cycle retired, LineId line, bool owned, bool release) {
+        bool same_line = line == last_line_;
+        last_line_ = line;
         Cycle earliest = std::max(retired + 1, ordered_);
         if (release || order_ == store_order::one_by_one)
             return memory_.later(earliest, last_drained_);
         if (order_ == store_order::in_order)
-            return memory_.later(earliest, owned ? next_start() : last_drained_);
+            return memory_.later(earliest, owned ? next_start(same_line) : last_drained_);
         return earliest;
     }
 
@@ -65,7 +69,7 @@ class StoreQueue {
             store.drained = memory_.later(store.drained, last_drained_);
         else if (older)
             store.drained = memory_.later(store.drained, older->drained);
-        last_start_ = start;
+        last_start_ = memory_.later(start, last_start_); // an atomic may begin early
         last_drained_ = memory_.later(last_drained_, store.drained);
         drained_.take() = store.drained;
         stores_.push_back(store);
@@ -123,8 +127,8 @@ class StoreQueue {
 
   private:
     // Of a store in order behind another one, to a line that the core owns.
-    Completion next_start() {
-        started_ = started_ < width_ ? started_ + 1 : 1;
+    Completion next_start(bool same_line) {
+        started_ = started_ < (same_line ? line_width_ : width_) ? started_ + 1 : 1;
         return last_start_ + (started_ > 1 ? 0 : 1);
     }
 
@@ -134,7 +138,8 @@ class StoreQueue {
     }
 
     store_order::Value order_;
-    uint32_t width_, started_ = 0; // how many began in that cycle
+    uint32_t width_, line_width_, started_ = 0; // how many began in that cycle
+    LineId last_line_ = 0;
     Memory &memory_;
     uint32_t core_;
     std::deque<Store> stores_; // the last ones, drained or not
