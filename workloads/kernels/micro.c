@@ -31,6 +31,8 @@
  *                      fence, cas_once the CAS without them: so it shows what passes it
  *   cas_result         the additions, which need the CAS's result, as the next CAS needs theirs
  *   cas_nops, cas_stores    a CAS, and behind it 96 no-ops, or 8 stores to 8 lines
+ *   adds_beside        192 additions of which none needs another's result, in eight chains;
+ *                      cas_beside, exchange_beside: the same behind an atomic, which they hide
  *   cas_reload_adds    the additions, which need a load of the CAS's word behind it, as the next
  *                      CAS needs theirs
  *   cas_store, cas_reload    a CAS, and behind it a store to another line, or a load of its word
@@ -445,6 +447,26 @@ static void run_overlap(lock_thread_t *self, uint32_t iterations) {
     seen = sum + won + (uint64_t)(line - lines);
 }
 
+#define DO_ADDS_APART                                                                              \
+    TWELVE(EACH(ADD_TO));                                                                          \
+    TWELVE(EACH(ADD_TO))
+static void run_beside(lock_thread_t *self, uint32_t iterations) {
+    uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, one = 1;
+    OPAQUE(one);
+    switch (KEY(op)) { /* what the atomics find is not looked at: nothing else takes a port */
+    case WORD_adds_beside:
+        LOOP(DO_ADDS_APART);
+        break;
+    case WORD_cas_beside:
+        LOOP((void)cas_acq_u32(&word.value, 0, 0); DO_ADDS_APART);
+        break;
+    case WORD_exchange_beside:
+        LOOP((void)swap_acq_rel_u32(&word.value, 0); DO_ADDS_APART);
+        break;
+    }
+    seen = a + b + c + d + e + f + g + h;
+}
+
 static void run_no_operations(lock_thread_t *self, uint32_t iterations) {
     if (KEY(op) == WORD_width)
         LOOP(NO_OPERATIONS(96));
@@ -473,6 +495,8 @@ static uint64_t run(lock_thread_t *self) {
         run_fence(self, iterations);
     else if (op <= WORD_fence_loads)
         run_overlap(self, iterations);
+    else if (op <= WORD_exchange_beside)
+        run_beside(self, iterations);
     else
         run_no_operations(self, iterations);
     return iterations;
@@ -572,6 +596,10 @@ static uint64_t expected(uint64_t iterations) {
         return iterations;
     case WORD_cas_adds:
         return (ADDS + 1) * iterations;
+    case WORD_adds_beside:
+    case WORD_cas_beside:
+    case WORD_exchange_beside:
+        return 24 * (uint64_t)APART * iterations;
     case WORD_cas_loads:
         return place_after(LOADS * iterations) + iterations;
     default:

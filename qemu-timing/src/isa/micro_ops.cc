@@ -137,7 +137,9 @@ void append_micro_ops(const Insn &insn, uint64_t address, uint32_t size, const O
     // A charge is one micro-operation, however gem5 cracks the no-op that encodes it.
     if (!options.micro_operations || !insn.micro_ops[0] || insn.effect == Effect::Charge) {
         MicroOp op = whole(insn, options);
-        if (insn.is_atomic())
+        if (insn.effect == Effect::Rmw && options.rmw_micro_ops)
+            op.slots = uint8_t(options.rmw_micro_ops);
+        else if (insn.is_atomic())
             op.slots = uint8_t(options.atomic_micro_ops);
         else if (options.fuse_branches && fuses(insn, ops))
             op.slots = 0;

@@ -37,6 +37,10 @@ struct Bench : CoreBench<OutOfOrderCore> {
     explicit Bench(Options o = wide(), size_t cores = 1) : CoreBench(o, cores) {}
 
     void cas(uint64_t address, const Insn &insn) { CoreBench::cas(address, 4, insn); }
+    void store(uint64_t address, uint32_t size, Insn insn) {
+        insn.latency = Latency::Alu; // no entry of the load queue
+        CoreBench::store(address, size, insn);
+    }
     // An addition to a register, which waits for the one before.
     void add(unsigned reg) {
         Insn insn;
@@ -105,7 +109,9 @@ TEST_CASE("out of order: an updated base register waits neither for what is load
         b.load(64, 8, memory(3, 4));
         b.store(0, 8, updating(false, 4));
     };
-    CHECK(cost_of(wide(), 100, stores) == 100);
+    Options options = wide();
+    options.store_buffer = 64;
+    CHECK(cost_of(options, 100, stores) == 100);
     auto slow = [](Bench &b, int) { // the base itself is loaded: 5, and 1 for the update
         b.load(0, 8, memory(3, 3));
         b.load(0, 8, updating(true, 4));
@@ -440,6 +446,54 @@ TEST_CASE("out of order: so many multiplications and drains a cycle") {
     options.mul_ports = options.drain_width = 2;
     CHECK(cost_of(options, 800, multiplied) == 400);
     CHECK(cost_of(options, 800, stored) == 400);
+    options.store_buffer = 64;
+    options.store_ports = 4;
+    auto to_one_line = [](Bench &b, int i) { b.store(uint64_t(i % 8) * 8, 8, memory()); };
+    CHECK(cost_of(options, 800, to_one_line) == 200); // as many as execute
+}
+
+TEST_CASE("out of order: a store enters the window when it has an entry of the store buffer") {
+    auto behind_miss = [](Bench &b, int i) { // its line comes from memory, 100 cycles away
+        b.store(uint64_t(i) * 64, 8, memory());
+        for (int n = 0; n < 7; n++)
+            b.add(unsigned(n));
+    };
+    Options options = wide();
+    options.warm = 0;
+    options.rob = options.scheduler = 256;
+    options.store_buffer = 1;
+    Cycle one = cost_of(options, 100, behind_miss);
+    options.store_buffer = 4;
+    Cycle four = cost_of(options, 100, behind_miss);
+    CHECK(four * 3 < one);
+    // What comes behind a store without an entry does not enter either, though the window has room.
+    CHECK(one >= 100 * options.lat_memory);
+}
+
+TEST_CASE("out of order: an atomic's micro-operations take ports, and one entry of the scheduler") {
+    auto swapped = [](Bench &b, int) {
+        b.cas(0, Bench::with(Effect::Cas));
+        for (int n = 0; n < 192; n++)
+            b.add(unsigned(n % 16));
+    };
+    Options options = wide();
+    options.rob = options.scheduler = 512;
+    options.atomic_start = atomic_start::at_once;
+    options.alu_ports = 4;
+    options.atomic_micro_ops = 2;
+    Cycle two = cost_of(options, 100, swapped);
+    options.atomic_micro_ops = 18;
+    CHECK(cost_of(options, 100, swapped) - two == 100 * 16 / 4);
+    options.scheduler = 64;
+    auto behind_chain = [](Bench &b, int) {
+        for (int n = 0; n < 200; n++)
+            b.add(1);
+        b.cas(0, Bench::with(Effect::Cas));
+    };
+    Cycle full = cost_of(options, 100, behind_chain);
+    options.atomic_micro_ops = 2;
+    // The chain fills the scheduler: an entry a cycle comes free, and 16 more would take 16 cycles.
+    CHECK(full - cost_of(options, 100, behind_chain) < 100 * 8);
 }
 
 TEST_CASE("out of order: the end of a serializing fence hides behind what follows") {

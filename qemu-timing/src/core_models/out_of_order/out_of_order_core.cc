@@ -102,9 +102,11 @@ void OutOfOrderCore::before_access(const TimedInsn &insn) {
         return;
     if (!run_to_access(insn))
         return;
-    Cycle ready = std::max(enter(), loads_after_);
-    stores_.forget_drained(window_.entered());
     bool retires_first = !insn.is_atomic() || drains_as_store(insn);
+    Cycle entry = retires_first && !current().loads ? stores_.free_at() : 0;
+    note_wait(Stall::StoreBuffer, std::max(entry, window_.entered()) - window_.entered());
+    Cycle ready = std::max(window_.enter(current(), execute_after_, entry), loads_after_);
+    stores_.forget_drained(window_.entered());
     if (!retires_first) {
         operands_at_ = ready;
         ready = std::max(ready, last_atomic_);
@@ -223,10 +225,8 @@ void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t siz
         }
         Cycle data = window_.issue(Port::Store, access_at_) + options_.lat_issue;
         prefetch_m(address, size, data, CoherenceEvent::Store);
-        Cycle free = stores_.free_at();
-        note_wait(Stall::StoreBuffer, free > data ? free - data : 0);
         entered_ = false;
-        finish(std::max(data, free));
+        finish(data);
     }
     put_into_queue(insn, address, size, done_);
 }
@@ -256,10 +256,8 @@ void OutOfOrderCore::store_atomic(const TimedInsn &insn, uint64_t address, uint3
                                   Cycle latency) {
     before_access(insn);
     Cycle data = window_.issue(Port::Store, access_at_) + options_.lat_issue;
-    Cycle free = stores_.free_at();
-    note_wait(Stall::StoreBuffer, free > data ? free - data : 0);
     entered_ = false;
-    finish(std::max(data, free));
+    finish(data);
     LineId line = line_of(address);
     bool owned = memory_.is_exclusive(id_, line), far = is_far(insn, line);
     Completion start = stores_.drain_start(window_.oldest(), line, owned, insn.release);
@@ -335,6 +333,9 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
     if (drains_as_store(insn))
         return store_atomic(insn, address, size, latency);
     before_access(insn);
+    // All of its micro-operations but its load and its store.
+    for (unsigned i = 2; i < current().slots; i++)
+        window_.issue(Port::Simple, window_.entered() + 1);
     LineId line = line_of(address);
     if (is_far(insn, line))
         return far_atomic(insn, address, size, latency);

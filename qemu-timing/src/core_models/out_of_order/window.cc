@@ -30,20 +30,21 @@ void Window::settle(RegisterSet registers) {
     counted_ &= ~registers;
 }
 
-Cycle Window::enter(const MicroOp &op, Cycle from) {
+Cycle Window::enter(const MicroOp &op, Cycle from, Cycle room) {
     if (options_.fetch_line)
         fetch_line(op);
-    Cycle room = enter_from_;
+    room = std::max(room, enter_from_);
     if (op.loads)
         room = std::max(room, load_queue_.oldest());
+    settle(counted_ & op.reads & ~op.update_writes);
+    Cycle ready = operands_at(op.reads, 0);
     for (unsigned i = 0; i < op.slots; i++) {
         room = scheduler_.take(std::max(room, rob_.oldest(i)));
         Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
         entered_.take(std::max(fetched + options_.front_end, room), options_.width);
+        ready = std::max(ready, entered_.cycle() + 1);
+        scheduler_.leave(ready);
     }
-    settle(counted_ & op.reads & ~op.update_writes);
-    Cycle ready = operands_at(op.reads, entered_.cycle() + 1);
-    scheduler_.leave(ready);
     if (op.update_writes) {
         Cycle base = operands_at(op.update_reads, entered_.cycle() + 1);
         updated_at_ = std::max(base, from) + (op.counted ? 0 : options_.lat_alu);

@@ -29,9 +29,10 @@ class Window {
 
     void start_at(Cycle cycle);
 
-    // The next micro-operation is fetched and enters the window. Returns the first cycle in which
-    // it can execute as far as its operands go, where nothing does before `from`.
-    Cycle enter(const MicroOp &op, Cycle from);
+    // The next micro-operation is fetched and enters the window, not before `room`. Returns the
+    // first cycle in which it can execute as far as its operands go, where nothing does before
+    // `from`.
+    Cycle enter(const MicroOp &op, Cycle from, Cycle room = 0);
     // Takes the first free port of that kind from `earliest` on; returns its cycle.
     Cycle issue(Port port, Cycle earliest);
     // The micro-operation that entered last has its result at `result` and is done at `done`.

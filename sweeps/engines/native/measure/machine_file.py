@@ -64,6 +64,7 @@ _MOST_JITTER = 0.1  # of what the line takes
 _ADDS = 5 / 8  # of additions and loads in mixed_apart
 _BELOW = 0.95  # of what ports allow: then something else is the bound, and it is the width
 _RENAMED = 0.75  # cycles of a link below which it takes none
+_LOAD_AND_STORE = 2  # micro-operations of an atomic that no addition's port executes
 _DEARER = 2  # cycles by which a forward is, if only one address names its place as the store does
 
 
@@ -98,6 +99,10 @@ _FOLLOWS: Mapping[str, Callable[..., float]] = {
         max(store_dirty_apart, add_dirty_apart) < load_dirty / 2
     ),
     "width": _width,
+    "atomic_micro_ops": lambda cas_beside, adds_apart: cas_beside * adds_apart + _LOAD_AND_STORE,
+    "rmw_micro_ops": lambda exchange_beside, adds_apart: (
+        exchange_beside * adds_apart + _LOAD_AND_STORE
+    ),
     "lat_forward": lambda store_forward_other: (
         0 if store_forward_other < _RENAMED else store_forward_other
     ),
