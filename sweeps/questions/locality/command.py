@@ -23,7 +23,6 @@ _LINES = 25  # of source that a table for people has
 _SHARE = ", share"  # of a number in another, behind the name of its column
 _LEAST, _MOST = ", least", ", most"  # what a number may be, likewise
 _BETWEEN, _INSIDE = "Between two sections", "In a section"
-_WITHIN = (10, 25, 50, 100, 250, 500)  # nanoseconds: 40 to 2,000 cycles at 4 GHz
 _FIRST = "Ratio of acquisitions in the first repetitions"
 _LONGEST = "in the longest repetitions"
 _RESERVED = "Reservation hits"
@@ -180,7 +179,7 @@ def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
 
 def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]:
     """Return a log's rows of each table, by title."""
-    from sweeps.lock_logs.gaps import gaps_of
+    from sweeps.lock_logs.gaps import WITHIN, gaps_of
     from sweeps.lock_logs.locality import Sections, locality
 
     gaps, totals = gaps_of(log), log.totals
@@ -274,7 +273,7 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
                 **_within(_BETWEEN, gaps.gap, ns, totals.gap_ns if totals else _NOTHING),
                 **_within(_INSIDE, gaps.section, ns, totals.section_ns if totals else _NOTHING),
             }
-            for ns in _WITHIN
+            for ns in WITHIN
         ],
     }
 
