@@ -14,6 +14,7 @@ is known between a least and a most, and so is what is left.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,26 @@ def gaps_of(log: EventLog) -> Gaps:
     last = of_locks[np.searchsorted(of_locks, then) - 1]
     end = of_locks[np.searchsorted(of_locks, taken, "right")]
     return Gaps(ran[then] - ran[last], ran[end] - ran[taken], ran[then] - ran[first])
+
+
+def works_of(log: EventLog) -> Nanoseconds | None:
+    """Return the work before each acquisition, without the middle of what recording adds; None of a
+    log that does not say what that is."""
+    if log.totals is None or not log.totals.gap_ns:
+        return None
+    taken = sum(ends[1] for ends in (log.totals.gap_ns, log.totals.section_ns))
+    return np.maximum(gaps_of(log).work - taken, 0)
+
+
+def parts_of(values: Nanoseconds, amounts: Sequence[float]) -> list[Fraction]:
+    """Return the shares with which some amounts stand for values between them, to a thousandth. A
+    value counts for the two around it, the nearer one the more; so the mean stays what it is."""
+    place = np.interp(values, amounts, range(len(amounts)))
+    low = np.minimum(place.astype(np.int64), len(amounts) - 2)
+    counts = np.bincount(low, low + 1 - place, len(amounts))
+    counts += np.bincount(low + 1, place - low, len(amounts))
+    parts = [round(1_000 * count / len(values)) for count in counts]
+    return [Fraction(part, sum(parts)) for part in parts]
 
 
 def added(values: Nanoseconds) -> list[float]:

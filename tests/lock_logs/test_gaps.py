@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sweeps.lock_logs.gaps import added, gaps_of, shares_within
+from sweeps.lock_logs.gaps import added, gaps_of, parts_of, shares_within, works_of
 from sweeps.lock_logs.log import DONE, EventLog, Kind, add_line, read_events
 from tests.commands import lockcross
 from tests.lock_logs.test_log import BEGUN, END, HEAD, A, B, lines, log, records
@@ -68,6 +70,23 @@ def test_what_recording_adds_is_that_of_a_loop_that_only_locks() -> None:
     assert (least, middle, most) == (5, 50, 95)
     shares = shares_within(loop + 200, 200, (least, middle, most))
     assert shares == pytest.approx([6 / 101, 51 / 101, 96 / 101])
+
+
+@given(st.lists(st.floats(0, 100), min_size=1))
+def test_amounts_stand_for_values_with_the_same_mean(values: list[float]) -> None:
+    amounts = (0, 10, 40, 100)
+    parts = parts_of(np.array(values), amounts)
+    assert sum(parts) == 1 and min(parts) >= 0
+    mean = sum(float(part) * amount for part, amount in zip(parts, amounts, strict=True))
+    assert mean == pytest.approx(np.mean(values), abs=0.2)
+
+
+def test_work_is_without_the_middle_of_what_recording_adds(tmp_path: Path) -> None:
+    path = some(tmp_path)
+    assert works_of(read_events(path)) is None
+    add_line(path, {"recording_ns": 50, "gap_ns": [3, 25, 95], "section_ns": [0, 1, 7]})
+    works = works_of(read_events(path))
+    assert works is not None and works.tolist() == [24, 0, 94, 24]
 
 
 def test_the_work_of_a_simulated_program_comes_out(tmp_path: Path) -> None:

@@ -386,7 +386,7 @@ class Advisor:
 
     def _setting(self) -> Mapping[str, object]:
         base, use = self._scenario.base, dict(vars(self._scenario.use))
-        del use["as_on_map"]
+        del use["as_on_map"], use["works"]
         cas, fence = (self._shown(axis, value_of(base, axis)) for axis in _MEASURED_AS)
         return {
             "machine": base.machine,
