@@ -69,20 +69,21 @@ def works_of(log: EventLog) -> Nanoseconds | None:
 
 
 def parts_of(values: Nanoseconds, amounts: Sequence[float]) -> list[Fraction]:
-    """Return the shares with which some amounts stand for values between them, to a thousandth. A
+    """Return the shares with which some amounts stand for values between them, to a hundredth. A
     value counts for the two around it, the nearer one the more; so the mean stays what it is."""
     place = np.interp(values, amounts, range(len(amounts)))
     low = np.minimum(place.astype(np.int64), len(amounts) - 2)
     counts = np.bincount(low, low + 1 - place, len(amounts))
     counts += np.bincount(low + 1, place - low, len(amounts))
-    parts = [round(1_000 * count / len(values)) for count in counts]
+    parts = [round(100 * count / len(values)) for count in counts]
     return [Fraction(part, sum(parts)) for part in parts]
 
 
 def added(values: Nanoseconds) -> list[float]:
     """Return the least, the middle and the most that recording adds to each, of what it recorded of
-    a loop that does nothing but lock."""
-    return [round(float(value), 1) for value in np.quantile(values, _QUANTILES)]
+    a loop that does nothing but lock; nothing where that is nothing."""
+    quantiles = np.quantile(values, _QUANTILES) if len(values) else ()
+    return [round(float(value), 1) for value in quantiles]
 
 
 def shares_within(values: Nanoseconds, ns: float, added: Sequence[float]) -> list[float]:

@@ -254,17 +254,17 @@ def test_each_amount_of_work_in_a_log_is_run() -> None:
     question = logged(works, 90_000)
     shares = {0: 0.1, 75: 0.5 * 2 / 3, 150: 0.5 / 3, 1_000: 0.4}
     use = question.scenario.use
-    assert {n: float(share) for n, share in use.works} == pytest.approx(shares, abs=2e-3)
+    assert {n: float(share) for n, share in use.works} == pytest.approx(shares, abs=5e-3)
     assert sum(share for _, share in use.works) == 1 and use.think == 450
     runs = mixture(use)
     assert sum(run.weight for run in runs) == pytest.approx(1)
     for n, share in shares.items():
         found = sum(run.weight for run in runs if run.parameters["think"] == n)
-        assert float(found) == pytest.approx(share, abs=2e-3)
+        assert float(found) == pytest.approx(share, abs=5e-3)
     one = mixture(replace(use, works=()))
     assert len(runs) == len(shares) * len(one)  # no more than the amounts ask for
     (source,) = (entry.source for entry in question.inputs if entry.name == "think")
-    assert source.endswith("by its gaps 0 in 10 %, 75 in 33.3 %, 150 in 16.7 %, 1,000 in 40 %")
+    assert source.endswith("by its gaps 0 in 10 %, 75 in 33 %, 150 in 17 %, 1,000 in 40 %")
 
 
 def test_a_log_has_no_more_work_than_its_program_has_time() -> None:
