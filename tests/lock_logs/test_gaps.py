@@ -90,11 +90,10 @@ def test_work_is_without_the_middle_of_what_recording_adds(tmp_path: Path) -> No
 
 
 def test_the_work_of_a_simulated_program_comes_out(tmp_path: Path) -> None:
-    """Of two threads with objects of their own: about 1,000 cycles between two sections, and 300 in
-    one."""
+    """About 1,000 cycles between two sections, and 300 in one."""
     path = tmp_path / "run.bin"
-    line = "run --lock thin --workload lock_use --threads 2 objects=2 first=50 turns=0 critical=300"
-    assert lockcross(f"{line} think=1000 --events", str(path)).returncode == 0
+    line = "run --lock thin --workload threads --threads 1 iterations=50 critical=300 think=1000"
+    assert lockcross(f"{line} --events", str(path)).returncode == 0
     found = read_events(path)
     cycles = [[value * found.clock_mhz / 1e3 for value in each] for each in gaps(found)]
     gap, section, work = (sorted(each)[len(each) // 2] for each in cycles)
