@@ -35,7 +35,8 @@ def parts(use: Use) -> tuple[WeightedRun, ...]:
 
 def acquisitions(run: WeightedRun) -> tuple[int, int, int]:
     """Of an object: outermost acquisitions in all, others', and the owner's before them."""
-    keys = {name: int(value) for name, value in run.parameters.items()}
+    names = ("first", "turns", "run_length", "after")
+    keys = {name: int(run.parameters[name]) for name in names}
     others = keys["turns"] * keys["run_length"]
     return keys["first"] + others + keys["after"], others, keys["first"]
 
