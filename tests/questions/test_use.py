@@ -25,6 +25,9 @@ from sweeps.study.job import load_study
 from tests.commands import lockcross
 
 
+NUMBERS = ("first", "turns", "run_length", "after")  # of a run's keys
+
+
 def asked(use: Use, log: Logged | None = None) -> Question:
     return ask("generic", "", "", [], [], {}, use, log)
 
@@ -35,8 +38,7 @@ def parts(use: Use) -> tuple[WeightedRun, ...]:
 
 def acquisitions(run: WeightedRun) -> tuple[int, int, int]:
     """Of an object: outermost acquisitions in all, others', and the owner's before them."""
-    names = ("first", "turns", "run_length", "after")
-    keys = {name: int(run.parameters[name]) for name in names}
+    keys = {name: int(run.parameters[name]) for name in NUMBERS}
     others = keys["turns"] * keys["run_length"]
     return keys["first"] + others + keys["after"], others, keys["first"]
 
@@ -105,7 +107,7 @@ def test_turns_longer_than_can_be_run_cost_what_each_part_adds() -> None:
     )
     whole = 0.0
     for one in parts(use):
-        keys = {name: int(value) for name, value in one.parameters.items()}
+        keys = {name: int(one.parameters[name]) for name in NUMBERS}
         cost = 3 * keys["first"] + keys["turns"] * (1_000 + 5 * keys["run_length"])
         cost += 7 * keys["after"]
         assert acquisitions(one)[0] <= 40_000
