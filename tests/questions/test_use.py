@@ -24,7 +24,6 @@ from sweeps.questions.advise.use import Use, settle
 from sweeps.study.job import load_study
 from tests.commands import lockcross
 
-
 NUMBERS = ("first", "turns", "run_length", "after")  # of a run's keys
 
 
