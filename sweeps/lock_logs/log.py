@@ -89,6 +89,10 @@ class Totals:
     # Nanoseconds of CPU time that recording a pair took on that host: least, middle and most.
     recording: tuple[float, float, float] | None = None
     start_cpu: float = 0.0  # seconds of CPU time that a JVM's start took
+    # Nanoseconds that recording, with the runtime's own lock, adds to what lies between sections
+    # and to a section: least, middle and most; none where nobody has measured it.
+    gap_ns: tuple[float, ...] = ()
+    section_ns: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -268,6 +272,8 @@ class _Facts:
                 end=totals.get("end", "cut"),
                 recording=(least, middle, most) if "recording_ns" in totals else None,
                 **{name: totals[name] for name in plain if name in totals},
+                gap_ns=tuple(totals.get("gap_ns", ())),
+                section_ns=tuple(totals.get("section_ns", ())),
             )
             if of_java
             else None,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from results.paths import ROOT
+from sweeps.lock_logs.gaps import WITHIN, gaps_of, shares_within
 from sweeps.lock_logs.locality import pattern
 from sweeps.lock_logs.log import EventLog, Kind, read_events
 from tests.java_programs.programs import FOLDER, PROGRAMS, Program, build, chosen, java
@@ -29,7 +30,7 @@ class Found:
     """What came of a program: its log's numbers, and the answers of `advise` by machine."""
 
     program: Program
-    log: Mapping[str, float]
+    log: Mapping[str, Any]
     answers: Mapping[str, Mapping[str, Any]]
 
 
@@ -53,7 +54,7 @@ def kept(name: str) -> Any:
     return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
 
 
-def recorded(program: Program) -> Mapping[str, float]:
+def recorded(program: Program) -> Mapping[str, Any]:
     """Records a program: the numbers of its log, which is kept."""
     print(f"== {program.name}", file=sys.stderr)
     log = FOLDER / f"{program.name}.locks"
@@ -81,8 +82,8 @@ def run(*words: object, output: bool = False) -> str:
     return done.stdout or ""
 
 
-def numbers_of(log: EventLog) -> dict[str, float]:
-    use, events = pattern(log), log.events
+def numbers_of(log: EventLog) -> dict[str, Any]:
+    use, events, gaps = pattern(log), log.events, gaps_of(log).gap
     acquired = events[events["kind"] == Kind.ACQUIRED]
     owner = acquired.groupby("object")["thread"].transform("first")
     other = acquired["thread"] != owner
@@ -96,6 +97,7 @@ def numbers_of(log: EventLog) -> dict[str, float]:
         "owner": use.owner_share, "nested": use.nested, "contended": use.contended,
         "changes": float(1e6 * acquired.loc[shared, "object"].nunique() / len(acquired)),
         "plain": totals.cpu_plain, "recorded": totals.cpu_recorded,
+        "near": [shares_within(gaps, ns, totals.gap_ns) for ns in WITHIN],
     }  # fmt: skip
 
 
@@ -127,6 +129,17 @@ def document() -> str:
             ([one.program.title, *local(one.log)] for one in every),
         ),
         "",
+        "## How near an acquisition is to the last section",
+        "Shares of acquisitions, nested ones too, that begin so soon behind what their thread did "
+        "last with a lock. What recording took of that is taken off; in brackets what it may have "
+        "taken at least and at most ([how](record.md)). Where work lies between, an "
+        "out-of-order core hides an atomic behind it.",
+        "",
+        *table(
+            ("program", *(f"{ns} ns" for ns in WITHIN)),
+            ([one.program.title, *map(interval, one.log["near"])] for one in every),
+        ),
+        "",
         "## What recording costs",
         "CPU time of the whole process, with the JVM's start and the agent's, about a second. *A "
         "pair*: what recording adds, for each acquisition with its release.",
@@ -154,14 +167,19 @@ def machine() -> str:
     return f"{said.splitlines()[0]}, {platform.machine()}, {os.cpu_count()} CPUs"
 
 
-def local(log: Mapping[str, float]) -> Iterator[str]:
+def local(log: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{log[name]:,.0f}" for name in ("threads", "acquisitions", "objects"))
     yield from (f"{log[name]:.3f}" for name in ("local", "before", "owner"))
     yield f"{log['changes']:,.0f}"
     yield from (f"{log[name]:.3f}" for name in ("nested", "contended"))
 
 
-def overhead(log: Mapping[str, float]) -> Iterator[str]:
+def interval(shares: Sequence[float]) -> str:
+    least, share, most = shares
+    return f"{share:.2f} ({least:.2f} to {most:.2f})"
+
+
+def overhead(log: Mapping[str, Any]) -> Iterator[str]:
     plain, recorded = log["plain"], log["recorded"]
     yield f"{plain:.1f}"
     yield f"{recorded:.1f}"

@@ -289,7 +289,7 @@ def test_a_log_without_an_operation_has_tables_of_nothing(tmp_path: Path, script
     write(tmp_path / "idle.bin", script)
     done = lockcross("locality", str(tmp_path / "idle.bin"))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("idle") == 13
+    assert done.stdout.count("idle") == 19
 
 
 def test_a_log_without_events_has_empty_tables(log_of: LogOf) -> None:
@@ -414,7 +414,7 @@ def test_the_command_prints_the_tables_of_the_thesis(tmp_path: Path) -> None:
     words = "Table 4.2|Table 4.3|Table 4.4|Table 4.6|Table 5.2|Table 5.3|5.6 and 6.2|Figure 3"
     for title in (*words.split("|"), "≥0.0001 ms"):
         assert title in shown.stdout
-    assert shown.stdout.count("small") == 13
+    assert shown.stdout.count("small") == 19
     (tmp_path / "other").mkdir()  # a log of the same name is another one
     other = shutil.copy(log, tmp_path / "other")
-    assert lockcross("locality", str(log), str(other)).stdout.count("small") == 26
+    assert lockcross("locality", str(log), str(other)).stdout.count("small") == 38

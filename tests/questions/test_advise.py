@@ -26,7 +26,7 @@ from sweeps.questions.advise.borders import nearest
 from sweeps.questions.advise.figure import draw_advice
 from sweeps.questions.advise.program import RecordedProgram, without_own_lock
 from sweeps.questions.advise.question import ASSUMED, Logged, ask
-from sweeps.questions.advise.text import headline, reason, remarks
+from sweeps.questions.advise.text import between_sections, headline, reason, remarks
 from sweeps.questions.advise.use import ACQUISITION, Use
 from sweeps.questions.crossings.command import (
     base_cell,
@@ -177,12 +177,51 @@ def test_answers_in_words(store: Store, golden: Callable[[Path, str], None]) -> 
         "all but one are tied": replace(many, locks=(*costs, replace(found.locks[1], cost=900.0))),
         "an assumption decides": depending(store),
         "some find the lock held": advice(store, "thin,tasuki", use=Use(contended=0.1, threads=4)),
+        "work that a log has": with_work_of_a_log(store),
+        "no lead without work": advice(store, "thin,tasuki", use=Use(threads=2, critical=3000)),
     }
     told = [
-        "\n".join([f"# {name}", headline(one), reason(one), *remarks(one), ""])
+        "\n".join(
+            [f"# {name}", between_sections(one), headline(one), reason(one), *remarks(one), ""]
+        )
         for name, one in answers.items()
     ]
     golden(GOLDEN / "advise.words", "\n".join(told))
+
+
+def with_work_of_a_log(store: Store) -> Advice:
+    """Half of the acquisitions have nothing before them, half 1,000 cycles and more."""
+    works = np.array([0.0, 1e5] * 50)
+    log = Logged("log", PATTERN, RecordedProgram(1e4, plain=True), works)
+    names = ["thin", "tasuki/full"]
+    question = ask(
+        "generic", "", "", names, [], {"cas_latency": 23, "fence_latency": 32}, NOTHING, log
+    )
+    return Advisor(question, store, ModelRunner(store)).answer()
+
+
+@pytest.mark.usefixtures("engine_always_right")
+def test_work_between_sections_makes_a_lead_a_tie(store: Store) -> None:
+    """In the model a lock costs the same beside any work: 60 cycles of thin are 98 % of 79.5 where
+    895.5 are added to both."""
+    found = advice(store, "thin,tasuki,reservation,asym_tasuki").between
+    assert (found.work, found.known, found.amounts) == (0, ASSUMED, {0: 1})
+    assert (found.cheapest, found.other, found.lead) == ("thin", "reservation", 19.5)
+    assert found.tie_from == pytest.approx(895.5, abs=2) and found.searched_to == 1_000
+    longer = advice(store, "thin,tasuki,asym_tasuki").between
+    assert (longer.other, longer.lead, longer.tie_from) == ("tasuki", 30, None)
+    asked = advice(store, "thin,reservation", use=Use(threads=2, think=3_000)).between
+    assert (asked.work, asked.cheapest) == (3_000, "thin")
+    ranked = advice(store, "thin,reservation", ranking=True).between
+    assert ranked.cheapest is None and ranked.tie_from is None
+
+
+def test_the_work_of_a_log_is_as_it_is_spread(store: Store) -> None:
+    found = with_work_of_a_log(store)
+    assert found.between.amounts == {0: 0.5, 1_000: 0.5} and found.between.work == 500
+    plain = advice(store, "thin,tasuki")
+    assert found.work == plain.work + 500  # in the model work costs as many cycles as it has
+    assert [one.cost for one in found.locks] == [one.cost for one in plain.locks]
 
 
 def test_of_the_same_costs_no_cause_is_made_up(store: Store) -> None:

@@ -212,6 +212,8 @@ def test_a_script_hands_it_on_and_the_exit_code_is_the_programs(classes: Path) -
     assert found.totals.recording is not None and 0 < found.totals.start_cpu < 10
     least, middle, most = found.totals.recording
     assert 0 < least <= middle <= most < 100_000
+    for least, middle, most in (found.totals.gap_ns, found.totals.section_ns):
+        assert 0 < least <= middle <= most < 100_000
     assert re.search(r"with recording, [\d.]+ s without", done.stderr)
     again = lockcross(*words)
     assert again.returncode == 2 and "exists; --force replaces it" in again.stderr

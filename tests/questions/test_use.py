@@ -2,10 +2,11 @@
 
 import itertools
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -17,11 +18,13 @@ from sweeps.model.isa import isa_of
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.questions.advise.mixture import WeightedRun, mixture
-from sweeps.questions.advise.program import program_of, without_own_lock
+from sweeps.questions.advise.program import RecordedProgram, program_of, without_own_lock
 from sweeps.questions.advise.question import Logged, Question, ask
 from sweeps.questions.advise.use import Use, settle
 from sweeps.study.job import load_study
 from tests.commands import lockcross
+
+NUMBERS = ("first", "turns", "run_length", "after")  # of a run's keys
 
 
 def asked(use: Use, log: Logged | None = None) -> Question:
@@ -34,7 +37,7 @@ def parts(use: Use) -> tuple[WeightedRun, ...]:
 
 def acquisitions(run: WeightedRun) -> tuple[int, int, int]:
     """Of an object: outermost acquisitions in all, others', and the owner's before them."""
-    keys = {name: int(value) for name, value in run.parameters.items()}
+    keys = {name: int(run.parameters[name]) for name in NUMBERS}
     others = keys["turns"] * keys["run_length"]
     return keys["first"] + others + keys["after"], others, keys["first"]
 
@@ -103,7 +106,7 @@ def test_turns_longer_than_can_be_run_cost_what_each_part_adds() -> None:
     )
     whole = 0.0
     for one in parts(use):
-        keys = {name: int(value) for name, value in one.parameters.items()}
+        keys = {name: int(one.parameters[name]) for name in NUMBERS}
         cost = 3 * keys["first"] + keys["turns"] * (1_000 + 5 * keys["run_length"])
         cost += 7 * keys["after"]
         assert acquisitions(one)[0] <= 40_000
@@ -226,7 +229,7 @@ def test_a_recorded_program_says_how_often_it_locks() -> None:
     found = program_of(replace(log, totals=totals))
     assert found is not None and (found.per_second, found.plain) == (100, False)
     slow = asked(Use(critical=7), Logged("log", pattern(log), found))
-    assert slow.scenario.use.think == 300
+    assert slow.scenario.use.think == 1_000
     plain = program_of(replace(log, totals=replace(totals, cpu_plain=1.0)))
     assert plain is not None and (plain.per_second, plain.plain) == (200, True)
     clock = load_machine("generic").clock_mhz.number * 1e6
@@ -234,8 +237,54 @@ def test_a_recorded_program_says_how_often_it_locks() -> None:
     assert asked(Use(critical=30), fast).scenario.use.think == 70
     assert asked(Use(think=5), fast).scenario.use.think == 5
     source = {one.name: one.source for one in slow.inputs}
-    assert "beyond 300 they change no cost" in source["think"]
+    assert "beyond 1,000 they change no cost" in source["think"]
     assert source["critical"] == "" and source["acquisitions"] == "log"  # who said it
+
+
+def logged(works: Sequence[float], cpu: float) -> Question:
+    """The question of a log whose acquisitions have so many cycles of work before them, each with a
+    mean of CPU time in cycles."""
+    clock = load_machine("generic").clock_mhz.number * 1e6
+    ns = np.array(works) / clock * 1e9
+    log = pattern(events(*[(2, 0)] * 10))
+    return asked(Use(), Logged("log", log, RecordedProgram(clock / cpu, plain=True), ns))
+
+
+def test_each_amount_of_work_in_a_log_is_run() -> None:
+    """A tenth has none, and half of 100 cycles is met by 75 and 150; the rest is far away."""
+    works = [0.0] * 10 + [100.0] * 50 + [70_000.0] * 40
+    question = logged(works, 90_000)
+    shares = {0: 0.1, 75: 0.5 * 2 / 3, 150: 0.5 / 3, 1_000: 0.4}
+    use = question.scenario.use
+    assert {n: float(share) for n, share in use.works} == pytest.approx(shares, abs=5e-3)
+    assert sum(share for _, share in use.works) == 1 and use.think == 450
+    runs = mixture(use)
+    assert sum(run.weight for run in runs) == pytest.approx(1)
+    for n, share in shares.items():
+        found = sum(run.weight for run in runs if run.parameters["think"] == n)
+        assert float(found) == pytest.approx(share, abs=5e-3)
+    one = mixture(replace(use, works=()))
+    assert len(runs) == len(shares) * len(one)  # no more than the amounts ask for
+    (source,) = (entry.source for entry in question.inputs if entry.name == "think")
+    assert source.endswith("by its gaps 0 in 10 %, 75 in 33 %, 150 in 17 %, 1,000 in 40 %")
+
+
+def test_a_log_has_no_more_work_than_its_program_has_time() -> None:
+    """Of what recording may have added, half is work here, and then nothing is."""
+    amounts = [0.0] * 50 + [150.0] * 50
+    assert dict(logged(amounts, 75).scenario.use.works) == {0: 0.5, 150: 0.5}
+    half = logged(amounts, 37.5).scenario.use
+    assert half.think == 38 and dict(half.works) == {0: 0.5, 75: 0.5}
+    nothing = logged(amounts, 0.1).scenario.use
+    assert (nothing.think, nothing.works) == (0, ())
+
+
+def test_more_work_is_more_of_each_amount() -> None:
+    use = logged([0.0] * 50 + [150.0] * 25 + [5_000.0] * 25, 90_000).scenario.use
+    assert use.think == 288
+    assert dict(use.moved("think", 144).works) == {0: 0.5, 75: 0.25, 500: 0.25}
+    assert dict(use.moved("think", 1_000).works) == {0: 0.5, 520: 0.25, 1_000: 0.25}
+    assert use.moved("threads", 2).works == use.works
 
 
 def test_what_recording_took_is_taken_off() -> None:

@@ -60,6 +60,28 @@ class AxisAnswer:
 
 
 @dataclass(frozen=True)
+class Between:
+    """What work lies between two sections, in cycles, and what that decides: with none, `cheapest`
+    leads `other`, the next that it does not tie with, by `lead`; with `tie_from` and more it does
+    not. None where it was not looked for, or there is no such lock or amount."""
+
+    work: float  # the mean
+    known: str
+    source: str
+    amounts: Mapping[int, float]  # with the shares of acquisitions that have them
+    clock_mhz: float
+    cheapest: LockLabel | None = None
+    other: LockLabel | None = None
+    lead: float | None = None
+    tie_from: float | None = None
+    searched_to: float | None = None
+
+    def ns(self, cycles: float) -> float:
+        """Return cycles in nanoseconds."""
+        return cycles * 1e3 / self.clock_mhz
+
+
+@dataclass(frozen=True)
 class Flip:
     """An assumption that decides: within its range another lock is the cheapest, from a value of
     its axis on, upwards or downwards."""
@@ -109,6 +131,7 @@ class Advice:
     known for whole pairs alone."""
 
     setting: Mapping[str, object]
+    between: Between
     locks: tuple[LockCost, ...]
     tie: float  # the share of a lead below which it is a tie
     axes: tuple[AxisAnswer, ...]

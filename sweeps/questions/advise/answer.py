@@ -20,13 +20,14 @@ from sweeps.model.workloads import with_defaults
 from sweeps.questions.advise.advice import (
     USE_AXES,
     Advice,
+    Between,
     Contended,
     Flip,
     LockCost,
     OfProgram,
     Share,
 )
-from sweeps.questions.advise.borders import Axis, axes_of, find_changes
+from sweeps.questions.advise.borders import Axis, axes_of, find_changes, tie_from
 from sweeps.questions.advise.mixture import Scenario, mixture
 from sweeps.questions.advise.question import (
     MEASURED,
@@ -97,8 +98,10 @@ class Advisor:
             shares[run.words] = shares.get(run.words, 0.0) + float(run.weight)
         native = self._natively(check) if check else {}
         cancelling = self._with_open_cancellations()
+        candidates = [best, *dict.fromkeys(others)]
         advice = Advice(
             setting=self._setting(),
+            between=self._between([one for one in moving if one.name == "think"], candidates, tie),
             locks=tuple(
                 replace(lock, native=native.get(lock.label), cancelling=cancelling.get(lock.label))
                 for lock in locks
@@ -343,6 +346,27 @@ class Advisor:
             {lock.label: share(lock) for lock in locks},
         )
 
+    def _between(self, think: Sequence[Axis], labels: Sequence[LockLabel], tie: float) -> Between:
+        """Return what work lies between two sections, and along its axis, if that is searched, what
+        that decides."""
+        use, machine = self._scenario.use, load_machine(self._scenario.base.machine)
+        known = next(one for one in self._question.inputs if one.name == "think")
+        amounts = dict(use.works) or {use.think: Fraction(1)}
+        shares = {n: float(share) for n, share in amounts.items()}
+        found = Between(use.think, known.kind, known.source, shares, machine.clock_mhz.number)
+        for axis in think:
+            points = self._evaluate([axis.at(label, axis.values[0]) for label in labels])
+            costs = {label: point.cost for label, point in zip(labels, points, strict=True)}
+            first = min(costs, key=lambda label: costs[label])
+            found = replace(found, cheapest=first, searched_to=axis.values[-1])
+            behind = [one for one in labels if costs[one] * (1 - Fraction(tie)) > costs[first]]
+            if not axis.values[0] and behind:
+                other = min(behind, key=lambda label: costs[label])
+                lead = float(costs[other] - costs[first])
+                border = tie_from(axis, first, other, tie, self._evaluate)
+                found = replace(found, other=other, lead=lead, tie_from=border)
+        return found
+
     def _natively(self, engine: str) -> dict[LockLabel, float]:
         """Return what the locks cost in the same use on this host, in its cycles; those that it
         cannot run are left out."""
@@ -386,7 +410,7 @@ class Advisor:
 
     def _setting(self) -> Mapping[str, object]:
         base, use = self._scenario.base, dict(vars(self._scenario.use))
-        del use["as_on_map"]
+        del use["as_on_map"], use["works"]
         cas, fence = (self._shown(axis, value_of(base, axis)) for axis in _MEASURED_AS)
         return {
             "machine": base.machine,

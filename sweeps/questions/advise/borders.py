@@ -176,6 +176,25 @@ def find_changes(
     return answers
 
 
+def tie_from(
+    axis: Axis, best: LockLabel, other: LockLabel, tie: float, evaluate: Evaluate
+) -> float | None:
+    """Return from which value of an axis on the best lock no longer leads another by more than a
+    tie, in steps; None: it leads throughout."""
+
+    def costs(wanted: Sequence[tuple[str, str, Fraction]]) -> Sequence[Point]:
+        found = evaluate([axis.at(label, int(x)) for _, label, x in wanted])
+        left = 1 - Fraction(tie)  # of the other's cost, which a tie makes the same as the best's
+        return [
+            replace(point, cost=point.cost * left) if label == other else point
+            for (_, label, _), point in zip(wanted, found, strict=True)
+        ]
+
+    crossover = find_all(costs, {"tie": search(best, other, axis.values, axis.tolerance)})["tie"]
+    ends = (float(one.value) for one in crossover.crossings if one.below == best)
+    return next(ends, None)
+
+
 def nearest(
     searches: Sequence[Crossover], best: LockLabel, now: float, tried: bool = False
 ) -> tuple[Change | None, Change | None]:

@@ -196,12 +196,13 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
 
 def _logged(log: Path) -> Logged:
     """Read what a log says. Raises LockcrossError for a file that is none."""
+    from sweeps.lock_logs.gaps import works_of
     from sweeps.lock_logs.locality import pattern
     from sweeps.lock_logs.log import read_events
     from sweeps.lock_logs.owners import owners
 
     events = read_events(log)
-    return Logged(log.name, pattern(events), program_of(events), owners(events))
+    return Logged(log.name, pattern(events), program_of(events), works_of(events), owners(events))
 
 
 def _machine(name: str) -> str:

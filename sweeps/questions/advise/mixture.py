@@ -1,9 +1,9 @@
 """The runs that stand for a use of locks, each weighted by its part of the acquisitions.
 
 A use's cost is the sum of its runs', each times its weight: objects that stay with one thread, and
-objects that change hands. Numbers that are not whole are met by two runs, one with less and one
-with more, never by another number. Objects that live longer than can be run are met by their
-beginning, and by what each further acquisition adds.
+objects that change hands, both with each amount of work between sections. Numbers that are not
+whole are met by two runs, one with less and one with more, never by another number. Objects that
+live longer than can be run are met by their beginning, and by what each further acquisition adds.
 """
 
 import itertools
@@ -83,17 +83,18 @@ class Scenario:
 def mixture(use: ExactUse) -> tuple[WeightedRun, ...]:
     """Return the runs of a use, whose weights are 1 in all. Raises LockcrossError for what cannot
     be run."""
-    lifetimes = _Lifetimes(use)
     merged: dict[tuple[object, ...], WeightedRun] = {}
-    for words, runs in (
-        ("objects that stay with one thread", lifetimes.local()),
-        ("objects that change hands", lifetimes.shared()),
-    ):
-        for (workload, keys), weight in runs:
-            parameters = with_defaults(workload, keys)
-            key = workload, *parameters.values()
-            known = merged.get(key, WeightedRun(workload, parameters, Fraction(0), words))
-            merged[key] = replace(known, weight=known.weight + weight)
+    for think, share in use.works or ((use.think, Fraction(1)),):
+        lifetimes = _Lifetimes(replace(use, think=think))
+        for words, runs in (
+            ("objects that stay with one thread", lifetimes.local()),
+            ("objects that change hands", lifetimes.shared()),
+        ):
+            for (workload, keys), weight in runs:
+                parameters = with_defaults(workload, keys)
+                key = workload, *parameters.values()
+                known = merged.get(key, WeightedRun(workload, parameters, Fraction(0), words))
+                merged[key] = replace(known, weight=known.weight + share * weight)
     total = sum((run.weight for run in merged.values()), Fraction(0))
     if abs(total - 1) > _ROUNDED:
         raise LockcrossError(

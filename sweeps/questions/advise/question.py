@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from results.errors import LockcrossError, check_known
@@ -14,11 +15,12 @@ from sweeps.plans import STUDIES
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.owner import Cancellation, cancellation, states_of
 from sweeps.questions.advise.program import RecordedProgram
-from sweeps.questions.advise.use import MOST_THREADS, ExactUse, Use, settle
+from sweeps.questions.advise.use import AMOUNTS, MOST_THREADS, ExactUse, Use, settle
 from sweeps.study.lines import check_label, own_latency
 from sweeps.study.plan import Plan, parse_plan
 
 if TYPE_CHECKING:
+    from sweeps.lock_logs.gaps import Nanoseconds
     from sweeps.lock_logs.locality import Pattern
 
 _STUDY = "crossover"
@@ -29,7 +31,6 @@ _BROKEN = "store forwarding orders nothing on the processors that were tried: no
 _PROCESS_WIDE = "membarrier"  # fences that the other side makes
 _PRODUCTION = "rmw"  # how runtimes order a store before a load where a locked operation does it
 _TWICE = 2  # an assumed latency may be half of it, or twice
-_LOGGED_WORK = 300  # cycles, of those that a log has: further ones change no cost of a lock
 
 
 def compared_study() -> Plan:
@@ -58,6 +59,7 @@ class Logged:
     name: str
     pattern: "Pattern"
     program: RecordedProgram | None = None
+    works: "Nanoseconds | None" = None  # before each acquisition; None: not known
     owners: Mapping[str, float] = field(default_factory=dict)  # states, when others come
 
 
@@ -104,8 +106,9 @@ def ask(
     if flavour and flavour not in flavours:
         raise LockcrossError(f"--flavour: {flavour!r}: {isa} has {', '.join(flavours)} only")
     clock = described.clock_mhz.number
-    full, sources = _with_sources(use, log, clock)
+    full, sources, works = _with_sources(use, log, clock)
     exact, assumed = settle(full)
+    exact = replace(exact, works=works)
     study, given = compared_study(), full.given()
     compared = locks or [*study.locks, *study.aside]
     searched = labels = _labels(compared, fences, isa)
@@ -147,8 +150,12 @@ def ask(
     )  # fmt: skip
 
 
-def _with_sources(use: Use, log: Logged | None, mhz: float) -> tuple[Use, dict[str, str]]:
-    """Return the use with what a log says, on a processor of a clock, and who says what."""
+_Works = tuple[tuple[int, Fraction], ...]
+
+
+def _with_sources(use: Use, log: Logged | None, mhz: float) -> tuple[Use, dict[str, str], _Works]:
+    """Return the use with what a log says, on a processor of a clock, who says what, and how much
+    work each share of the acquisitions has before it, where the log has that."""
     stated, sources = use.given(), {}
     if log is not None:
         use = use.with_log(log.pattern)
@@ -156,18 +163,29 @@ def _with_sources(use: Use, log: Logged | None, mhz: float) -> tuple[Use, dict[s
         if log.pattern.threads > MOST_THREADS and "threads" in sources:
             sources["threads"] += f", which has {log.pattern.threads}"
     if use.locks_per_second is not None:
-        return use.at_clock(mhz), sources | {"think": "from locks a second"}
+        return use.at_clock(mhz), sources | {"think": "from locks a second"}, ()
     if log is None or log.program is None or use.think is not None:
-        return use, sources
+        return use, sources, ()
     clock, program = mhz * 1e6, log.program
     cycles = clock * program.between
     words = f"{log.name}: {cycles:,.0f} cycles of CPU time for each"
     if program.own:
         words += f", without {clock * program.own:,.0f} of its own lock"
-    if cycles > _LOGGED_WORK:
-        words += f"; beyond {_LOGGED_WORK} they change no cost of a lock"
-    think = min(max(round(cycles) - (use.critical or 0), 0), _LOGGED_WORK)
-    return replace(use, think=think), sources | {"think": words}
+    if cycles > AMOUNTS[-1]:
+        words += f"; beyond {AMOUNTS[-1]:,} they change no cost of a lock"
+    left = max(cycles - (use.critical or 0), 0.0)
+    if log.works is None or not len(log.works):
+        return replace(use, think=round(min(left, AMOUNTS[-1]))), sources | {"think": words}, ()
+    each = (log.works * clock / 1e9 - (use.critical or 0)).clip(0, AMOUNTS[-1])
+    # Recording may have added more than is taken off; in the mean there is no more than CPU time.
+    each *= min(left / max(each.mean(), 1e-9), 1)
+    from sweeps.lock_logs.gaps import parts_of
+
+    parts, think = parts_of(each, AMOUNTS), round(each.mean())
+    works = tuple((n, part) for n, part in zip(AMOUNTS, parts, strict=True) if part and think)
+    words += "; by its gaps " * bool(works)
+    words += ", ".join(f"{n:,} in {100 * float(share):.3g} %" for n, share in works)
+    return replace(use, think=think), sources | {"think": words}, works
 
 
 def runtime_locks(machine: Machine, isa: str) -> list[str]:

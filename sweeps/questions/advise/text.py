@@ -10,7 +10,15 @@ from rich.table import Table
 from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
 from sweeps.model.locks import LockLabel, load_locks
-from sweeps.questions.advise.advice import USE_AXES, Advice, AxisAnswer, Contended, Flip, OfProgram
+from sweeps.questions.advise.advice import (
+    USE_AXES,
+    Advice,
+    AxisAnswer,
+    Between,
+    Contended,
+    Flip,
+    OfProgram,
+)
 from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
 
@@ -60,6 +68,9 @@ def print_csv(answers: Sequence[Advice]) -> None:
     """Print a row for each lock on each machine, the cheapest first."""
     rows = [
         {name: advice.setting[name] for name in ("machine", "isa", "flavour", "threads")}
+        | {"work_cycles": advice.between.work, "work_known": advice.between.known}
+        | {"cheapest_without_work": advice.between.cheapest}
+        | {"tie_from_cycles": advice.between.tie_from}
         | {"lock": str(lock.label), "verdict": _verdict(advice, lock.label)}
         | {"cycles_per_pair": lock.cost, "seeds": lock.seeds}
         | {"native_cycles_per_pair": lock.native}
@@ -98,6 +109,7 @@ def print_answers(answers: Sequence[Advice]) -> None:
     for advice in answers:
         if len(answers) > 1:
             out.print(f"== {advice.setting['machine']}", style="bold")
+        out.print(between_sections(advice))
         out.print(headline(advice))
         for line in remarks(advice):
             out.print(line)
@@ -113,8 +125,9 @@ def print_answers(answers: Sequence[Advice]) -> None:
             out.print(_axes(advice))
         out.print("\nWhat this rests on:")
         table = Table("input", "value", "known", "source", box=None)
-        # Those that were given come last, without a source.
-        for entry in sorted(advice.inputs, key=lambda entry: entry.kind == ASKED):
+        # The work, then what is not as it was asked: that comes last, without a source.
+        ordered = sorted(advice.inputs, key=lambda one: (one.name != "think", one.kind == ASKED))
+        for entry in ordered:
             table.add_row(_name(entry.name), entry.value, entry.kind, entry.source)
         out.print(table, end="\n\n")
 
@@ -181,6 +194,38 @@ def _overview(answers: Sequence[Advice]) -> Table:
             ", ".join(decides) or "-",
         )
     return table
+
+
+def between_sections(advice: Advice) -> str:
+    """Return what work lies between two sections, and what that decides, in sentences."""
+    between = advice.between
+    in_mean = " in the mean" * (len(between.amounts) > 1)
+    words = "Work between two sections: "
+    if between.known == ASSUMED:
+        words += "none, which is assumed"
+    else:
+        words += (_time(between, between.work) if between.work else "none") + in_mean
+    if in_mean:
+        shares = between.amounts.items()
+        near = ", ".join(f"{n:,} in {100 * share:.3g} %" for n, share in shares)
+        words += f"; cycles: {near} of the acquisitions"
+    if between.cheapest is None:
+        return words
+    loop = "With no such work" if advice.setting["critical"] else "In a loop that does nothing else"
+    words += f". {loop} {between.cheapest.words()} "
+    if between.other is None or between.lead is None:
+        return f"{words}ties with all that were searched"
+    words += f"is {_time(between, between.lead)} cheaper than {between.other.words()}; "
+    if between.tie_from is None:
+        most = _time(between, between.searched_to or 0)
+        return f"{words}they do not tie with up to {most} of work between two sections{in_mean}"
+    least = _time(between, between.tie_from)
+    return f"{words}with more than {least} of work between two sections{in_mean} they tie"
+
+
+def _time(between: Between, cycles: float) -> str:
+    ns, number = (f"{n:,.0f}" if n >= 100 else f"{n:.1f}" for n in (between.ns(cycles), cycles))
+    return f"{ns} ns ({number} cycles)"
 
 
 def headline(advice: Advice) -> str:

@@ -39,6 +39,9 @@ _APART = 0.005  # of what is given twice: a number of three digits
 _LEAST = 1e-6  # of a share that is not zero
 # Steps of 1 in which numbers of a use are exact: one object in a million to a thousandth.
 SHARE, ACQUISITION = 1_000_000_000, 1_000
+# Cycles of work that stand for all amounts: one between two of them counts for both, the nearer the
+# more. Most of an atomic is hidden by 150, and beyond 1,000 nothing changes.
+AMOUNTS = (0, 25, 75, 150, 300, 1_000)
 STEPS = {
     "nested": 1_000_000,
     "first_share": SHARE,
@@ -165,9 +168,12 @@ class ExactUse:
     owner_share: Fraction  # of them
     run_length: Fraction  # others' acquisitions in a row
     critical: int  # cycles
-    think: int
+    think: int  # the mean, where `works` has more than one amount
     class_objects: int | None = None  # that are shared; None: as many as are run
     as_on_map: bool = False  # nothing was stated: the main job's own runs
+    # Amounts of work between two sections, cycles, and the shares of acquisitions that have them;
+    # none: each has `think`.
+    works: tuple[tuple[int, Fraction], ...] = ()
 
     @property
     def foreign(self) -> Fraction:
@@ -182,8 +188,13 @@ class ExactUse:
         return self.owner_share / max(self.foreign / self.run_length, Fraction(1))
 
     def moved(self, axis: str, x: int) -> "ExactUse":
-        """Return the use with another number, in steps of its axis."""
+        """Return the use with another number, in steps of its axis. Of work between sections: each
+        amount in proportion, up to where more changes nothing."""
         change: dict[str, Any] = {axis: Fraction(x, STEPS[axis]) if axis in STEPS else x}
+        if axis == "think":
+            amounts = (min(each * x // self.think, AMOUNTS[-1]) for each, _ in self.works)
+            shares = (share for _, share in self.works)
+            change["works"] = tuple(zip(amounts, shares, strict=True))
         return replace(self, **change, as_on_map=False)
 
 

@@ -5,6 +5,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,15 +15,19 @@ from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, print_parts
 
 if TYPE_CHECKING:
+    from sweeps.lock_logs.gaps import Nanoseconds
     from sweeps.lock_logs.log import EventLog
 
 _STATISTICS = "Table 4.2: Overall synchronization statistics"
 _LINES = 25  # of source that a table for people has
 _SHARE = ", share"  # of a number in another, behind the name of its column
+_LEAST, _MOST = ", least", ", most"  # what a number may be, likewise
+_BETWEEN, _INSIDE = "Between two sections", "In a section"
 _FIRST = "Ratio of acquisitions in the first repetitions"
 _LONGEST = "in the longest repetitions"
 _RESERVED = "Reservation hits"
 _ASYMMETRIC = "Asymmetric hits"
+_NOTHING = (0.0, 0.0, 0.0)  # recording added to a simulated run's log
 _DEPTHS = 4  # of nested acquisitions, each with a column: Bacon et al. saw no deeper ones
 _LOCKS = {"own": "own", "thin": "thin's rule", "tasuki": "tasuki's rule"}  # of Table 4.6
 _FORMATS = {  # of numbers that are not plain counts
@@ -37,6 +42,8 @@ _FORMATS = {  # of numbers that are not plain counts
     _LONGEST: "{:.4%}",
     _RESERVED: "{:.3%}",
     _ASYMMETRIC: "{:.3%}",
+    _BETWEEN: "{:.1%}",
+    _INSIDE: "{:.1%}",
     **{f"Depth {depth}": "{:.3%}" for depth in range(1, _DEPTHS + 1)},
     "Deeper": "{:.3%}",
 }
@@ -63,10 +70,11 @@ def locality(
 ) -> None:
     """Measure contention and thread locality in logs of lock events.
 
-    Prints the thesis's Tables 4.2 to 4.4, 4.6, 5.2, 5.3, 5.6 and 6.2, and how deep acquisitions
-    nest (Bacon et al. 1998, Figure 3). A SyncOp is an acquisition, a release, a wait or a
-    notification. Inflations, hits and cancellations are what locks would do by their rules; a
-    simulated run's log has its own lock's inflations, too.
+    Prints the thesis's Tables 4.2 to 4.4, 4.6, 5.2, 5.3, 5.6 and 6.2, how deep acquisitions nest
+    (Bacon et al. 1998, Figure 3), and how little a thread does between two sections and in one. A
+    SyncOp is an acquisition, a release, a wait or a notification. Inflations, hits and
+    cancellations are what locks would do by their rules; a simulated run's log has its own
+    lock's inflations, too.
     """
     from sweeps.lock_logs.log import read_events
 
@@ -158,8 +166,8 @@ def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
         for title, rows in _rows_of(log, long_ms).items():
             tables[title] += [{"Program": log.name, **row} for row in rows]
     for title, records in tables.items():
-        names = [name for name in records[0] if not name.endswith(_SHARE)]
-        numbers = [name for name in names if name not in ("Program", "Group", "Lock")]
+        names = [name for name in records[0] if not name.endswith((_SHARE, _LEAST, _MOST))]
+        numbers = [name for name in names if name not in ("Program", "Group", "Lock", "Within")]
         yield Rows(
             records,
             {name: partial(_cell, name) for name in names},
@@ -171,8 +179,10 @@ def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
 
 def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]:
     """Return a log's rows of each table, by title."""
+    from sweeps.lock_logs.gaps import WITHIN, gaps_of
     from sweeps.lock_logs.locality import Sections, locality
 
+    gaps, totals = gaps_of(log), log.totals
     sections, repeated = Sections(log), locality(log)
     counts, made = sections.statistics(), {"Objects created": log.objects_made}
     objects, heavy = counts["objects"], counts["heavy_objects"]
@@ -257,7 +267,30 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
                 "Deepest": int(nesting.index.max()) if acquisitions else 0,
             }
         ],
+        "How little a thread does between two sections and in one: shares within so much": [
+            {
+                "Within": f"{ns} ns",
+                **_within(_BETWEEN, gaps.gap, ns, totals.gap_ns if totals else _NOTHING),
+                **_within(_INSIDE, gaps.section, ns, totals.section_ns if totals else _NOTHING),
+            }
+            for ns in WITHIN
+        ],
     }
+
+
+def _within(
+    name: str, values: "Nanoseconds", ns: float, added: tuple[float, ...]
+) -> dict[str, float | None]:
+    """Return the share of values that are within so many nanoseconds without what was added to
+    them, with the least and the most that it may be: of a log that does not say what recording
+    added, these alone."""
+    from sweeps.lock_logs.gaps import shares_within
+
+    if not len(values):
+        return {name: None}
+    least, share, most = shares_within(values, ns, added or (0.0, 0.0, inf))
+    known = added or least == most
+    return {name: share if known else None, f"{name}{_LEAST}": least, f"{name}{_MOST}": most}
 
 
 def _ratio(part: float, whole: float) -> float | None:
@@ -272,6 +305,10 @@ def _share(name: str, part: float, whole: float | None) -> dict[str, float | Non
 
 def _cell(name: str, record: Mapping[str, Any]) -> str:
     value, share = record[name], record.get(f"{name}{_SHARE}")
+    ends = [record.get(f"{name}{end}") for end in (_LEAST, _MOST)]
     plain = "{}" if isinstance(value, str) else "{:,}"
-    text = "" if value is None else _FORMATS.get(name, plain).format(value)
+    form = _FORMATS.get(name, plain).format
+    text = "" if value is None else form(value)
+    if None not in ends and ends[0] != ends[1]:
+        text += f" ({form(ends[0])} to {form(ends[1])})"
     return text if share is None else f"{text} ({share:.3%})"

@@ -15,10 +15,12 @@ import subprocess
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.lock_logs.log import first_line
+from sweeps.lock_logs.gaps import added, gaps_of
+from sweeps.lock_logs.log import first_line, read_events
 from sweeps.questions.record.jvm import AGENT, Launch
 from sweeps.questions.record.preload import preloaded
 from sweeps.support.tools import run
@@ -35,15 +37,17 @@ _WRITER = 0.002  # seconds within which it takes what a round has left
 _CLOCK_OF_PROCESS = 2  # the low bits of a clock's number: all that its threads have run
 
 
-def cost_line(log: Path, pthread: bool) -> dict[str, float] | None:
+def cost_line(log: Path, pthread: bool) -> dict[str, Any] | None:
     """Return the line of a log that says what a pair costs to record, in nanoseconds of CPU time,
-    and what a JVM's start takes, in seconds; None where that cannot be measured."""
+    what of that lies between two sections and in one, and what a JVM's start takes, in seconds;
+    None where that cannot be measured."""
     try:
         with TemporaryDirectory() as folder:
             own = Path(folder) / "pairs.locks"
             if pthread:
-                return _line(_PTHREAD, *_of_pthread(Path(folder), own))
-            return _line(_JAVA, *_of_java(str(first_line(log)["java_home"]), own))
+                return _line(_PTHREAD, *_of_pthread(Path(folder), own)) | _of_log(own)
+            loops = _of_java(str(first_line(log)["java_home"]), own)
+            return _line(_JAVA, *loops) | _of_log(own)
     except (OSError, ValueError, KeyError, LockcrossError, subprocess.SubprocessError):
         return None
     except KeyboardInterrupt:
@@ -64,6 +68,13 @@ def _of_pthread(folder: Path, log: Path) -> tuple[Launch, Launch]:
     if done.returncode:
         raise LockcrossError(done.stderr)
     return Launch((loop,), {}), preloaded([loop], log, _MOST)
+
+
+def _of_log(log: Path) -> dict[str, list[float]]:
+    """Return what recording added between two sections of the loop, and to a section, by its own
+    log: its thread's part, without that of the thread that writes. Raises LockcrossError."""
+    found = gaps_of(read_events(log))
+    return {"gap_ns": added(found.gap), "section_ns": added(found.section)}
 
 
 def _line(kinds: bytes, plain: Launch, recorded: Launch) -> dict[str, float]:
