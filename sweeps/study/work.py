@@ -4,7 +4,7 @@ costs."""
 from collections.abc import Sequence
 
 from sweeps.accuracy.errors import ATOMIC, NO_ATOMIC, kind_of
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.study.costs import Group
 from sweeps.study.leads import TIE_PERCENT, error_in
 
@@ -26,18 +26,22 @@ def free_from(groups: Sequence[Group]) -> float | None:
     one of the pair with its work would hide any atomic behind enough of it. `groups`: the settings
     of one machine, of which costs lie on straight lines between two.
     """
-    ordered = sorted(groups, key=think)
-    beyond = []
-    for group in ordered:
-        costs = {label: band.median for label, band in group.costs.items()}
-        shipped = [one for one in costs if load_locks()[one.lock].ships_in]
-        atomic = min((one for one in shipped if kind_of(one) == ATOMIC), key=lambda x: costs[x])
-        without = min((one for one in costs if kind_of(one) == NO_ATOMIC), key=lambda x: costs[x])
-        if group is ordered[0]:
+    off, beyond = 0.0, list[tuple[float, float]]()
+    for group in sorted(groups, key=think):  # in each the cheapest lock is first
+        atomic = next((label for label in group.costs if _ships(label, ATOMIC)), None)
+        without = next((label for label in group.costs if kind_of(label) == NO_ATOMIC), None)
+        if atomic is None or without is None:
+            continue
+        cost, other = (group.costs[label].median for label in (atomic, without))
+        if not beyond:
             error = error_in(group.setting)(atomic, without)
-            off = (TIE_PERCENT / 100 if error is None else error) * (costs[atomic] + group.floor)
-        beyond.append((float(think(group)), costs[atomic] - costs[without] - off))
-    return below_from(beyond)
+            off = (TIE_PERCENT / 100 if error is None else error) * (cost + group.floor)
+        beyond.append((think(group), cost - other - off))
+    return below_from(beyond) if beyond else None
+
+
+def _ships(label: LockLabel, kind: str) -> bool:
+    return bool(load_locks()[label.lock].ships_in) and kind_of(label) == kind
 
 
 def below_from(points: Sequence[tuple[float, float]]) -> float | None:

@@ -102,7 +102,7 @@ def _metrics(cell: Cell, options: dict[str, int]) -> dict[str, tuple[float, str]
 
 def _work(cell: Cell) -> tuple[int, int, bool]:
     """Return objects, pairs, and whether objects change hands."""
-    keys = {name: int(value) for name, value in cell.parameters.items()}
+    keys = {name: int(x) for name, x in cell.parameters.items() if not isinstance(x, str)}
     objects = keys.get("objects", 1)
     if cell.workload == "lock_use":
         each = keys["first"] + keys["turns"] * keys["run_length"] + keys["after"]

@@ -56,9 +56,9 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "loop that does nothing but lock, below several that contend for one lock. Between "
             "them, curves over the work that one thread does between two sections: what some of "
             "the locks cost beside it, and from where on an atomic is free. Whiskers: where eight "
-            "of ten costs lay that were measured on silicon (Zen 4, Redwood Cove) for such predictions. "
-            "Locks with bold names are those of runtimes, the others of papers. Bold numbers: the "
-            "cheapest lock, and those that the engine cannot tell from it.",
+            "of ten costs lay that were measured on silicon (Zen 4, Redwood Cove) for such "
+            "predictions. Locks with bold names are those of runtimes, the others of papers. Bold "
+            "numbers: the cheapest lock, and those that the engine cannot tell from it.",
             said=True,
         )
     decided = plan is not None and bool(StudyResults(connection).series_names("cancel_map"))

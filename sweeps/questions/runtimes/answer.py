@@ -197,7 +197,7 @@ class Answered:
         """ns a pair; None where the lock did not run."""
         if label is None or label not in group.costs:
             return None
-        return group.costs[label].median * _ns_per_cycle(group)
+        return _ns(group, group.costs[label].median)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per setting: what tells it from the others, then what each lock costs, by
@@ -263,7 +263,7 @@ class Answered:
             if _meet(group.costs[one], group.costs[two]):
                 compared.tied.append(place)
             else:
-                floor = group.floor * _ns_per_cycle(group)
+                floor = _ns(group, group.floor)
                 compared.add(place, mine, theirs, error_in(group.setting)(one, two), floor)
         if not compared.places:
             raise LockcrossError(
@@ -376,7 +376,7 @@ class Answered:
             lines.setdefault(_words(setting), []).append(group)
         found = {place: (free_from(some), some[0]) for place, some in lines.items()}
         return {
-            place: None if cycles is None else cycles * _ns_per_cycle(group)
+            place: None if cycles is None else _ns(group, cycles)
             for place, (cycles, group) in found.items()
         }
 
@@ -399,7 +399,7 @@ class Answered:
         for setting, group in self._where(where):
             known = {label: self._cost(group, _label(group, label)) for label in self.labels}
             costs = {label: cost for label, cost in known.items() if cost is not None}
-            best, floor = min(costs.values()), group.floor * _ns_per_cycle(group)
+            best, floor = min(costs.values()), _ns(group, group.floor)
             won[_words(setting)] = sorted(
                 label for label in costs if Lead(floor + best, floor + costs[label]).is_none
             )
@@ -419,8 +419,8 @@ def _meet(one: Band, two: Band) -> bool:
     return one.least <= two.most and two.least <= one.most
 
 
-def _ns_per_cycle(group: Group) -> float:
-    return 1e3 / load_machine(group.setting.machine).clock_mhz.number
+def _ns(group: Group, cycles: float) -> float:
+    return cycles * 1e3 / load_machine(group.setting.machine).clock_mhz.number
 
 
 def _words(setting: Mapping[str, Value]) -> str:

@@ -128,9 +128,10 @@ def _which_lock(asked: Mapping[str, Answered]) -> str:
         f"{_of(won, alone)} processors that were simulated: {alone.cost(best)} a pair, "
         f"{span(beside.less.values())} less than what HotSpot ships today (LTS 25; "
         f"{_reliably(beside)}). {_with_work(asked[WORK], best)} Of mutexes that threads fight for, "
-        f"`{mutex}` in {_of(times, mutexes)} settings ({reliable} of {leads} leads are reliable); on x86-64 a "
-        f"fence should be a locked operation, which took {min(savings):.0f} to "
-        f"{max(savings):.0f} % off a tasuki lock with mfence on {len(savings)} real processors."
+        f"`{mutex}` is the cheapest in {_of(times, mutexes)} settings ({reliable} of {leads} leads "
+        "are reliable); on x86-64 a fence should be a locked operation, which took "
+        f"{min(savings):.0f} to {max(savings):.0f} % off a tasuki lock with mfence on "
+        f"{len(savings)} real processors."
     )
 
 
