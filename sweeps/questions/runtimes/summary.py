@@ -44,7 +44,7 @@ _FEW, _MANY = 4, 256  # objects of a class: its first ones, and more than its he
 _MEASURED = ("zen4", "redwood_cove")  # whose costs of a cancellation were measured
 _STATES = {"ended": "the owner has ended", "blocked": "it waits", "running": "it runs"}
 _ASKED = (ALONE, WORK, BARRIERS, MUTEXES, SHARED)
-_MUCH = 1000  # cycles of work between two sections: about what an out-of-order core looks ahead
+_MUCH = 1000  # cycles of work between two sections: more than an out-of-order core looks ahead
 
 _BLOCK = re.compile(
     r"(<!-- made by \./lockcross answer --page README\.md -->\n).*?(<!-- until here -->)", re.S
@@ -139,16 +139,16 @@ def _with_work(work: Answered, best: str) -> str:
     """Say from which work between two sections on an atomic is free, and what is left of the best
     lock's lead over HotSpot's."""
     found = work.free()
-    known = {place: ns for place, ns in found.items() if ns is not None}
+    known = [place for place, ns in found.items() if ns is not None]
     beside = work.compared(best, "hotspot_light", think=_MUCH)
     _holds("an atomic is free somewhere", bool(known))
-    _holds("with work the cheapest lock costs no more than HotSpot's", not beside.more)
+    _holds("with work HotSpot's lock costs more somewhere", bool(beside.less) and not beside.more)
     of = "all" if len(known) == len(found) else f"{len(known)} of"
     return (
-        f"With work between two sections an atomic is free on {of} {len(found)}: from "
-        f"{ends_words(known)} ns of work on, the cheapest lock with one that ships costs as much "
-        f"as the cheapest without. HotSpot's, which takes two, costs {span(beside.less.values())} "
-        f"more on {len(beside.less)} even with {_MUCH:,} cycles of work ({_reliably(beside)})."
+        f"With work between two sections an atomic is free on {of} {len(found)}, "
+        f"{work.free_words()}: then the cheapest lock with one that ships costs no more than the "
+        f"cheapest without. HotSpot's, which takes two, costs {span(beside.less.values())} more on "
+        f"{len(beside.less)} even with {_MUCH:,} cycles of work ({_reliably(beside)})."
     )
 
 
