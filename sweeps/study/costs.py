@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from statistics import median
 
@@ -14,6 +14,7 @@ from sweeps.study.leads import TIE_PERCENT, Win, error_in, winner
 from sweeps.study.runs import LOCK, StudyRun, Value, coordinates
 
 _OF_LOCK = {"lock": "", "variant": "", "fence": FULL}
+_NOTHING = LockLabel("nop")  # which locks nothing: what the program itself takes
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,28 @@ class Band:
 @dataclass(frozen=True)
 class Group:
     """One setting: the cell that its runs share but for lock and seed, the cost of every lock that
-    ran, cheapest first, and the locks that did not."""
+    ran, cheapest first, and the locks that did not. `floor`: cycles that are taken off the costs,
+    since the program takes them without a lock, too."""
 
     setting: Cell
     costs: dict[LockLabel, Band]
     absent: tuple[LockLabel, ...]
+    floor: float = 0.0
+
+    def beside_work(self) -> "Group":
+        """Return what each lock costs beside the work, which is what lock `nop` takes; the same
+        group where that did not run."""
+        if _NOTHING not in self.costs:
+            return self
+        floor = self.costs[_NOTHING].median
+        costs = {
+            label: replace(
+                band, median=band.median - floor, least=band.least - floor, most=band.most - floor
+            )
+            for label, band in self.costs.items()
+            if label != _NOTHING
+        }
+        return replace(self, costs=costs, floor=floor)
 
     def contests(self) -> list[tuple[str, Win | None]]:
         """Return the winner with full fences, and the one with any kind where there are others;

@@ -29,6 +29,10 @@ PROCESSOR = {
     "asym_tasuki/membarrier": (40, 9000),
 }
 USES = {"one_thread": ("sync", 1), "contended": ("random_threads", 4)}
+# Cycles per pair with so many of work between two sections, which nop alone takes too: an atomic
+# costs 35 cycles more than the lock without one, then 6, then none.
+WORK = {0: (10, 50, 15), 100: (110, 122, 116), 1000: (1010, 1017, 1017)}
+WORK_LOCKS = ("nop", "j9_flat", "reservation")
 RUN_LENGTH = {"objects": 1, "runs": 2, "owner_share": 0.5}
 
 
@@ -252,6 +256,14 @@ class Synthetic:
                 )
                 runs.append(self.store.add_run(run, "synthetic"))
             self.store.set_series(f"processors/{use}/known/x86_64/lock", runs)
+        runs = []
+        for work, costs_there in WORK.items():
+            keys = {"objects": 1, "first": 100, "critical": 0, "think": work}
+            how = {"machine": "known", "threads": 1, "workload": "lock_use", "parameters": keys}
+            for lock, cycles in zip(WORK_LOCKS, costs_there, strict=True):
+                run = record(f"work {work} {lock}", cycles, lock=lock, **how)
+                runs.append(self.store.add_run(run, "synthetic"))
+        self.store.set_series("work/known/x86_64/lock", runs)
 
     def _cancel_map(self) -> None:
         runs = {}

@@ -73,6 +73,48 @@ def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
     assert answer.endswith(f"Without thought {ends} ns less in every setting.")
 
 
+WITH_WORK = """
+title = "Is an atomic free?"
+asked = "here"
+setup = "One thread."
+settings = ["machine", "think"]
+answer = "{{ less('reservation', 'j9_flat', think=0) }}; {{ free() }}"
+
+[[cells]]
+machine = ["zen5", "power10"]
+lock = ["nop", "j9_flat", "reservation"]
+workload = "lock_use"
+parameters = { objects = 1, first = 400, critical = 0, think = [0, 1000] }
+"""
+
+
+def test_costs_are_beside_what_the_program_takes_without_a_lock(tmp_path: Path) -> None:
+    """A core of power10 waits for every atomic; one of zen5 works on."""
+    file, db = tmp_path / "own.toml", tmp_path / "own.db"
+    file.write_text(WITH_WORK)
+    done = lockcross("runtimes", str(file), "--db", str(db), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    read = "SELECT machine, json_extract(parameters, '$.think'), lock, cycles_per_pair FROM runs"
+    with sqlite3.connect(db) as connection:
+        found = {tuple(place): cost for *place, cost in connection.execute(read)}
+    rows = json.loads(done.stdout)
+    assert len(rows) == 8 and not [row for row in rows if row["lock"] == "nop"]
+    for row in rows:
+        machine, work = row["machine"], row["think"]
+        cycles = found[machine, work, row["lock"]] - found[machine, work, "nop"]
+        mhz = load_machine(machine).clock_mhz.number
+        assert row["ns_per_pair"] == pytest.approx(cycles * 1000 / mhz)
+    with reading(db) as connection:
+        answered = Answered(load(str(file)), connection)
+    free = answered.free()
+    assert free["power10"] is None and free["zen5"] is not None and 0 < free["zen5"] < 1000 / 5.7
+    answer = answered.answer()
+    assert answer.endswith(
+        f"from {free['zen5']:,.0f} (zen5) to {free['zen5']:,.0f} (zen5) ns, "
+        "not up to 1,000 cycles on power10"
+    )
+
+
 BY_OWNER = """
 title = "From how many acquisitions?"
 asked = "here"

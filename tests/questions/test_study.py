@@ -250,7 +250,9 @@ def test_the_end_says_who_wins_and_where_things_are(
     for place in ("report.html", "figures/winner_map.png", "figures/rounds.png"):
         assert str(tmp_path / place) in said
         assert (tmp_path / place).stat().st_size > 1000
-    assert re.search(r"1 thread, no contention: [\w, -]+ on \d+ of 4 processors \(", said)
+    assert re.search(
+        r"in a loop that does nothing but lock: [\w, -]+ on \d+ of 4 processors \(", said
+    )
     of = r"reservation above [\d.]+ \([\d.]+ to [\d.]+\)"
     assert re.search(rf"\n tasuki / reservation +x86-64 +{of} *\n", said)
     assert "the greatest of 3 seeds" in said

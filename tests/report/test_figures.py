@@ -16,6 +16,7 @@ from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover.grids import Grid, Marks, grid, interpolate, map_marks
+from sweeps.questions.crossover.processors_figure import draw_processors
 from sweeps.questions.crossover.winner_map import (
     Panel,
     draw_map,
@@ -148,6 +149,17 @@ def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> No
     # At CAS 120 and cancellation 2000: 42 + (120 + f) / 2 + 20 = 45 + 2 f.
     at_right = [c.fence for c in shown.crossings if c.cas == 122.0 and "asym_tasuki" in c.lock_a]
     assert at_right == [pytest.approx(2 + (42 + 60 + 20 - 45) / 1.5, abs=1)]
+
+
+def test_the_first_figure_has_curves_over_the_work(database: Path) -> None:
+    """With a line where an atomic begins to be free."""
+    with Store(database, read_only=True) as store:
+        axes = draw_processors(store.connection).axes
+    (ax,) = (ax for ax in axes if "atomic free from 850" in texts(ax))
+    curves = {line.get_color(): line.get_xydata().tolist() for line in ax.lines}  # type: ignore[union-attr]
+    assert curves[STYLES["j9_flat"].colour] == [[0, 40], [100, 12], [1000, 7]]
+    assert curves[STYLES["reservation"].colour] == [[0, 5], [100, 6], [1000, 7]]
+    assert any([x for x, _ in points] == [850, 850] for points in curves.values())
 
 
 def test_no_study_is_said_plainly(tmp_path: Path) -> None:

@@ -15,7 +15,15 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import sentences, winners
 from sweeps.questions.crossover.grids import map_marks
-from sweeps.questions.crossover.processors import Processor, names, of_plan, processors, summary
+from sweeps.questions.crossover.processors import (
+    WORK_WORDS,
+    Processor,
+    names,
+    of_plan,
+    processors,
+    summary,
+    work_summary,
+)
 from sweeps.report.presentation import OF_STUDIES, Part, Presentation, References, Section
 from sweeps.study.plan import MAP
 from sweeps.study.results import PLAN, StudyResults
@@ -44,11 +52,13 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             f"{__package__}.processors_figure.draw_processors",
             own,
             "Simulated cycles of an acquire-release pair, a bar for each lock, a column for each "
-            "processor as it is, with the fences that runtimes use there: above one thread without "
-            "contention, below several that contend for one lock. Whiskers: where eight of ten "
-            "costs lay that were measured on silicon (Zen 4, Redwood Cove) for such predictions. "
-            "Locks with bold names are those of runtimes, the others of papers. Bold numbers: the "
-            "cheapest lock, and those that the engine cannot tell from it.",
+            "processor as it is, with the fences that runtimes use there: above one thread in a "
+            "loop that does nothing but lock, below several that contend for one lock. Between "
+            "them, curves over the work that one thread does between two sections: what some of "
+            "the locks cost beside it, and from where on an atomic is free. Whiskers: where eight "
+            "of ten costs lay that were measured on silicon (Zen 4, Redwood Cove) for such "
+            "predictions. Locks with bold names are those of runtimes, the others of papers. Bold "
+            "numbers: the cheapest lock, and those that the engine cannot tell from it.",
             said=True,
         )
     decided = plan is not None and bool(StudyResults(connection).series_names("cancel_map"))
@@ -180,6 +190,8 @@ def part(
         "names": names(plan),
         "uses": {use: used.words for one in compared for use, used in one.uses.items()},
         "summaries": _summaries(compared),
+        "worked": [one for one in compared if one.work],
+        "work_words": WORK_WORDS,
         "changes": sentences.axis_tables(sentences.with_production(latencies, plan.production)),
         "locks": ", ".join(LockLabel(label).words() for label in plan.locks),
         "aside": ", ".join(LockLabel(label).words() for label in plan.aside),
@@ -208,10 +220,12 @@ def part(
 
 
 def _summaries(compared: Sequence[Processor]) -> list[str]:
-    """Return a sentence for each way of using locks."""
-    return [
+    """Return a sentence for each way of using locks, the one with work behind the first."""
+    words = [
         summary(compared, use) for use in dict.fromkeys(u for one in compared for u in one.uses)
     ]
+    words.insert(1, work_summary(compared))
+    return [one for one in words if one]
 
 
 def present(connection: sqlite3.Connection) -> None:

@@ -11,12 +11,16 @@ from results.errors import NoDataError
 from sweeps.accuracy.errors import EngineError, error_of, kind_of, work_of
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FULL, LockLabel, load_locks
+from sweeps.study.costs import Group, groups
 from sweeps.study.plan import PRODUCTION, Cells, Plan
 from sweeps.study.results import StudyResults
 from sweeps.study.runs import StudyRun
+from sweeps.study.work import free_from, think
 from sweeps.support.text import threads_words
 
 KIND = "processors"  # of the series: processors/USE/MACHINE/ISA/FLAVOUR
+WORK_WORDS = "1 thread with work between two sections"
+WORK = "work"  # of those with work between two sections: work/MACHINE/ISA/FLAVOUR
 
 
 def of_plan(plan: Plan) -> list[Cells]:
@@ -74,17 +78,35 @@ class Used:
     def words(self) -> str:
         """Return how it is used."""
         one = threads_words(self.threads)
-        return f"{one} that contend for one lock" if self.contended else f"{one}, no contention"
+        if self.contended:
+            return f"{one} that contend for one lock"
+        return f"{one} in a loop that does nothing but lock"
 
 
 @dataclass(frozen=True)
 class Processor:
-    """A processor as it is. `uses`: by name, in the order of the study."""
+    """A processor as it is. `uses`: by name, in the order of the study. `work`: what locks cost
+    beside it, a group for each amount of work between two sections, the least first."""
 
     machine: str
     title: str
     isa: str  # in words, with the flavour
     uses: Mapping[str, Used]
+    work: tuple[Group, ...] = ()
+
+    @property
+    def free(self) -> float | None:
+        """Return from how many cycles of work on an atomic is free; None: not up to the most that
+        was run."""
+        return free_from(self.work)
+
+    def curves(self) -> dict[LockLabel, list[tuple[int, float]]]:
+        """Return what each lock costs over the work, both in cycles, by its name."""
+        found: dict[LockLabel, list[tuple[int, float]]] = {}
+        for group in self.work:
+            for label, cost in sorted(group.costs.items()):
+                found.setdefault(label.with_full_fences, []).append((think(group), cost.median))
+        return found
 
 
 def processors(results: StudyResults) -> list[Processor]:
@@ -114,11 +136,31 @@ def processors(results: StudyResults) -> list[Processor]:
             described[machine][0],
             isa_words(results.isa(isa).title, flavour),
             {use: by_use[use] for use in order if use in by_use},
+            _work(results.series("/".join((WORK, machine, isa, flavour)))),
         )
         for (machine, isa, flavour), by_use in sorted(
             uses.items(), key=lambda one: machines.index(one[0][0])
         )
     ]
+
+
+def _work(runs: Sequence[StudyRun]) -> tuple[Group, ...]:
+    return tuple(sorted((one.beside_work() for one in groups(runs)), key=think))
+
+
+def work_summary(shown: Sequence[Processor]) -> str:
+    """From which work between two sections on an atomic is free, over all processors, in a
+    sentence; nothing where none was run with work."""
+    free = {one.machine: one.free for one in shown if one.work}
+    if not free:
+        return ""
+    known = {machine: cycles for machine, cycles in free.items() if cycles is not None}
+    from_on = sorted(known, key=lambda machine: known[machine])
+    parts = [f"{known[machine]:,.0f} on {machine}" for machine in from_on]
+    if never := [machine for machine in free if machine not in known]:
+        most = max(think(group) for one in shown for group in one.work)
+        parts.append(f"not up to {most:,} on {', '.join(never)}")
+    return f"{WORK_WORDS}: an atomic is free from so many cycles of it on: {', '.join(parts)}"
 
 
 def summary(shown: Sequence[Processor], use: str) -> str:

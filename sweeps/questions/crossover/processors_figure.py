@@ -1,22 +1,26 @@
-"""The first figure: a bar for each lock on each real processor, alone and contended."""
+"""The first figure: a bar for each lock on each real processor, alone and contended, and curves
+over the work between two sections."""
 
 import sqlite3
 from statistics import median
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
-from results.draw.painter import EDGED, note
+from results.draw.painter import EDGED, note, sign
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
-from sweeps.questions.crossover.processors import Cost, Used, processors
+from sweeps.questions.crossover.processors import WORK_WORDS, Cost, Processor, Used, processors
 from sweeps.report.style import style_of
 from sweeps.study.results import StudyResults
 
 _WIDTH, _ROW = 1.4, 0.23  # inches of a processor's column, and of a lock's row
 _NAMES = 2.0  # of the names beside the columns
 _HEADS, _UNDER = 0.95, 0.4  # of titles and scales; of the key
+_CURVES = 2.5  # of the row with curves
+_WORKS, _COSTS = (0, 100, 500, 2000), (0, 10, 50, 100, 150)  # cycles, named on its scales
 _WHISKER: dict[str, Any] = {"ecolor": "#222222", "elinewidth": 0.9, "capsize": 1.8}
 _HALO: dict[str, Any] = {"ecolor": "white", "elinewidth": 2.2, "capsize": 2.4, "capthick": 2.2}
 _NUMBER: dict[str, Any] = {"va": "center", "fontsize": 7}
@@ -26,7 +30,9 @@ _SOFT = "#555555"
 _KEY = (
     "Simulated. Bold names: locks that runtimes ship. Whiskers: where 8 of 10 costs lay that were "
     "measured on silicon for such predictions.\n"
-    "Bold numbers: the cheapest lock, and those that the engine cannot tell from it."
+    "Bold numbers: the cheapest lock, and those that the engine cannot tell from it.\n"
+    "Free: the cheapest lock with an atomic that ships costs no more than the cheapest without, as "
+    "far as the engine can tell."
 )
 _LONG = 4  # times the median of all: a longer bar is cut, and its number says how long it is
 _ROOM = 1.32  # of the scale: for the numbers behind the bars
@@ -39,9 +45,16 @@ def draw_processors(connection: sqlite3.Connection) -> Figure:
     locks = {cost.name: cost for one in shown for used in one.uses.values() for cost in used.costs}
     heights = [_HEADS + _ROW * len(locks)] * len(uses)
     heights[-1] += _UNDER
+    if worked := any(one.work for one in shown):
+        heights.insert(1, _CURVES)
     size = _NAMES + _WIDTH * len(shown), sum(heights)
     figure = Figure(figsize=size, layout="constrained")
-    blocks = figure.subfigures(len(uses), 1, squeeze=False, height_ratios=heights).flatten()
+    blocks = list(
+        figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights).flatten()
+    )
+    blocks[-1].supxlabel(_KEY, fontsize=7.5)
+    if worked:
+        _draw_work(blocks.pop(1), shown)
     for block, use in zip(blocks, uses, strict=True):
         known = [one.uses[use] for one in shown if use in one.uses]
         block.suptitle(f"{known[0].words}: cycles per pair", **_HEAD, x=0.005, ha="left")
@@ -50,13 +63,65 @@ def draw_processors(connection: sqlite3.Connection) -> Figure:
         long = _LONG * median(cost.cycles for cost in costs)
         end = _ROOM * max(max(cost.cycles, cost.high) for cost in costs if cost.cycles <= long)
         for ax, processor in zip(axes, shown, strict=True):
-            ax.set_title(f"{processor.title.partition(' (')[0]}\n{processor.isa}", fontsize=8)
+            ax.set_title(f"{_short(processor)}\n{processor.isa}", fontsize=8)
             if use in processor.uses:
                 _draw(ax, processor.uses[use], list(locks), long, end)
         _name(axes[0], list(locks.values()))
         axes[0].set(xlim=(0, end), ylim=(len(locks) - 0.4, -0.6))
-    blocks[-1].supxlabel(_KEY, fontsize=7.5)
     return figure
+
+
+def _draw_work(block: SubFigure, shown: list[Processor]) -> None:
+    """Curves over the work, a panel a processor, with a line where an atomic begins to be free. By
+    square roots, so that small works and costs are seen beside great ones."""
+    block.suptitle(
+        f"{WORK_WORDS}: cycles per pair beside the work, over the work in cycles",
+        **_HEAD,
+        x=0.005,
+        ha="left",
+    )
+    axes = block.subplots(1, len(shown), squeeze=False, sharex=True, sharey=True).flatten()
+    looks = {}
+    for ax, processor in zip(axes, shown, strict=True):
+        for name, points in processor.curves().items():
+            looks[name] = style_of(name).curve
+            ax.plot(*zip(*points, strict=True), lw=1.3, **looks[name])
+        ax.set_xscale("function", functions=(_root, _square))
+        ax.set_yscale("function", functions=(_root, _square))
+        ax.grid(True)
+        ax.tick_params(labelsize=7)
+        _mark(ax, processor)
+    axes[0].set_xticks(_WORKS, [f"{x:,}" for x in _WORKS])
+    axes[0].set_yticks(_COSTS)
+    block.legend(
+        handles=[sign(name.words(), lw=1.3, **look) for name, look in looks.items()],
+        loc="outside left center",
+        fontsize=8,
+        title="Locks with fast paths that differ",
+        title_fontsize=8,
+    )
+
+
+def _mark(ax: Axes, processor: Processor) -> None:
+    """Say from where on an atomic is free, beside a line there."""
+    words = "atomic not free"
+    if processor.work and (free := processor.free) is not None:
+        ax.axvline(free, color=_SOFT, lw=1.2, zorder=1)
+        words = f"atomic free from {free:,.0f}"
+    ax.set_title(f"{_short(processor)}\n", fontsize=8)
+    note(ax, words, (0.5, 1), (0, 3), xycoords="axes fraction", ha="center", fontsize=7)
+
+
+def _short(processor: Processor) -> str:
+    return processor.title.partition(" (")[0]
+
+
+def _root(values: Any) -> Any:
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def _square(values: Any) -> Any:
+    return np.sign(values) * np.square(values)
 
 
 def _draw(ax: Axes, used: Used, rows: list[LockLabel], most: float, end: float) -> None:

@@ -23,6 +23,7 @@ from sweeps.study.costs import Band, Group, groups, order, runs_of_plan
 from sweeps.study.leads import Lead, error_in
 from sweeps.study.plan import LoadedPlan, load_plan
 from sweeps.study.runs import Value
+from sweeps.study.work import THINK, below_from, free_from
 
 if TYPE_CHECKING:
     from results.store.store import Store
@@ -82,9 +83,12 @@ class Compared:
         """Return how many settings have runs of both."""
         return len(self.less) + len(self.more) + len(self.tied)
 
-    def add(self, place: str, mine: float, theirs: float, error: float | None = None) -> None:
-        """Take in what both cost in a place; `error`: the least lead that is reliable there."""
-        lead = Lead(min(mine, theirs), max(mine, theirs), error=error)
+    def add(
+        self, place: str, mine: float, theirs: float, error: float | None = None, floor: float = 0.0
+    ) -> None:
+        """Take in what both cost in a place; `error`: the least lead that is reliable there, a
+        share of the pair with the program's work around it, which takes `floor`."""
+        lead = Lead(floor + min(mine, theirs), floor + max(mine, theirs), error=error)
         if lead.is_none:
             self.tied.append(place)
             return
@@ -157,7 +161,7 @@ class Answered:
 
     def __init__(self, asked: LoadedPlan, connection: sqlite3.Connection) -> None:
         self.asked, self.question = asked, asked.plan
-        found = groups(runs_of_plan(connection, stored_name(asked)))
+        found = [one.beside_work() for one in groups(runs_of_plan(connection, stored_name(asked)))]
         every = _by_owner(found) if OWNER in asked.plan.settings else map(_Stopped, found)
         self._every = sorted(
             every, key=lambda one: [order(value) for value in self._setting(one).values()]
@@ -193,9 +197,7 @@ class Answered:
         """ns a pair; None where the lock did not run."""
         if label is None or label not in group.costs:
             return None
-        return (
-            group.costs[label].median * 1e3 / load_machine(group.setting.machine).clock_mhz.number
-        )
+        return _ns(group, group.costs[label].median)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per setting: what tells it from the others, then what each lock costs, by
@@ -222,6 +224,7 @@ class Answered:
             "cost": self.cost,
             "pays": self.pays,
             "thresholds": self.thresholds,
+            "free": self.free_words,
         }
         try:
             return environment.from_string(self.question.answer).render(words).strip()
@@ -260,7 +263,8 @@ class Answered:
             if _meet(group.costs[one], group.costs[two]):
                 compared.tied.append(place)
             else:
-                compared.add(place, mine, theirs, error_in(group.setting)(one, two))
+                floor = _ns(group, group.floor)
+                compared.add(place, mine, theirs, error_in(group.setting)(one, two), floor)
         if not compared.places:
             raise LockcrossError(
                 f"{self.asked.name}: no setting has runs of both {lock} and {other}"
@@ -323,15 +327,22 @@ class Answered:
         """Say from which value on a lock pays: the least and the greatest of all settings with
         these values."""
         found = self.crossings(lock, other, along, VALUE, **where)
+        return self._from_words(found, along, "", "", **where)
+
+    def _from_words(
+        self, found: Mapping[str, float | None], along: str, unit: str, tried: str, **where: Value
+    ) -> str:
+        """Say from which values on something holds, in a unit, and where it does not up to the
+        greatest value that was tried, in its own."""
         never = [place for place, x in found.items() if x is None]
         known = {place: x for place, x in found.items() if x is not None}
         words = []
         if known:
-            words.append(f"from {ends_words(known)}")
+            words.append(f"from {ends_words(known)}{unit}")
         if never:
-            tried = (setting[along] for setting, _ in self._where(where))
-            most = max(x for x in tried if isinstance(x, int | float))
-            words.append(f"not up to {most:,.0f} {places_words(never, len(found))}")
+            values = (setting[along] for setting, _ in self._where(where))
+            most = max(x for x in values if isinstance(x, int | float))
+            words.append(f"not up to {most:,.0f}{tried} {places_words(never, len(found))}")
         return ", ".join(words)
 
     def thresholds(self, lock: str, other: str, along: str, machines: str, **where: Value) -> str:
@@ -356,6 +367,23 @@ class Answered:
         value, low, high = words
         return value if low == high else f"{value} ({low} to {high})"
 
+    def free(self) -> dict[str, float | None]:
+        """Return from how many ns of work between two sections on an atomic is free, by what else
+        tells settings apart; None: not up to the most that was run."""
+        lines: dict[str, list[Group]] = {}
+        for setting, group in self._where({}):
+            setting.pop(THINK)
+            lines.setdefault(_words(setting), []).append(group)
+        found = {place: (free_from(some), some[0]) for place, some in lines.items()}
+        return {
+            place: None if cycles is None else _ns(group, cycles)
+            for place, (cycles, group) in found.items()
+        }
+
+    def free_words(self) -> str:
+        """Say from which work between two sections on an atomic is free."""
+        return self._from_words(self.free(), THINK, " ns", " cycles")
+
     def cheapest(self) -> str:
         """Say which lock is the cheapest in which settings; locks with no lead are equal."""
         won: dict[str, list[str]] = {}
@@ -371,9 +399,9 @@ class Answered:
         for setting, group in self._where(where):
             known = {label: self._cost(group, _label(group, label)) for label in self.labels}
             costs = {label: cost for label, cost in known.items() if cost is not None}
-            best = min(costs.values())
+            best, floor = min(costs.values()), _ns(group, group.floor)
             won[_words(setting)] = sorted(
-                label for label in costs if Lead(best, costs[label]).is_none
+                label for label in costs if Lead(floor + best, floor + costs[label]).is_none
             )
         return won
 
@@ -389,6 +417,10 @@ def _meet(one: Band, two: Band) -> bool:
     """Tell whether some seed of one costs no less, and another no more, than some seed of the
     other."""
     return one.least <= two.most and two.least <= one.most
+
+
+def _ns(group: Group, cycles: float) -> float:
+    return cycles * 1e3 / load_machine(group.setting.machine).clock_mhz.number
 
 
 def _words(setting: Mapping[str, Value]) -> str:
@@ -413,11 +445,7 @@ def _last_crossing(line: Sequence[tuple[float, float]]) -> float | None:
     points = sorted(line)
     if points[-1][1] >= 0:
         return _further(*points[-2:]) if len(points) > 1 else None
-    above = [n for n, (_, height) in enumerate(points) if height >= 0]
-    if not above:
-        return points[0][0]
-    (x, height), (further, depth) = points[above[-1]], points[above[-1] + 1]
-    return x + (further - x) * height / (height - depth)
+    return below_from(points)
 
 
 def _further(one: tuple[float, float], other: tuple[float, float]) -> float | None:

@@ -38,12 +38,13 @@ from sweeps.questions.runtimes.answer import (
 from sweeps.study.runs import Value
 
 RUNS = REFERENCE / "runtimes.db"
-ALONE, BARRIERS, MUTEXES = "byte_writer", "membarrier", "mutexes"
+ALONE, WORK, BARRIERS, MUTEXES = "byte_writer", "work", "membarrier", "mutexes"
 SHARED = "cancellations"
 _FEW, _MANY = 4, 256  # objects of a class: its first ones, and more than its heuristics let pass
 _MEASURED = ("zen4", "redwood_cove")  # whose costs of a cancellation were measured
 _STATES = {"ended": "the owner has ended", "blocked": "it waits", "running": "it runs"}
-_ASKED = (ALONE, BARRIERS, MUTEXES, SHARED)
+_ASKED = (ALONE, WORK, BARRIERS, MUTEXES, SHARED)
+_MUCH = 1000  # cycles of work between two sections: more than an out-of-order core looks ahead
 
 _BLOCK = re.compile(
     r"(<!-- made by \./lockcross answer --page README\.md -->\n).*?(<!-- until here -->)", re.S
@@ -123,13 +124,31 @@ def _which_lock(asked: Mapping[str, Answered]) -> str:
     savings = _saved_on_silicon()
     _holds("on silicon a locked operation is a cheaper fence than mfence", min(savings) > 0)
     return (
-        f"**Which lock.** Where one thread has a lock to itself, `{best}` is the cheapest on "
+        f"**Which lock.** In a loop that does nothing but lock, `{best}` is the cheapest on "
         f"{_of(won, alone)} processors that were simulated: {alone.cost(best)} a pair, "
         f"{span(beside.less.values())} less than what HotSpot ships today (LTS 25; "
-        f"{_reliably(beside)}); of mutexes that threads fight for, `{mutex}` in "
-        f"{_of(times, mutexes)} settings ({reliable} of {leads} leads are reliable); on x86-64 a "
-        f"fence should be a locked operation, which took {min(savings):.0f} to "
-        f"{max(savings):.0f} % off a tasuki lock with mfence on {len(savings)} real processors."
+        f"{_reliably(beside)}). {_with_work(asked[WORK], best)} Of mutexes that threads fight for, "
+        f"`{mutex}` is the cheapest in {_of(times, mutexes)} settings ({reliable} of {leads} leads "
+        "are reliable); on x86-64 a fence should be a locked operation, which took "
+        f"{min(savings):.0f} to {max(savings):.0f} % off a tasuki lock with mfence on "
+        f"{len(savings)} real processors."
+    )
+
+
+def _with_work(work: Answered, best: str) -> str:
+    """Say from which work between two sections on an atomic is free, and what is left of the best
+    lock's lead over HotSpot's."""
+    found = work.free()
+    known = [place for place, ns in found.items() if ns is not None]
+    beside = work.compared(best, "hotspot_light", think=_MUCH)
+    _holds("an atomic is free somewhere", bool(known))
+    _holds("with work HotSpot's lock costs more somewhere", bool(beside.less) and not beside.more)
+    of = "all" if len(known) == len(found) else f"{len(known)} of"
+    return (
+        f"With work between two sections an atomic is free on {of} {len(found)}, "
+        f"{work.free_words()}: then the cheapest lock with one that ships costs no more than the "
+        f"cheapest without. HotSpot's, which takes two, costs {span(beside.less.values())} more on "
+        f"{len(beside.less)} even with {_MUCH:,} cycles of work ({_reliably(beside)})."
     )
 
 

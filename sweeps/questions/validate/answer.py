@@ -50,10 +50,10 @@ class Bars(Document):
     """What a set is held against: mean, median and worst error, share of lock pairs in the same
     order, and above which lead the reference's cheapest lock is to be the candidate's; and of each
     two locks that the reference tells apart at all the median error of their difference, and the
-    share of right signs; None: no bar. `each_isa`: they hold for each ISA by itself. `known`: which bars are missed (`runs`: that
-    none fails), by ISA, or `all`; `missed`: why, to be said where one is. `own`: axes that the
-    candidate's cells set and the reference's leave unset, and to what; not those of variants that
-    interrupt a thread by a signal."""
+    share of right signs; None: no bar. `each_isa`: they hold for each ISA by itself. `known`: which
+    bars are missed (`runs`: that none fails), by ISA, or `all`; `missed`: why, to be said where one
+    is. `own`: axes that the candidate's cells set and the reference's leave unset, and to what; not
+    those of variants that interrupt a thread by a signal."""
 
     mean: Annotated[float, Field(ge=0)] | None = None
     median: Annotated[float, Field(ge=0)] | None = None

@@ -1,0 +1,56 @@
+"""No loop falls into step with an out-of-order core: a little more work between two sections moves
+what a pair costs a little."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from results.store.store import reading
+from sweeps.study.costs import Group, groups, runs_of_plan
+from sweeps.study.work import think
+from tests.commands import lockcross
+
+LOCKS = ["thin", "reservation", "biased", "j9_flat", "hotspot_light"]
+PLAN = """
+title = "Work of nearly the same amounts"
+production = {{ lock = "rmw" }}
+
+[[cells]]
+machine = "{machine}"
+lock = {locks}
+fence = "production"
+workload = "lock_use"
+parameters = {{ objects = 1, first = 4096, critical = 0, think = {works} }}
+"""
+WORKS = list(range(130, 201, 10))  # where pairs of amounts that lie near one another once cost most
+
+
+def jumps(found: Sequence[Group]) -> Iterator[str]:
+    """Yield what jumps between neighbouring amounts of work: a pair with its work by more than a
+    tenth beyond the work that was added, a lock's cost beside it by three cycles and a tenth."""
+    for one, other in itertools.pairwise(sorted(found, key=think)):
+        for label, band in one.costs.items():
+            before, after = band.median, other.costs[label].median
+            pair, grown = before + one.floor, after + other.floor - before - one.floor
+            beside = abs(after - before) > 3 + 0.1 * max(before, after)
+            if beside or not -0.1 * pair <= grown <= think(other) - think(one) + 0.1 * pair:
+                yield (
+                    f"{label}, work {think(one)} to {think(other)}: {before:.1f} to {after:.1f} "
+                    f"beside {one.floor:.1f} to {other.floor:.1f}"
+                )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["zen5", "redwood_cove", "neoverse_v2", "power10"])
+def test_a_little_more_work_moves_costs_a_little(machine: str, tmp_path: Path) -> None:
+    plan, db = tmp_path / "rhythm.toml", tmp_path / "rhythm.db"
+    plan.write_text(PLAN.format(machine=machine, locks=["nop", *LOCKS], works=WORKS))
+    done = lockcross("sweep", str(plan), "--db", str(db))
+    assert done.returncode == 0, done.stderr
+    with reading(db) as connection:
+        found = [one.beside_work() for one in groups(runs_of_plan(connection, str(plan)))]
+    assert len(found) == len(WORKS)
+    assert {label.lock for one in found for label in one.costs} == set(LOCKS)
+    assert not list(jumps(found))
