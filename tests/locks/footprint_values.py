@@ -20,6 +20,7 @@ from sweeps.questions.footprint.command import NUMBERS, Counts, Footprint, cells
 from sweeps.run.runner import Runner
 
 FOLDER = Path(__file__).parents[1] / "footprint"
+REFERENCE = "gcc-12"  # the compiler that stored results and reference cycles are of
 Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its paths and sizes
 
 

@@ -13,6 +13,7 @@ from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS, Builder, Program
 from tests.engines.test_engine import Options, invoke, run
 from tests.fakes.cells import cell_of
+from tests.locks.footprint_values import REFERENCE, compiler
 from tests.native_build import run as run_bare
 
 FLAVOURS = list(TARGETS)
@@ -179,14 +180,20 @@ def test_without_tnp_a_slice_ends_inside_a_section(tmp_path: Path) -> None:
 
 
 def test_tnp_selective_costs_an_uncontended_lock_a_branch(tmp_path: Path) -> None:
-    """A compare and a branch, where the source replaces code; some compilers load first."""
+    """A compare and a branch, where the source replaces code; some compilers load first, and then
+    everywhere costs no more."""
     arguments: Options = {"threads": 1, "cores": 1, "iterations": 200, "slice": 0}
     base, selective, everywhere = (
         simulate(scheduled("sync", lock), arguments, tmp_path)["cores"][0]
         for lock in ("renouncement", "tnp_selective", "tnp")
     )
-    assert selective["instructions"] - base["instructions"] in {2 * 200, 3 * 200}
-    assert everywhere["instructions"] >= selective["instructions"]
+    added = (selective["instructions"] - base["instructions"]) / 200
+    if compiler() == REFERENCE:
+        assert added == 2
+        assert everywhere["instructions"] > selective["instructions"]
+    else:
+        assert added in {2, 3}
+        assert everywhere["instructions"] >= selective["instructions"]
 
 
 def test_tnp_selective_is_switched_on_by_contention(tmp_path: Path) -> None:

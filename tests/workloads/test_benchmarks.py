@@ -205,7 +205,9 @@ def test_a_holder_does_not_wait_for_ever_for_a_release_that_needs_the_lock(tmp_p
     enter the monitor."""
     arguments: Options = {"threads": 2, "sections": 2, "flat": 10, "fat": 3, "hold": 100}
     options = dict(own_options("generic", "x86_64"))
-    run(Program("fat_sections", "reservation", "full", "lock"), arguments, options, tmp_path)
+    fat = Program("fat_sections", "reservation", "full", "lock")
+    done = invoke(fat, arguments, options, tmp_path / "report.json")
+    assert (done.returncode, json.loads(done.stdout)["pairs"]) == (0, 2 * (10 + 3) + 10)
 
 
 def test_flat_sections_cost_the_same_after_contention_only_with_deflation(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ import pytest
 from results.paths import ROOT
 from sweeps.programs import TARGETS, Program, find_compiler
 from sweeps.support import tools
-from tests.locks.footprint_values import compiler
+from tests.locks.footprint_values import REFERENCE, compiler
 
-COMPILER = "gcc-12"  # that stored results and reference cycles are of
 FRAMES = {
     "lock": {"runtime_main": 112, "participate": 32},
     "larx": {"runtime_main": 144, "participate": 64},
@@ -32,7 +31,7 @@ def frames(program: Program, folder: Path) -> dict[str, int]:
     return {place.rpartition(":")[2]: int(size) for place, size, _ in rows}
 
 
-@pytest.mark.skipif(compiler() != COMPILER, reason=f"the layout is that of {COMPILER}")
+@pytest.mark.skipif(compiler() != REFERENCE, reason=f"the layout is that of {REFERENCE}")
 @pytest.mark.parametrize("flavour", list(TARGETS))
 def test_the_frames_above_a_workload_are_those_of_the_results(flavour: str, tmp_path: Path) -> None:
     found = frames(Program("threads", "thin", "full", flavour), tmp_path)

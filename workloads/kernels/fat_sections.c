@@ -16,10 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "arch/arch.h"
 #include "lock.h"
-#include "monitor/handshake.h"
-#include "monitor/processor.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
@@ -62,14 +59,6 @@ static lock_result_t flat_section(lock_thread_t *self) {
     return result;
 }
 
-/* Until the attempt with that number has begun, or patience is over. Safe, as turn_await is. */
-static void await_attempt(lock_thread_t *self, uint32_t number) {
-    handshake_enter_safe(self);
-    for (uint32_t left = PATIENCE; left != 0 && load_acq_u32(&attempts.number) < number; left--)
-        spin_wait(self);
-    handshake_leave_safe(self);
-}
-
 /* This thread's part of a fat section, whose acquisitions have the numbers from `first`. */
 static lock_result_t fat_section(lock_thread_t *self, uint32_t first) {
     lock_result_t result = SUCCESS;
@@ -81,7 +70,7 @@ static lock_result_t fat_section(lock_thread_t *self, uint32_t first) {
         inside(self);
         turn_pass(&acquired, i + 1);
         if (i < last) {
-            await_attempt(self, i + 2);
+            turn_await_briefly(&attempts, self, i + 2, PATIENCE);
             for (uint64_t k = KEY(hold); k != 0; k--)
                 lock_safepoint(self);
         }
