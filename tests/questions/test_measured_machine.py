@@ -224,7 +224,7 @@ def test_what_a_runtime_takes_to_stop_a_thread_is_charged_beside_a_handshake() -
         stop_hotspot17_running=47600.0,
         stop_hotspot17_running_2cpus=301600.0,
         stop_handshake_blocked=40.0,
-        stop_hotspot17_parked=3440.0,
+        stop_hotspot17_parked_anew=3440.0,
         stop_hotspot17_parked_40frames=5040.0,
         stop_hotspot17_ended=640.0,
     )

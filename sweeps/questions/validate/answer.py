@@ -52,8 +52,8 @@ class Bars(Document):
     two locks that the reference tells apart at all the median error of their difference, and the
     share of right signs; None: no bar. `each_isa`: they hold for each ISA by itself. `known`: which
     bars are missed (`runs`: that none fails), by ISA, or `all`; `missed`: why, to be said where one
-    is. `own`: axes that the candidate's cells set and the reference's leave unset, and to what; not
-    those of variants that interrupt a thread by a signal."""
+    is. `own`: axes that the candidate's cells set and the reference's leave unset, and to what;
+    variants that interrupt a thread by a signal have what that takes of one that runs."""
 
     mean: Annotated[float, Field(ge=0)] | None = None
     median: Annotated[float, Field(ge=0)] | None = None

@@ -17,7 +17,7 @@ from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.engines import DEFAULT
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
-from sweeps.model.machine import HOST
+from sweeps.model.machine import HOST, load_machine
 from sweeps.plans import VALIDATIONS
 from sweeps.questions.validate.answer import ALL_ISAS, BARS, JAVA_LOCKS, Bars, JavaLocks, StoredSet
 from sweeps.run.runner import Runner
@@ -166,6 +166,18 @@ def _handover_on(label: str, place: tuple[str, str, str], runner: Runner) -> flo
     return None if cost is None else cost / 2
 
 
+def _own(settings: Mapping[str, Any], cell: Cell, interrupts: bool) -> Mapping[str, Any]:
+    """Return what the candidate's cell sets. An owner that waits for the others of its round is
+    blocked in a JVM; in these programs it looks for them, so a signal to it interrupts a thread
+    that runs."""
+    if not interrupts or not settings:
+        return settings
+    machine = load_machine(cell.machine)
+    signal = machine.measured.get("stop_signal_running")
+    running = machine.charges.number("stop_running")
+    return {"cancel_latency": running if signal is None else round(signal.value)}
+
+
 def run(
     definition: Definition,
     sets: Sequence[Set],
@@ -200,11 +212,10 @@ def run(
         }
         cells = {name: _as_placed(definition, some, apart, runner) for name, some in cells.items()}
     for judged in sets:
-        settings: dict[str, Any] = dict(judged.own)
         cells[judged.name] = [
             cell
-            if cell.engine == judged.reference or interrupts(cell)
-            else replace(cell, **settings)
+            if cell.engine == judged.reference
+            else replace(cell, **_own(judged.own, cell, interrupts(cell)))
             for cell in cells[judged.name]
         ]
     everything = list(itertools.chain(*cells.values()))

@@ -122,7 +122,7 @@ _FOLLOWS: Mapping[str, Callable[..., float]] = {
 # What stopping an owner takes, by its state: HotSpot's own, and others that it may take.
 _STOPS = {
     "stop_running": ("stop_hotspot17_running", "stop_hotspot17_running_2cpus"),
-    "stop_blocked": ("stop_hotspot17_parked", "stop_hotspot17_parked_40frames"),
+    "stop_blocked": ("stop_hotspot17_parked_anew", "stop_hotspot17_parked_40frames"),
     "stop_ended": ("stop_hotspot17_ended",),
 }
 

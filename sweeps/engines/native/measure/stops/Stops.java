@@ -20,8 +20,9 @@ import java.util.concurrent.locks.LockSupport;
  * HotSpot from 19 on).
  *
  * <p>STATE: {@code running}, {@code locking} (another object, all the time), {@code blocked} in a
- * system call, {@code parked}, {@code ended}, and {@code none}: there is no owner, the requester
- * acquires objects that nobody had; what is left is the clock and the acquisition. With -Dframes=N the
+ * system call, {@code parked}, {@code parked_anew} (it has run since the last stop), {@code ended},
+ * and {@code none}: there is no owner, the requester acquires objects that nobody had; what is left is
+ * the clock and the acquisition. With -Dframes=N the
  * owner has so many frames more on its stack.
  *
  * <p>Prints a line of JSON, in ns.
@@ -30,10 +31,12 @@ public final class Stops {
     private static final int BIASING = 50; // acquisitions of each object by its owner
     private static final int THRESHOLD = 20;
     private static final int SETTLING_MS = 20;
+    private static final long FALLING_ASLEEP_NS = 50_000; // from its state's change to its sleep
 
     private static volatile boolean biased;
     private static volatile boolean over;
     private static volatile long result;
+    private static volatile int parks;
 
     private Stops() {}
 
@@ -85,6 +88,26 @@ public final class Stops {
         }
     }
 
+    private static void park() {
+        while (!over) {
+            parks++;
+            LockSupport.park();
+        }
+    }
+
+    /** Lets an owner that is parked run, and waits until it is parked again. */
+    private static void wake(Thread owner) {
+        int before = parks;
+        LockSupport.unpark(owner);
+        while (parks == before || owner.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+        }
+        long asleep = System.nanoTime() + FALLING_ASLEEP_NS;
+        while (System.nanoTime() < asleep) {
+            Thread.onSpinWait();
+        }
+    }
+
     private static void bias(Object[] objects) {
         for (int i = 0; i < BIASING; i++) {
             for (Object each : objects) {
@@ -105,7 +128,8 @@ public final class Stops {
             case "running": run(); break;
             case "locking": lock(new Biased()); break;
             case "blocked": pipe.source().read(ByteBuffer.allocate(1)); break;
-            case "parked": while (!over) LockSupport.park(); break;
+            case "parked":
+            case "parked_anew": park(); break;
             case "ended": break;
             default: throw new IllegalArgumentException(state);
         }
@@ -133,9 +157,12 @@ public final class Stops {
         return made;
     }
 
-    private static void acquire(Object[] objects, long[] ns) {
+    private static void acquire(Object[] objects, Thread owner, boolean anew, long[] ns) {
         for (int i = 0; i < objects.length; i++) {
             Object each = objects[i];
+            if (anew) {
+                wake(owner);
+            }
             long begin = System.nanoTime();
             synchronized (each) {
                 result++;
@@ -144,8 +171,11 @@ public final class Stops {
         }
     }
 
-    private static void trace(Thread owner, long[] ns) {
+    private static void trace(Thread owner, boolean anew, long[] ns) {
         for (int i = 0; i < ns.length; i++) {
+            if (anew) {
+                wake(owner);
+            }
             long begin = System.nanoTime();
             result += owner.getStackTrace().length;
             ns[i] = System.nanoTime() - begin;
@@ -171,10 +201,11 @@ public final class Stops {
                 owner.join();
             }
         }
+        boolean anew = state.equals("parked_anew");
         if (operation.equals("trace")) {
-            trace(owner, ns);
+            trace(owner, anew, ns);
         } else {
-            acquire(objects, ns);
+            acquire(objects, owner, anew, ns);
         }
         over = true;
         LockSupport.unpark(owner);
