@@ -10,12 +10,16 @@ from rich.console import Console
 from results.paths import REFERENCE
 from results.store.queries import ask
 from results.store.store import Store
+from sweeps.model.machine import load_machine
 from sweeps.plans import VALIDATIONS
 from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.table import newly_missed, validation_parts
 from sweeps.questions.validate.validate import (
     Set,
+    cells_of,
+    chosen_sets,
     load_validation,
+    own_latencies,
 )
 from tests.fakes.validation import Gem5Data
 
@@ -252,6 +256,14 @@ def test_a_latency_that_only_the_candidate_sets_makes_no_other_cell(data: Gem5Da
     data.store.set_fact("validation_bars", {"host": {}})
     found = _summaries(data)["host", "x86_64"]
     assert (found.cells, set(found.left_out)) == (0, {"no run of qemu", "no run of native"})
+
+
+def test_a_signal_interrupts_an_owner_that_runs_and_a_handshake_costs_its_accesses() -> None:
+    (sequence,) = chosen_sets(load_validation("native"), ["native_sequence"])
+    cells = [cell for cell in cells_of(sequence, "zen4") if cell.lock == "reservation"]
+    stops = {cell.variant: own_latencies(sequence, cell)["cancel_latency"] for cell in cells}
+    running = load_machine("zen4").charges.number("stop_running")
+    assert (stops["signal"], stops["suspend"], stops[""]) == (running, running, 0)
 
 
 def test_the_median_may_have_a_bar(data: Gem5Data) -> None:

@@ -166,12 +166,12 @@ def _handover_on(label: str, place: tuple[str, str, str], runner: Runner) -> flo
     return None if cost is None else cost / 2
 
 
-def _own(settings: Mapping[str, Any], cell: Cell, interrupts: bool) -> Mapping[str, Any]:
-    """Return what the candidate's cell sets. An owner that waits for the others of its round is
-    blocked in a JVM; in these programs it looks for them, so a signal to it interrupts a thread
-    that runs."""
-    if not interrupts or not settings:
-        return settings
+def own_latencies(judged: Set, cell: Cell) -> Mapping[str, Any]:
+    """Return what the candidate's cell sets and the reference's leaves unset. An owner that waits
+    for the others of its round is blocked in a JVM; in these programs it looks for them, so a
+    signal to it interrupts a thread that runs."""
+    if not judged.own or not load_locks()[cell.lock].has(Trait.BY_SIGNAL, cell.variant):
+        return judged.own
     machine = load_machine(cell.machine)
     signal = machine.measured.get("stop_signal_running")
     running = machine.charges.number("stop_running")
@@ -195,11 +195,6 @@ def run(
     def run_series(name: str, cells: Sequence[Cell]) -> None:
         store.set_series(name, [run.id for run in runner.run(cells, "validate")])
 
-    locks = load_locks()
-
-    def interrupts(cell: Cell) -> bool:
-        return locks[cell.lock].has(Trait.BY_SIGNAL, cell.variant)
-
     cells = {judged.name: cells_of(judged, machine, seeds) for judged in sets}
     if definition.far:
         known = list(itertools.chain(*cells.values()))
@@ -215,7 +210,7 @@ def run(
         cells[judged.name] = [
             cell
             if cell.engine == judged.reference
-            else replace(cell, **_own(judged.own, cell, interrupts(cell)))
+            else replace(cell, **own_latencies(judged, cell))
             for cell in cells[judged.name]
         ]
     everything = list(itertools.chain(*cells.values()))
@@ -227,7 +222,7 @@ def run(
         held = judged.model_dump(include=set(Bars.model_fields))
         bars[judged.name] = StoredSet(title=title, candidate=definition.candidate, **held)
     BARS.write(store, bars)
-    java = [lock.name for lock in locks.values() if lock.java]
+    java = [lock.name for lock in load_locks().values() if lock.java]
     JAVA_LOCKS.write(store, JavaLocks(java))
     store_isas(store)
     store_machines(store, (cell.machine for cell in everything))
