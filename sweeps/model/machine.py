@@ -520,7 +520,11 @@ def _whole(tables: dict[str, Any], through: tuple[str, ...] = ()) -> dict[str, A
     those of the machine that it is like. `through`: the machines that led to it, each like the
     next. Raises ValueError."""
     part, like = (tables.get(key) for key in ("interconnect", "like"))
-    stated = {key: value for key, value in tables.items() if key != "like"}
+    stated = {
+        key: value
+        for key, value in tables.items()
+        if key not in ("interconnect", "like") or not isinstance(value, str)
+    }
     if isinstance(part, str):
         if part not in INTERCONNECTS.names():
             known = ", ".join(INTERCONNECTS.names())
