@@ -315,14 +315,14 @@ def run(
             if ours <= 0 and plan.if_not_positive:
                 shown = {"missing": plan.if_not_positive, "no_number": True}
             rows.append(replace(plan.row, **shown))
-    result = replace(planned.outline, rows=(*rows, *_exponents(rows)))
+    result = replace(planned.outline, rows=(*rows, *exponents(rows)))
     if keep:
         KEPT.of(result.name).write(store, result)
         store.set_series(f"{PLAN}/{result.name}", [run.id for run in done])
     return result
 
 
-def _exponents(rows: Sequence[PublishedRow]) -> Iterator[PublishedRow]:
+def exponents(rows: Sequence[PublishedRow]) -> Iterator[PublishedRow]:
     """Yield a row for each curve over threads: the slope of the logarithm of cost over that of
     threads, published and ours, from two threads on."""
     points: dict[str, list[PublishedRow]] = {}
