@@ -6,18 +6,42 @@
 #include "region/image.h"
 #include "region/region.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace lockcross {
 
+namespace {
+
+constexpr uint64_t kCheckEvery = 1 << 18; // instructions of a core between two looks at the clock
+
+// Of all threads of this process.
+uint64_t cpu_time_ms() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return uint64_t(time.tv_sec) * 1000 + uint64_t(time.tv_nsec) / 1'000'000;
+}
+
+std::string seconds(uint64_t ms) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g s", double(ms) / 1000);
+    return text;
+}
+
+} // namespace
+
 Vcpu::Vcpu(Region &region, uint32_t core_id, const Options &options, Memory &memory, Counts &counts)
     : core_id(core_id), core(make_core(options, core_id, memory, counts)), region_(region),
       counts_(counts) {}
 
 void Vcpu::hand_over(const TimedInsn &insn) {
+    place_ = {kEffectNames[size_t(insn.effect)], insn.block ? insn.block->function : nullptr,
+              insn.pc};
     bool waits = !timer_word_ && interrupts_.empty() && !region_.options.execute_loops &&
                  spin_.repeats_at(insn);
     if (waits) {
@@ -82,17 +106,34 @@ void Vcpu::take_interrupts(Cycle now) {
         core->interrupt(due);
 }
 
-void Vcpu::check_instruction_limit() {
+void Vcpu::check_limits(const Block &block) {
+    place_ = {"block", block.function, block.pc};
     uint64_t allowed = region_.options.max_instructions, used = region_.instructions();
-    if (allowed == 0) {
-        next_check_ = UINT64_MAX;
-        return;
+    if (allowed && used > allowed)
+        region_.give_up(Exit::Limit, "instruction limit: " + std::to_string(allowed));
+    uint64_t room = allowed ? (allowed - used) / region_.cores() : UINT64_MAX / 2;
+    if (uint64_t cpu_ms = region_.options.max_cpu_ms) {
+        // Whoever started this process ends it at the limit, and could not say where it was.
+        if (cpu_time_ms() >= cpu_ms - cpu_ms / 50)
+            region_.give_up(Exit::Limit, "CPU time limit: " + seconds(cpu_ms));
+        room = std::min(room, kCheckEvery);
     }
-    if (used > allowed) {
-        region_.write_report(false);
-        fail(Exit::Limit, "instruction limit of " + std::to_string(allowed) + " reached");
-    }
-    next_check_ = core->counts().instructions + (allowed - used) / region_.cores();
+    next_check_ = core->counts().instructions + room;
+}
+
+std::string Vcpu::where() const {
+    if (!place_.what)
+        return "not begun";
+    char pc[32];
+    std::snprintf(pc, sizeof pc, "0x%llx", static_cast<unsigned long long>(place_.pc));
+    std::string text = std::string(place_.what) + " at " + pc;
+    if (place_.function)
+        text += std::string(" in ") + place_.function;
+    if (counts_.reservations_lost)
+        text += ", " + std::to_string(counts_.reservations_lost) + " of " +
+                std::to_string(counts_.cas_won + counts_.cas_lost) +
+                " store-conditionals lost their reservation";
+    return text;
 }
 
 void Vcpu::set_timer(uint64_t word, Cycle cycles) {

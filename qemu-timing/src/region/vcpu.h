@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace lockcross {
@@ -35,8 +36,8 @@ class Vcpu {
             take_interrupts(begins);
         if (timer_word_ && core->block_end() >= timer_end_)
             clear_timer_word();
-        if (core->counts().instructions > next_check_)
-            check_instruction_limit();
+        if (core->counts().instructions > next_check_) [[unlikely]]
+            check_limits(block);
     }
     // Before an access: waits for this core's turn.
     void wait_for_turn(const TimedInsn &insn) {
@@ -75,6 +76,9 @@ class Vcpu {
     // An access that it waits to make comes before that.
     void interrupt_at(Cycle cycle) { interrupts_.push_back(cycle); }
 
+    // What the core is about to do, where, and what became of its store-conditionals.
+    std::string where() const;
+
     // The core asked for something that no instruction shows.
     void forget_loop() { spin_.forget(); }
     // While the core waits in a loop, without a turn, the core model runs it, up to the first
@@ -89,14 +93,18 @@ class Vcpu {
     void run_iteration();
     void resolve_pending();
     void restore_hidden_byte();
-    void check_instruction_limit();
+    void check_limits(const Block &block);
     void hand_over(const TimedInsn &insn);
     void clear_timer_word();
     void take_interrupts(Cycle now);
 
     Region &region_;
     Counts &counts_;
-    uint64_t next_check_ = 0; // instructions at which the limit is checked again
+    uint64_t next_check_ = 0; // instructions at which the limits are checked again
+    struct Place {
+        const char *what, *function;
+        uint64_t pc;
+    } place_{}; // where it waits, or where the limits were checked last
 
     const TimedInsn *pending_ = nullptr; // the atomic operation to be accounted for
     uint64_t pending_address_ = 0;
