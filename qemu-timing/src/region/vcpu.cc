@@ -54,6 +54,15 @@ void Vcpu::hand_over(const TimedInsn &insn) {
     }
 }
 
+// It is taken to be at the address of the last one, since a loop tries again what has failed.
+void Vcpu::take_for_reservation(const TimedInsn &insn) {
+    core->take_for_reservation(insn, linked_address_);
+    access_cycle = core->access_cycle(insn);
+    latest_access = std::max(latest_access, access_cycle);
+    if (int64_t(access_cycle) > turn_limit)
+        hand_over(insn);
+}
+
 void Vcpu::run_iteration() {
     for (const SpinLoop::Step &step : loop_) {
         if (step.block) {
@@ -159,7 +168,9 @@ void Vcpu::clear_timer_word() {
 void Vcpu::before_store_conditional(const TimedInsn &insn) {
     pending_ = &insn;
     pending_accessed_ = false;
-    if (core->reservation_lost()) {
+    pending_lost_ = core->reservation_lost(access_cycle);
+    retried_ = pending_lost_ ? linked_ : nullptr;
+    if (pending_lost_) {
         uint8_t &byte = region_.image.host[linked_address_];
         hidden_byte_ = std::exchange(byte, uint8_t(~linked_byte_));
     }
@@ -182,6 +193,8 @@ void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, 
     case Effect::LoadLinked:
         linked_address_ = address;
         linked_byte_ = region_.image.host[address];
+        linked_ = &insn;
+        retried_ = nullptr;
         core->load_linked(insn, address, size);
         return;
     case Effect::StoreConditional:
@@ -223,7 +236,8 @@ void Vcpu::resolve_pending() {
         std::memcpy(before, now, pending_size_);
     }
     if (insn.effect == Effect::StoreConditional) {
-        core->store_conditional(insn, pending_address_, pending_size_, pending_accessed_, changed);
+        core->store_conditional(insn, pending_address_, pending_size_, pending_accessed_, changed,
+                                pending_lost_);
     } else if (insn.effect == Effect::Cas) {
         core->cas(insn, pending_address_, pending_size_, changed);
     } else {

@@ -47,6 +47,8 @@ class Vcpu {
         latest_access = std::max(latest_access, access_cycle);
         if (int64_t(access_cycle) > turn_limit)
             hand_over(insn);
+        if (&insn == retried_) [[unlikely]]
+            take_for_reservation(insn);
     }
     void fence(const TimedInsn &insn);
     void charge(const TimedInsn &insn);
@@ -95,6 +97,7 @@ class Vcpu {
     void restore_hidden_byte();
     void check_limits(const Block &block);
     void hand_over(const TimedInsn &insn);
+    void take_for_reservation(const TimedInsn &insn);
     void clear_timer_word();
     void take_interrupts(Cycle now);
 
@@ -110,14 +113,17 @@ class Vcpu {
     uint64_t pending_address_ = 0;
     uint32_t pending_size_ = 0;
     bool pending_accessed_ = false;
+    bool pending_lost_ = false; // a store-conditional without reservation
 
     bool unparks_ = false; // its next store gives a permit
 
     SpinLoop spin_;
     std::vector<SpinLoop::Step> loop_; // that the core waits in, from its load on
 
-    uint64_t linked_address_ = 0; // of the last load-linked
-    uint8_t linked_byte_ = 0;     // what it saw there
+    uint64_t linked_address_ = 0;        // of the last load-linked
+    uint8_t linked_byte_ = 0;            // what it saw there
+    const TimedInsn *linked_ = nullptr;  // it itself
+    const TimedInsn *retried_ = nullptr; // the same, if its store-conditional had no reservation
     // What stands at its address, while another byte takes its place (before_store_conditional).
     std::optional<uint8_t> hidden_byte_;
 
