@@ -43,7 +43,11 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
         count(line.owner, CoherenceEvent::Downgraded, line.state)++;
         request = {.latency = dirty_latency(core, line), .cause = Stall::Transfer, .copied = true};
     } else {
+        bool shared = options_.time_of_flight && line.sharers.any();
+        Cycle from_home = shared ? shared_latency(core, line) : 0;
         request = fill_from_below(line, id);
+        request.latency = std::max(request.latency, from_home);
+        request.shared = shared;
     }
     uint32_t owner = line.owner;
     AccessDelay delay = send(core, line, now, request, false);
@@ -147,6 +151,9 @@ AccessDelay CacheHierarchy::get_m(uint32_t core, LineId id, Cycle now, bool stor
         request = {.latency = dirty_latency(core, line), .cause = Stall::Transfer, .copied = true};
     } else {
         request = fill_from_below(line, id);
+        // The copies of others have as far to go as where the core has one itself.
+        if (others && options_.time_of_flight)
+            request.latency = std::max(request.latency, upgrade_latency(core, line));
         request.latency += invalidation;
         request.copied = others;
     }
@@ -244,6 +251,14 @@ Cycle CacheHierarchy::upgrade_latency(uint32_t core, const Line &line) const {
     return is_far(core, line) ? options_.lat_upgrade_far : options_.lat_upgrade;
 }
 
+Cycle CacheHierarchy::shared_latency(uint32_t core, const Line &line) const {
+    for (uint32_t other = 0; other < counts_.size(); other++) {
+        if (line.sharers[other] && !options_.are_far(core, other))
+            return options_.lat_shared ? options_.lat_shared : 2 * (options_.lat_dirty / 3);
+    }
+    return 2 * (options_.lat_dirty_far / 3);
+}
+
 CacheHierarchy::Request CacheHierarchy::fill_from_below(Line &line, LineId id) {
     bool hit = line.in_l2;
     bool first = !std::exchange(line.used, true);
@@ -257,7 +272,7 @@ CacheHierarchy::Request CacheHierarchy::fill_from_below(Line &line, LineId id) {
 
 AccessDelay CacheHierarchy::send(uint32_t core, Line &line, Cycle now, Request request,
                                  bool write) {
-    if (options_.lat_jitter && request.copied)
+    if (options_.lat_jitter && (request.copied || request.shared))
         request.latency += jitter_() % (uint64_t(options_.lat_jitter) + 1);
     Cycle wait = options_.time_of_flight ? queue(line, now, request)
                                          : wait_for_conflict(core, line, now, write);
@@ -275,10 +290,14 @@ Cycle CacheHierarchy::wait_for_conflict(uint32_t core, const Line &line, Cycle n
     return free - now;
 }
 
-// See the drawing in the header: three hops, each a third of the latency.
+// See the drawing in the header: three hops, each a third of the latency, or two.
 Cycle CacheHierarchy::queue(Line &line, Cycle now, const Request &request) {
-    Cycle hop = request.latency / 3;
+    Cycle hop = request.latency / (request.shared ? 2 : 3);
     Cycle served = std::max(now + hop, line.home_busy_until);
+    if (request.shared) {
+        line.home_busy_until = served + 2 * hop;
+        return served - (now + hop);
+    }
     if (!request.copied) {
         line.home_busy_until = served;
         line.departing = {};

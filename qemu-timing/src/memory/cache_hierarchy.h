@@ -21,6 +21,10 @@
 // So a core that wants a line back which it has just lost waits for it, and has it for a while: two
 // cores that add to one line each add several times before it goes on.
 //
+// A read of a line that others have, but have not written, takes two hops, since the home answers
+// by itself. It serves the next request, here too, when it has heard that the core has the line: so
+// those that wait for one word read it one after another when it has changed.
+//
 // An atomic that runs at the home (far_atomic) goes there and back, and nobody has a copy after it:
 //
 //     core A               the line's home              core B, has it
@@ -123,6 +127,7 @@ class CacheHierarchy final : public Memory {
         Cycle latency = 0;
         Stall cause = Stall::Hit;
         bool copied = false;
+        bool shared = false; // the home answers a read by itself
     };
 
     AccessDelay write_hit_or_miss(uint32_t core, LineId line, Cycle now, CoherenceEvent access);
@@ -134,6 +139,8 @@ class CacheHierarchy final : public Memory {
     // it.
     Cycle dirty_latency(uint32_t core, const Line &line) const;
     Cycle upgrade_latency(uint32_t core, const Line &line) const;
+    // How long it takes to read what others have read, too.
+    Cycle shared_latency(uint32_t core, const Line &line) const;
     Request fill_from_below(Line &line, LineId id);
     // Sends the request of an access: how long it waits for others, and takes by itself.
     AccessDelay send(uint32_t core, Line &line, Cycle now, Request request, bool write);

@@ -280,6 +280,34 @@ TEST_CASE("in flight: cores without reservation take the line in turn, each for 
     CHECK_FALSE(s.memory.is_reserved(1, third + 1));
 }
 
+TEST_CASE("in flight: the home answers those that read one line, one after another") {
+    Options options = in_flight();
+    options.warm = 1;
+    auto shared = [](const Options &of) { // by cores 0 and 1
+        System s(5, 64, of);
+        s.write(0, 1, 0);
+        s.read(1, 1, kApart);
+        return s;
+    };
+    System s = shared(options);
+    CHECK(s.read(2, 1, 2 * kApart) == 60);
+    CHECK(s.read(3, 1, 2 * kApart) == 60 + 60);
+    CHECK(s.read(4, 1, 2 * kApart + 10) == 60 + 2 * 60 - 10);
+    // Then the copies of all are to be taken away.
+    CHECK(s.write(0, 1, 3 * kApart) == 90);
+    System writer = shared(options);
+    CHECK(writer.write(2, 1, 2 * kApart) == 90); // it had none itself
+    options.lat_shared = 20;
+    System near = shared(options);
+    CHECK(near.read(2, 1, 2 * kApart) == 20);
+    CHECK(near.read(3, 1, 2 * kApart) == 20 + 20);
+    options.cluster = 2;
+    options.lat_dirty_far = 300;
+    System far = shared(options);
+    CHECK(far.read(2, 1, 2 * kApart) == 200);
+    CHECK(far.read(3, 1, 3 * kApart) == 20); // from core 2's cluster
+}
+
 TEST_CASE("in flight: a core that has the data waits for the right to write alone") {
     System s = with_lines_of_core_0(in_flight());
     s.read(1, 1, kApart);
