@@ -52,7 +52,8 @@ static inline lock_result_t ticket_acquire(lock_object_t *obj, lock_thread_t *se
         store_rlx_u32(ticket_holder(obj), holder + 1);
         return SUCCESS;
     }
-    uint32_t ticket = fetch_add_acq_rel_u32(&obj->lock_word, 1);
+    /* draw a ticket; what the section sees is ordered by the look at the one that is served */
+    uint32_t ticket = fetch_add_rel_u32(&obj->lock_word, 1);
     if (!LOCK_LIKELY(load_acq_u32(&obj->flag) == ticket))
         ticket_await(obj, self, ticket);
     store_rlx_u32(ticket_holder(obj), self->tid_field);
