@@ -172,6 +172,7 @@ def test_published_figures_with_a_cell_are_compared_with_it() -> None:
     with_cells = {id for id, row in table.items() if row["cell"]}
     assert {row.published.row for row in rows if row.published} == with_cells
     planned = load("foreign")
+    assert planned.cells["altra_llsc"].flavour == "llsc"  # named as an ISA would be
     for row in rows:
         assert row.published is not None
         said = table[row.published.row]
