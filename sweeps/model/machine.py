@@ -339,6 +339,7 @@ class Machine(Figures):
     name: str = _said("name", min_length=1)
     title: str = _said("title", min_length=1)
     like: str | None = _said("like", None, exclude=True)
+    interconnect: str | None = _said("interconnect", None, exclude=True)
     isas: list[str] = Field(min_length=1, description=f"its ISAs, of {', '.join(ISAS)}")
     era: Literal["contemporary", "older"] = _said("era", "contemporary")
     simulator: bool = _said("simulator", False)
@@ -360,9 +361,7 @@ class Machine(Figures):
     def _with_figures_of_another(cls, tables: Any) -> Any:
         if not isinstance(tables, dict):
             return tables
-        if isinstance(tables.get("like"), str):
-            stated = {key: value for key, value in tables.items() if key != "like"}
-            tables = _filled(stated, _complete(tables["like"]))
+        tables = _whole(tables)
         return tables | ({"out_of_order": None} if tables.get("out_of_order") is False else {})
 
     @model_validator(mode="after")
@@ -486,6 +485,29 @@ class Machine(Figures):
 
 
 FILES = Documents("machine", MACHINES)
+INTERCONNECTS = Documents("interconnect", MACHINES / "interconnects")
+
+
+class Interconnect(Document):
+    """What lies between the cores of a chip, at its clock. Its figures are of machine files' tables
+    and are checked with the machine's."""
+
+    name: str = _said("name", min_length=1)
+    title: str = _said("title", min_length=1)
+    clock_mhz: dict[str, Any]
+    memory: dict[str, Any]
+    ordering: dict[str, dict[str, Any]] = {}
+
+    @model_validator(mode="after")
+    def _nothing_of_the_core(self) -> Self:
+        for table, stated in (("memory", self.memory), *self.ordering.items()):
+            allowed = _SAID["interconnect"]["memory" if table == "memory" else "ordering"]
+            if others := [name for name in stated if name not in allowed]:
+                raise ValueError(
+                    f"{table}.{others[0]}: belongs to a core, not to an interconnect; allowed are "
+                    f"{', '.join(allowed)}"
+                )
+        return self
 
 
 @cache
@@ -493,15 +515,28 @@ def _tables(name: str) -> dict[str, Any]:
     return tomllib.loads(FILES.path(name).read_text(encoding="utf-8"))
 
 
-def _complete(name: str) -> dict[str, Any]:
-    """Return the tables of a machine that takes no figure from another. Raises ValueError."""
-    if known := name in machine_names():
-        tables = _tables(name)
-        if "like" not in tables:
-            return tables
-    why = f"takes figures from {quoted(tables['like'])} itself" if known else "is unknown"
-    complete = [machine for machine in machine_names() if "like" not in _tables(machine)]
-    raise ValueError(f"like: {quoted(name)} {why}; allowed are {', '.join(complete)}")
+def _whole(tables: dict[str, Any], through: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return a machine's tables with the figures that it does not state: its interconnect's, then
+    those of the machine that it is like. `through`: the machines that led to it, each like the
+    next. Raises ValueError."""
+    part, like = (tables.get(key) for key in ("interconnect", "like"))
+    stated = {
+        key: value
+        for key, value in tables.items()
+        if key not in ("interconnect", "like") or not isinstance(value, str)
+    }
+    if isinstance(part, str):
+        if part not in INTERCONNECTS.names():
+            known = ", ".join(INTERCONNECTS.names())
+            raise ValueError(f"interconnect: {quoted(part)} is unknown; allowed are {known}")
+        stated = _filled(stated, INTERCONNECTS.load(Interconnect, part).model_dump())
+    if isinstance(like, str):
+        if like in through or like not in machine_names():
+            why = "takes figures from this one" if like in through else "is unknown"
+            known = ", ".join(name for name in machine_names() if name not in through)
+            raise ValueError(f"like: {quoted(like)} {why}; allowed are {known}")
+        stated = _filled(stated, _whole(_tables(like), (*through, like)))
+    return stated
 
 
 def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The embedded engine on real programs: exact, deterministic, and strict about its options."""
 
 import json
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -365,10 +366,27 @@ def test_an_instruction_limit_ends_the_run(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     done = invoke(program, {"iterations": 10**9}, {"max_instructions": 10**6}, report)
     assert done.returncode == 3
-    assert "instruction limit of 1000000 reached" in done.stderr
+    assert "instruction limit: 1000000; core 0: block at 0x" in done.stderr
     document = json.loads(report.read_text())
     assert document["complete"] is False
     assert 10**6 < document["cores"][0]["instructions"] < 2 * 10**6
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [({"max_instructions": 10**6}, "instruction limit: 1000000"), ({"max_cpu_ms": 500}, "0.5 s")],
+)
+def test_a_limit_says_where_each_core_was(limit: Options, said: str, tmp_path: Path) -> None:
+    """In the program's own functions, and what became of the store-conditionals of each."""
+    program = Program("threads", "cas_spin", "full", "larx")
+    arguments: Options = {"threads": 2, "iterations": 10**9, "critical": 0, "think": 0}
+    done = invoke(program, arguments, limit, tmp_path / "report.json")
+    assert done.returncode == 3 and done.stderr.count("\n") == 1 and said in done.stderr
+    assert re.search(r", \d+ of \d+ store-conditionals lost their reservation", done.stderr)
+    places = done.stderr.split("; core")[1:]
+    assert len(places) == 2, done.stderr
+    for place in places:
+        assert re.search(r"\d: \S+ at 0x[0-9a-f]+ in (run|cas_spin_\w+)", place), place
 
 
 def test_a_report_that_cannot_be_written_fails_the_run(tmp_path: Path) -> None:

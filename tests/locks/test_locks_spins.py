@@ -14,7 +14,7 @@ from tests.locks.test_generated_code import probe
 from tests.native_build import FLAVOURS, build_native, fence_kinds
 from tests.native_build import run as run_bare
 
-LOCKS = ("dekker", "asym_spin3", "mcs", "cilk_the", "meta", "relaxed", "to_lock")
+LOCKS = ("dekker", "asym_spin3", "mcs", "ticket", "cilk_the", "meta", "relaxed", "to_lock")
 BUILDS = [(n, v, f) for n in LOCKS for v in FLAVOURS for f in fence_kinds(n, v)]
 
 
@@ -79,6 +79,7 @@ COUNTS = {
     "dekker": ((0, 0), 0, (120, 120), (120, 120)),
     "asym_spin3": ((20, 120), 0, (120, 0), (120, 120)),  # T owns
     "mcs": ((120, 120), 120, (0, 0), (0, 0)),
+    "ticket": ((0, 0), 120, (0, 0), (0, 0)),
     "cilk_the": ((20, 120), 0, (120, 120), (120, 120)),  # T is the worker, S enters L
     "meta": ((240, 240), 0, (0, 0), (0, 0)),
     "relaxed": ((120, 120), 0, (0, 0), (0, 0)),

@@ -18,6 +18,7 @@ from sweeps.model.machine import (
     GROUPS,
     STOPS,
     Figure,
+    Interconnect,
     Machine,
     MemorySystem,
     load_machine,
@@ -26,7 +27,8 @@ from sweeps.model.machine import (
     options,
 )
 from sweeps.run.runner import record_of
-from sweeps.support.toml import parse
+from sweeps.support.paths import MACHINES
+from sweeps.support.toml import Documents, parse
 from tests.commands import lockcross
 from tests.fakes.cells import cell_of
 
@@ -273,16 +275,53 @@ def test_a_machine_takes_what_it_does_not_state_from_another() -> None:
 @pytest.mark.parametrize(
     ("like", "said"),
     [
-        ('"vax"', "like: 'vax' is unknown; allowed are gem5_timing, generic"),
+        ('"vax"', "like: 'vax' is unknown; allowed are altra, cortex_a55,"),
         ('"mine"', "like: 'mine' is unknown"),
-        ('"skylake"', "like: 'skylake' takes figures from 'generic' itself; allowed are"),
         ("3", "like: 3"),
+        (
+            '"generic"\ninterconnect = "ether"',
+            "interconnect: 'ether' is unknown; allowed are altra",
+        ),
+        ('"generic"\ninterconnect = 3', "interconnect: 3"),
     ],
 )
-def test_a_machine_is_like_one_that_is_complete(like: str, said: str) -> None:
+def test_a_machine_is_like_one_of_the_tree(like: str, said: str) -> None:
     with pytest.raises(ValueError) as error:
         parse(Machine, LIKE.replace('"generic"', like))
     assert said in str(error.value)
+
+
+def test_no_machine_is_like_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, like in (("egg", "hen"), ("hen", "egg")):
+        text = f'name = "{name}"\ntitle = "x"\nlike = "{like}"\nisas = ["aarch64"]\n'
+        (tmp_path / f"{name}.toml").write_text(text)
+    monkeypatch.setattr(machine_module, "FILES", Documents("machine", tmp_path))
+    machine_module._tables.cache_clear()
+    with pytest.raises(LockcrossError, match="like: 'hen' takes figures from this one; allowed"):
+        load_machine.__wrapped__("egg")
+    machine_module._tables.cache_clear()
+
+
+def test_cores_are_put_on_another_interconnect() -> None:
+    graviton, altra = load_machine("neoverse_n1"), load_machine("altra")
+    assert altra.core == graviton.core and altra.out_of_order == graviton.out_of_order
+    assert (graviton.clock_mhz.number, altra.clock_mhz.number) == (2500, 3000)
+    assert altra.memory.number("lat_dirty") > 4 * graviton.memory.number("lat_dirty")
+    assert altra.memory.lat_l2 == graviton.memory.lat_l2
+    taken = LIKE.replace('"generic"', '"zen4"\ninterconnect = "altra"')
+    mine = parse(Machine, taken)
+    assert mine.memory.lat_dirty == altra.memory.lat_dirty
+    assert mine.core.lat_alu == load_machine("zen4").core.lat_alu
+    own = taken + '[memory]\nlat_dirty = { value = 7, source = "a test" }\n'
+    assert parse(Machine, own).memory.number("lat_dirty") == 7
+    assert parse(Machine, own).memory.lat_upgrade == altra.memory.lat_upgrade
+
+
+def test_an_interconnect_says_nothing_of_cores() -> None:
+    text = (MACHINES / "interconnects" / "altra.toml").read_text()
+    more = text.replace("[memory]", '[memory]\nlat_l1 = { value = 4, source = "a test" }')
+    with pytest.raises(ValueError, match=r"memory.lat_l1: belongs to a core, .* lat_memory,"):
+        parse(Interconnect, more)
 
 
 def test_a_users_own_machine_is_kept_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def test_every_file_is_in_the_index_and_every_cell_of_its_unit() -> None:
 
 
 def test_every_document_has_tables_and_every_text_its_words() -> None:
-    assert {one.entry.document for one in all_tables()} == set(index().document) == set("KBOSWLNC")
-    for document in "KBOSW":  # L, N and C are others' figures without statements
+    assert {one.entry.document for one in all_tables()} == set(index().document) == set("KBOSWLNCF")
+    for document in "KBOSW":  # L, N, C and F are others' figures without statements
         for row in table(f"{document}_stated").rows:
             found = stated(document, str(row["id"]))
             assert found.low is not None or found.high is not None

@@ -1,10 +1,12 @@
 """Reproductions: definitions, what is compared, macro-benchmarks, borders, report pages."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite, nan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,24 +26,28 @@ from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce import macro, overtake
 from sweeps.questions.reproduce import overtake as overtake_results
 from sweeps.questions.reproduce.answer import (
+    CURVE,
+    EXPONENT,
     KEPT,
     Plot,
     PublishedRow,
     Reproduction,
     cells,
     digits,
+    exponents,
     in_words,
     rank_correlation,
     run,
 )
 from sweeps.questions.reproduce.command import print_summary
-from sweeps.questions.reproduce.definition import evaluate, load, parse
+from sweeps.questions.reproduce.definition import Definition, evaluate, load, parse
 from sweeps.questions.reproduce.figure import draw_reproduction
 from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render
 from sweeps.run.runner import Runner
 from sweeps.support.paths import MACHINES
+from sweeps.support.toml import parse as parse_toml
 from tests.commands import at_terminal, lockcross
 from tests.locks.footprint_values import REFERENCE, compiler
 
@@ -127,6 +133,56 @@ def test_ranges_and_tolerances_are_statements() -> None:
         PublishedRow("b", Published(5, 9), 8.0, group="g"),
     )
     assert apart.order == (1, 1)
+
+
+def test_rows_of_a_kind_that_judge_are_summed_up() -> None:
+    rows = (
+        PublishedRow("a", published(10), 20.0, kind="loads", group="a"),
+        PublishedRow("b", published(10), 2.5, kind="loads", group="b"),
+        PublishedRow("c", published(10), 10.0, kind="loads", group="c"),
+        PublishedRow("d", published(10), 900.0, kind="loads", group="d", aside="made from it"),
+        PublishedRow("e", published(1.5), 1.7, kind=EXPONENT, group="e"),
+        PublishedRow("f", published(1.5), 1.8, kind=EXPONENT, group="f"),
+        PublishedRow("g", published(10), 30.0, group="g"),
+    )
+    assert example(*rows).sums() == [
+        "loads: median factor 2.00 of 3",
+        "1 of 2 exponents within 0.25",
+    ]
+    assert cells(rows[3])[3] == "made from it" and "median factor 2.00" in example(*rows).verdict
+
+
+def test_a_curve_over_threads_has_an_exponent() -> None:
+    def point(threads: int, published_ns: float, ours: float | None) -> PublishedRow:
+        alike: dict[str, Any] = {"series": "x", "kind": CURVE, "aside": "another core"}
+        return PublishedRow(f"{threads}", published(published_ns), ours, x=f"{threads}", **alike)
+
+    # Costs of n**2 and 3 * n, and with one thread, which is no part of it, any.
+    points = [point(1, 7, 9), point(2, 4, 6), point(4, 16, 12), point(16, 256, 48)]
+    (row,) = exponents(points)
+    assert row.value == pytest.approx(2) and row.ours == pytest.approx(1)
+    assert row.kind == EXPONENT and row.aside and "2 to 16" in row.label
+    assert not list(exponents([points[0], points[1], point(4, 16, None)]))
+
+
+def test_published_figures_with_a_cell_are_compared_with_it() -> None:
+    text = REPRODUCTIONS.path("foreign").read_text()
+    rows = [point for row in parse_toml(Definition, text).row for point in row.points()]
+    table = {str(row["id"]): row for row in paper.table("foreign").rows}
+    with_cells = {id for id, row in table.items() if row["cell"]}
+    assert {row.published.row for row in rows if row.published} == with_cells
+    planned = load("foreign")
+    assert planned.cells["altra_llsc"].flavour == "llsc"  # named as an ISA would be
+    for row in rows:
+        assert row.published is not None
+        said = table[row.published.row]
+        name = str(said["cell"])
+        assert name in planned.cells and re.search(rf"\b{name}\b", row.ours), row.label
+        assert planned.cells[name].threads == said["threads"], row.label
+        assert row.label.endswith(f": {said['unit']}") and row.kind, row.label
+        assert (said["kind"] == "mechanism") == (row.kind == "single mechanisms"), row.label
+        made = row.aside.startswith("made from")
+        assert said["kind"] == "mechanism" or not made, "a machine file takes from mechanisms alone"
 
 
 def test_a_verdict_that_hangs_on_our_bound_says_so() -> None:

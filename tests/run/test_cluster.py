@@ -244,7 +244,7 @@ def test_a_worker_says_what_the_pool_of_this_machine_says(tmp_path: Path) -> Non
 def test_a_failed_run_comes_with_its_folder(tmp_path: Path) -> None:
     reply = worker.run_chunk(chunk_of(tmp_path, CELL, limits=Limits(60.0, instructions=10)))
     (one,) = reply.done
-    assert one.cause == "instruction limit: 10"
+    assert one.cause.startswith("instruction limit: 10; core 0: block at ")
     artifacts.unpack(reply.folders[one.identity], tmp_path / "kept")
     assert {path.name for path in (tmp_path / "kept").iterdir()} >= {"stdout", "stderr"}
 

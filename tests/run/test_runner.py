@@ -296,9 +296,9 @@ def test_failed_cells_are_retried_only_when_asked(tmp_path: Path) -> None:
     query = "SELECT status, attempts, cause FROM runs"
     sweep = ["sweep", str(plan), "--db", str(db)]
     first = lockcross(*sweep, "--instruction-limit", "1000")
-    assert first.returncode == 1 and "failed 3 times: instruction limit: 1000" in first.stdout
+    assert first.returncode == 1 and first.stdout.count("instruction limit: 1000;") == 3
     assert lockcross(*sweep).returncode == 1
-    assert rows(db, query) == [("failed", 1, "instruction limit: 1000")] * 3
+    assert [row[:2] for row in rows(db, query)] == [("failed", 1)] * 3
     assert lockcross(*sweep, "--retry-failed").returncode == 0
     assert rows(db, query) == [("ok", 2, "")] * 3
 

@@ -153,7 +153,7 @@ def test_limits_hold_for_a_child(tmp_path: Path, servers: Servers) -> None:
     with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
         ended = {key: end for key, end, _ in processes.run(tasks)}
     assert ended[1].code == -signal.SIGKILL and "CPU time limit: 0.3 s" in ended[1].exceeded
-    assert ended[2].code == 3 and "instruction limit of 1000" in ended[2].stderr
+    assert ended[2].code == 3 and "instruction limit: 1000;" in ended[2].stderr
     assert not ended[2].exceeded and len(pids(servers)) == 1
 
 

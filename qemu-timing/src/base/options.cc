@@ -88,6 +88,9 @@ void set_option(Options &options, std::string_view argument) {
     } else if (name == "max_instructions") {
         options.max_instructions =
             parse_number(name, text, 0, UINT64_MAX, "instructions over all cores; 0: no limit");
+    } else if (name == "max_cpu_ms") {
+        options.max_cpu_ms =
+            parse_number(name, text, 0, UINT64_MAX, "milliseconds of CPU time; 0: no limit");
     } else if (name == "clock_mhz") {
         options.clock_mhz =
             uint32_t(parse_number(name, text, 1, UINT32_MAX, "the clock of the event log"));

@@ -24,6 +24,7 @@ struct Options {
 
     // Not in the table: they are wider, or nothing simulated depends on them.
     uint64_t max_instructions = 0; // over all cores; 0: no limit
+    uint64_t max_cpu_ms = 0;       // of this process; 0: no limit
     std::string out, events;       // where the report and the event log go; empty: nowhere
     uint32_t clock_mhz = 1000;     // the clock that the event log names
     bool execute_loops = false;    // QEMU executes loops that only wait, too: for tests

@@ -4,9 +4,10 @@
 
 namespace lockcross {
 
-BlockBuilder::BlockBuilder(const Options &options, uint64_t pc)
+BlockBuilder::BlockBuilder(const Options &options, uint64_t pc, const char *function)
     : options_(options), scheduler_(options), block_(std::make_unique<Block>()) {
     block_->pc = pc;
+    block_->function = function;
 }
 
 TimedInsn *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
@@ -22,7 +23,7 @@ TimedInsn *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) 
     block_->unpredicted = options_.micro_operations && insn.micro_ops[0];
     if (insn.effect == Effect::None)
         return nullptr;
-    block_->timed.push_back({insn, cycle, first_op, block_->ops.size()});
+    block_->timed.push_back({insn, cycle, first_op, block_->ops.size(), address, block_.get()});
     return &block_->timed.back();
 }
 

@@ -15,15 +15,20 @@
 
 namespace lockcross {
 
+struct Block;
+
 // An instruction that the core models time each time it runs: an access, a fence or a charge. All
 // others are timed with the block.
 struct TimedInsn : Insn {
     uint32_t issue_cycle = 0;        // in the block's schedule
     size_t first_op = 0, end_op = 0; // its micro-operations in Block::ops, with a pipeline
+    uint64_t pc = 0;
+    const Block *block = nullptr;
 };
 
 struct Block {
     uint64_t pc = 0, fallthrough = 0; // first address, and the one after the last instruction
+    const char *function = nullptr;   // as the program names it; null: it does not
     uint64_t branch_pc = 0;
     Branch branch = Branch::None; // of the last instruction
     uint32_t instructions = 0;
@@ -40,7 +45,8 @@ struct Block {
 
 class BlockBuilder {
   public:
-    BlockBuilder(const Options &options, uint64_t pc);
+    // function: that the code belongs to, or null.
+    BlockBuilder(const Options &options, uint64_t pc, const char *function = nullptr);
 
     // Returns the instruction in the block if it is timed by itself, else null. The pointer lives
     // as long as the block.

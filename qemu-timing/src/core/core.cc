@@ -72,8 +72,7 @@ void Core::rmw(const TimedInsn &insn, uint64_t address, uint32_t size) {
 }
 
 void Core::store_conditional(const TimedInsn &insn, uint64_t address, uint32_t size, bool accessed,
-                             bool won) {
-    bool lost = reservation_lost();
+                             bool won, bool lost) {
     if (lost)
         counts_.reservations_lost++;
     (won ? counts_.cas_won : counts_.cas_lost)++;

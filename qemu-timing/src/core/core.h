@@ -38,12 +38,18 @@ class Core {
     virtual void load(const TimedInsn &insn, uint64_t address, uint32_t size) = 0;
     virtual void store(const TimedInsn &insn, uint64_t address, uint32_t size) = 0;
     void load_linked(const TimedInsn &insn, uint64_t address, uint32_t size);
+    // Behind before_access of a load-linked that follows a failed store-conditional to that
+    // address: the access waits for its line (Memory::take_for_reservation).
+    void take_for_reservation(const TimedInsn &insn, uint64_t address) {
+        wait_for_line(memory_.take_for_reservation(id_, line_of(address), access_cycle(insn)));
+    }
     // won: it changed memory.
     void cas(const TimedInsn &insn, uint64_t address, uint32_t size, bool won);
     void rmw(const TimedInsn &insn, uint64_t address, uint32_t size);
     // accessed: whether it accessed memory; if not, it failed.
+    // lost: it had no reservation.
     void store_conditional(const TimedInsn &insn, uint64_t address, uint32_t size, bool accessed,
-                           bool won);
+                           bool won, bool lost);
     void fence(const TimedInsn &insn);
     // sleep: of a wake, how the thread slept.
     void charge(const TimedInsn &insn, Sleep sleep = Sleep::Sleeps);
@@ -60,7 +66,7 @@ class Core {
     Cycle store_seen() const { return store_seen_; }
 
     // Whether the store-conditional of the last load-linked has to fail.
-    bool reservation_lost() const { return reserving_ && !memory_.is_reserved(id_); }
+    bool reservation_lost(Cycle now) const { return reserving_ && !memory_.is_reserved(id_, now); }
     // From the core's start to the end of the current block.
     Cycle cycles() const { return block_end() - start_; }
     Cycle stall_sum() const;
@@ -77,6 +83,9 @@ class Core {
     virtual void wait_for_charge(const TimedInsn &insn, Cycle cycles, bool drained) = 0;
     // The core's stores drain; so many cycles later it executes what comes next.
     virtual void wait_for_interrupt(Cycle cycles) = 0;
+    // The access that comes next competes for its line later by that. A pipeline is without time of
+    // flight, and so without such waits.
+    virtual void wait_for_line(const AccessDelay &) {}
     // Part of a charge, behind the store that was made last. A pipeline has no such part: with it
     // threads sleep in one way (options.cc).
     virtual void wait_behind_store(Cycle) {}

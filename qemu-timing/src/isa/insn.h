@@ -5,6 +5,7 @@
 #include "base/registers.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace lockcross {
@@ -20,8 +21,12 @@ enum class Effect : uint8_t {
     Cas,              // lock cmpxchg, casa
     Rmw,              // any other atomic
     Fence,
-    Charge
+    Charge,
+    Count
 };
+constexpr std::array<const char *, size_t(Effect::Count)> kEffectNames = {
+    "instruction", "access", "load-linked", "store-conditional",
+    "CAS",         "atomic", "fence",       "charge"};
 
 enum class Branch : uint8_t {
     None,

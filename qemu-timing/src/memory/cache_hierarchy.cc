@@ -11,7 +11,8 @@ constexpr uint8_t kSeveral = UINT8_MAX; // reads of several cores are in flight
 
 CacheHierarchy::CacheHierarchy(const Options &options, uint32_t lines, std::vector<Counts> &counts)
     : Memory(uint32_t(counts.size())), options_(options), counts_(counts), lines_(lines),
-      jitter_(options.seed), l2_(options.l2_size, options.l2_ways, options.line) {
+      jitter_(options.seed), kept_(counts.size()),
+      l2_(options.l2_size, options.l2_ways, options.line) {
     for (size_t core = 0; core < counts.size(); core++)
         l1_.emplace_back(options.l1_size, options.l1_ways, options.line);
 }
@@ -31,7 +32,7 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
             return {};
         return wait_for_fill(core, line, now);
     }
-    if (copy_still_usable(core, line, now, false))
+    if (copy_still_usable(core, id, now, false))
         return {};
     bool owned = line.state == Mesi::E || line.state == Mesi::M;
     if (line.state == Mesi::M && options_.migratory)
@@ -42,7 +43,11 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
         count(line.owner, CoherenceEvent::Downgraded, line.state)++;
         request = {.latency = dirty_latency(core, line), .cause = Stall::Transfer, .copied = true};
     } else {
+        bool shared = options_.time_of_flight && line.sharers.any();
+        Cycle from_home = shared ? shared_latency(core, line) : 0;
         request = fill_from_below(line, id);
+        request.latency = std::max(request.latency, from_home);
+        request.shared = shared;
     }
     uint32_t owner = line.owner;
     AccessDelay delay = send(core, line, now, request, false);
@@ -61,7 +66,13 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
 AccessDelay CacheHierarchy::get_exclusive(uint32_t core, LineId id, Cycle now,
                                           CoherenceEvent access, Cycle writing) {
     AccessDelay delay = write_hit_or_miss(core, id, now, access);
-    write_in_flight_until(core, id, now + delay.total() + writing);
+    Cycle done = now + delay.total() + writing;
+    write_in_flight_until(core, id, done);
+    Kept &kept = kept_[core];
+    if (kept.line == id) { // the pair is over
+        kept.last_pair = done - kept.since;
+        kept.line = kNoLine;
+    }
     return delay;
 }
 
@@ -73,11 +84,14 @@ AccessDelay CacheHierarchy::write_hit_or_miss(uint32_t core, LineId id, Cycle no
     count(core, access, prefetched ? line.prefetched_from : before)++;
     line.prefetched = line.prefetched && !prefetched;
     if (before == Mesi::M || before == Mesi::E) {
+        if (before == Mesi::E)
+            lose_reservations(core, id);
         line.state = Mesi::M;
         l1_[core].touch(id);
         return wait_for_fill(core, line, now);
     }
-    if (copy_still_usable(core, line, now, true)) {
+    if (copy_still_usable(core, id, now, true)) {
+        lose_reservations(core, id);
         // Who has read it since is still to get the data, this write among them.
         for (uint32_t other = 0; other < counts_.size(); other++) {
             if (line.sharers[other])
@@ -93,11 +107,33 @@ void CacheHierarchy::prefetch_m(uint32_t core, LineId id, Cycle when, CoherenceE
         return;
     Line &line = lines_[id];
     Mesi before = state(core, id);
-    if (before >= Mesi::E || copy_still_usable(core, line, when, true))
+    if (before >= Mesi::E || copy_still_usable(core, id, when, true))
         return;
     get_m(core, id, when, access == CoherenceEvent::Store, Mesi::M);
     line.prefetched = true;
     line.prefetched_from = before;
+}
+
+AccessDelay CacheHierarchy::take_for_reservation(uint32_t core, LineId id, Cycle now) {
+    if (!options_.reservation_kept || !options_.time_of_flight)
+        return {};
+    Line &line = lines_[id];
+    AccessDelay delay;
+    if (state(core, id) >= Mesi::E)
+        delay = wait_for_fill(core, line, now);
+    else
+        delay = get_m(core, id, now, false, Mesi::E);
+    Kept &kept = kept_[core];
+    if (kept.line != kNoLine) // the pair before took longer than its line was kept
+        kept.last_pair = 0;
+    Cycle most = options_.reservation_kept;
+    Cycle keeps = kept.last_pair ? std::min(kept.last_pair, most) : most;
+    kept = {.line = id,
+            .since = now + delay.total(),
+            .until = now + delay.total() + keeps,
+            .last_pair = kept.last_pair};
+    line.kept_until = kept.until;
+    return delay;
 }
 
 AccessDelay CacheHierarchy::get_m(uint32_t core, LineId id, Cycle now, bool stored, Mesi then) {
@@ -115,6 +151,9 @@ AccessDelay CacheHierarchy::get_m(uint32_t core, LineId id, Cycle now, bool stor
         request = {.latency = dirty_latency(core, line), .cause = Stall::Transfer, .copied = true};
     } else {
         request = fill_from_below(line, id);
+        // The copies of others have as far to go as where the core has one itself.
+        if (others && options_.time_of_flight)
+            request.latency = std::max(request.latency, upgrade_latency(core, line));
         request.latency += invalidation;
         request.copied = others;
     }
@@ -125,6 +164,8 @@ AccessDelay CacheHierarchy::get_m(uint32_t core, LineId id, Cycle now, bool stor
     line.departing.writable = owned;
     line.departing.stored = stored;
     invalidate_others(core, line, id);
+    if (then == Mesi::M)
+        lose_reservations(core, id);
     line.sharers.reset();
     line.sharers.set(core);
     line.owner = uint8_t(core);
@@ -161,13 +202,14 @@ AccessDelay CacheHierarchy::far_atomic(uint32_t core, LineId id, Cycle now) {
     Cycle served = std::max(there, line.home_busy_until), reached = served;
     if (copied) {
         reached = std::max({served + fetch.latency / 2, line.write_until, line.read_until + 1,
-                            line.fill_until + 1});
+                            line.fill_until + 1, line.kept_until + 1});
         served = reached - fetch.latency / 2;
     }
     CoreSet sharers = line.sharers;
     sharers.reset(core);
     line.departing = {.cores = sharers, .at = reached, .writable = owned, .stored = false};
     invalidate_others(core, line, id);
+    lose_reservations(core, id);
     if (line.sharers[core])
         drop_copy(core, line, id, CoherenceEvent::Invalidated);
     line.prefetched = line.upgrading = false;
@@ -209,6 +251,14 @@ Cycle CacheHierarchy::upgrade_latency(uint32_t core, const Line &line) const {
     return is_far(core, line) ? options_.lat_upgrade_far : options_.lat_upgrade;
 }
 
+Cycle CacheHierarchy::shared_latency(uint32_t core, const Line &line) const {
+    for (uint32_t other = 0; other < counts_.size(); other++) {
+        if (line.sharers[other] && !options_.are_far(core, other))
+            return options_.lat_shared ? options_.lat_shared : 2 * (options_.lat_dirty / 3);
+    }
+    return 2 * (options_.lat_dirty_far / 3);
+}
+
 CacheHierarchy::Request CacheHierarchy::fill_from_below(Line &line, LineId id) {
     bool hit = line.in_l2;
     bool first = !std::exchange(line.used, true);
@@ -222,7 +272,7 @@ CacheHierarchy::Request CacheHierarchy::fill_from_below(Line &line, LineId id) {
 
 AccessDelay CacheHierarchy::send(uint32_t core, Line &line, Cycle now, Request request,
                                  bool write) {
-    if (options_.lat_jitter && request.copied)
+    if (options_.lat_jitter && (request.copied || request.shared))
         request.latency += jitter_() % (uint64_t(options_.lat_jitter) + 1);
     Cycle wait = options_.time_of_flight ? queue(line, now, request)
                                          : wait_for_conflict(core, line, now, write);
@@ -240,26 +290,31 @@ Cycle CacheHierarchy::wait_for_conflict(uint32_t core, const Line &line, Cycle n
     return free - now;
 }
 
-// See the drawing in the header: three hops, each a third of the latency.
+// See the drawing in the header: three hops, each a third of the latency, or two.
 Cycle CacheHierarchy::queue(Line &line, Cycle now, const Request &request) {
-    Cycle hop = request.latency / 3;
+    Cycle hop = request.latency / (request.shared ? 2 : 3);
     Cycle served = std::max(now + hop, line.home_busy_until);
+    if (request.shared) {
+        line.home_busy_until = served + 2 * hop;
+        return served - (now + hop);
+    }
     if (!request.copied) {
         line.home_busy_until = served;
         line.departing = {};
         return served - (now + hop);
     }
-    Cycle reached =
-        std::max({served + hop, line.write_until, line.read_until + 1, line.fill_until + 1});
+    Cycle reached = std::max({served + hop, line.write_until, line.read_until + 1,
+                              line.fill_until + 1, line.kept_until + 1});
     Cycle wait = reached - (now + 2 * hop);
     line.home_busy_until = now + wait + request.latency + hop;
     line.departing = {.cores = {}, .at = reached, .writable = true, .stored = false};
     return wait;
 }
 
-bool CacheHierarchy::copy_still_usable(uint32_t core, const Line &line, Cycle now,
-                                       bool write) const {
-    const DepartingCopies &departing = line.departing;
+bool CacheHierarchy::copy_still_usable(uint32_t core, LineId id, Cycle now, bool write) const {
+    if (kept_[core].line == id && now <= kept_[core].until)
+        return true;
+    const DepartingCopies &departing = lines_[id].departing;
     return options_.time_of_flight && departing.cores[core] && now < departing.at &&
            !departing.stored && (!write || departing.writable);
 }
@@ -277,7 +332,6 @@ void CacheHierarchy::invalidate_others(uint32_t core, Line &line, LineId id) {
         if (line.sharers[other])
             drop_copy(other, line, id, CoherenceEvent::Invalidated);
     }
-    lose_reservations(core, id);
 }
 
 void CacheHierarchy::drop_copy(uint32_t core, Line &line, LineId id, CoherenceEvent why) {

@@ -21,6 +21,10 @@
 // So a core that wants a line back which it has just lost waits for it, and has it for a while: two
 // cores that add to one line each add several times before it goes on.
 //
+// A read of a line that others have, but have not written, takes two hops, since the home answers
+// by itself. It serves the next request, here too, when it has heard that the core has the line: so
+// those that wait for one word read it one after another when it has changed.
+//
 // An atomic that runs at the home (far_atomic) goes there and back, and nobody has a copy after it:
 //
 //     core A               the line's home              core B, has it
@@ -30,6 +34,20 @@
 //                           has the line  <-----------  gives it back
 //      |                    changes the word; home_busy_until far_atomic_every later
 //     done <--------------
+//
+// A load-linked that follows a store-conditional without reservation waits for the line, which it
+// has then with the right to write it (take_for_reservation). Requests that reach its core wait
+// there until the pair is over, reservation_kept cycles at most:
+//
+//     core A, failed      the line's home              core B, failed too
+//     --------------      ---------------              ------------------
+//     now ------------->  served: on to the owner      asks, waits at the home
+//     has the line: load-linked
+//     store-conditional
+//     kept.until <------  reached: goes on ----------> has the line: load-linked
+//
+// How long its pair takes is not known when the next request is timed: as long as its last pair
+// did.
 #pragma once
 
 #include "base/counts.h"
@@ -57,6 +75,7 @@ class CacheHierarchy final : public Memory {
     AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
                               Cycle writing) override;
     AccessDelay far_atomic(uint32_t core, LineId line, Cycle now) override;
+    AccessDelay take_for_reservation(uint32_t core, LineId line, Cycle now) override;
     void prefetch_m(uint32_t core, LineId line, Cycle when, CoherenceEvent access) override;
     Completion drain(uint32_t core, LineId line, Completion start) override;
     void write_in_flight_until(uint32_t core, LineId line, Completion until) override;
@@ -93,6 +112,13 @@ class CacheHierarchy final : public Memory {
         // With time_of_flight:
         DepartingCopies departing;
         Cycle home_busy_until; // when the line's home serves the next request
+        Cycle kept_until;      // by the core that has it for its reservation, or is to have it
+    };
+    // A line that a core has for its reservation.
+    struct Kept {
+        LineId line = kNoLine;
+        Cycle since = 0, until = 0;
+        Cycle last_pair = 0; // how long the core's last one took; 0: it has had none
     };
     static_assert(Mesi(0) == Mesi::I);
 
@@ -101,6 +127,7 @@ class CacheHierarchy final : public Memory {
         Cycle latency = 0;
         Stall cause = Stall::Hit;
         bool copied = false;
+        bool shared = false; // the home answers a read by itself
     };
 
     AccessDelay write_hit_or_miss(uint32_t core, LineId line, Cycle now, CoherenceEvent access);
@@ -112,6 +139,8 @@ class CacheHierarchy final : public Memory {
     // it.
     Cycle dirty_latency(uint32_t core, const Line &line) const;
     Cycle upgrade_latency(uint32_t core, const Line &line) const;
+    // How long it takes to read what others have read, too.
+    Cycle shared_latency(uint32_t core, const Line &line) const;
     Request fill_from_below(Line &line, LineId id);
     // Sends the request of an access: how long it waits for others, and takes by itself.
     AccessDelay send(uint32_t core, Line &line, Cycle now, Request request, bool write);
@@ -120,7 +149,10 @@ class CacheHierarchy final : public Memory {
     // The same with time_of_flight; others' copies leave when the request reaches them.
     Cycle queue(Line &line, Cycle now, const Request &request);
     // Whether the core can still use a copy that another one's request has taken.
-    bool copy_still_usable(uint32_t core, const Line &line, Cycle now, bool write) const;
+    bool copy_still_usable(uint32_t core, LineId id, Cycle now, bool write) const;
+    bool keeps_copy(uint32_t core, LineId id, Cycle now) const override {
+        return state(core, id) != Mesi::I || copy_still_usable(core, id, now, false);
+    }
     static AccessDelay wait_for_fill(uint32_t core, const Line &line, Cycle now);
     void invalidate_others(uint32_t core, Line &line, LineId id);
     void drop_copy(uint32_t core, Line &line, LineId id, CoherenceEvent why);
@@ -134,6 +166,7 @@ class CacheHierarchy final : public Memory {
     std::vector<Counts> &counts_;
     Zeroed<Line> lines_;
     std::mt19937_64 jitter_;
+    std::vector<Kept> kept_; // of each core
     std::vector<Tags> l1_;
     Tags l2_;
 };

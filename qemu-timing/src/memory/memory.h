@@ -99,10 +99,17 @@ class Memory {
     virtual void finish() {}
     virtual std::optional<MemoryUse> use() const { return {}; }
 
-    // The reservation of a load-linked, which is lost when another core gets the line exclusively.
+    // The reservation of a load-linked, which is lost when another core writes the line, or takes
+    // it away from this core's cache.
     void reserve(uint32_t core, LineId line) { reservations_[core] = line; }
-    bool is_reserved(uint32_t core) const { return reservations_[core] != kNoLine; }
+    bool is_reserved(uint32_t core, Cycle now) const {
+        return reservations_[core] != kNoLine && keeps_copy(core, reservations_[core], now);
+    }
     void clear_reservation(uint32_t core) { reservations_[core] = kNoLine; }
+    // A core whose store-conditional has lost its reservation asks for the line with the right to
+    // write it, ahead of the load-linked that comes next, and then keeps it for a while
+    // (reservation_kept). Not for every memory.
+    virtual AccessDelay take_for_reservation(uint32_t, LineId, Cycle) { return {}; }
 
     // The watcher hears before the core loses its copy of the line or the right to write it, once.
     void watch(uint32_t core, LineId line, Watcher &watcher) {
@@ -118,6 +125,9 @@ class Memory {
             watcher_->before_loss(core);
         }
     }
+
+    // Whether what the core has read of the line is still in its cache.
+    virtual bool keeps_copy(uint32_t, LineId, Cycle) const { return true; }
 
     // For completions that are not known.
     virtual Cycle wait(uint32_t, const Completion &completion) { return completion.cycle; }

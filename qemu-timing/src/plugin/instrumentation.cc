@@ -151,7 +151,8 @@ uint64_t add_instructions(qemu_plugin_tb *tb, BlockBuilder &builder) {
 
 void on_translation(qemu_plugin_id_t, qemu_plugin_tb *tb) {
     std::lock_guard lock(engine.mutex);
-    BlockBuilder builder(engine.options, qemu_plugin_tb_vaddr(tb));
+    BlockBuilder builder(engine.options, qemu_plugin_tb_vaddr(tb),
+                         qemu_plugin_insn_symbol(qemu_plugin_tb_get_insn(tb, 0)));
     uint64_t end = add_instructions(tb, builder);
     // The rest of the page is mapped, and so can be read.
     const uint8_t *code = reinterpret_cast<const uint8_t *>(end + uint64_t(engine.host_offset));

@@ -55,6 +55,7 @@ void qemu_plugin_insn_data(); // its type depends on the version: InsnReader (ap
 size_t qemu_plugin_insn_size(const qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const qemu_plugin_insn *insn);
+const char *qemu_plugin_insn_symbol(const qemu_plugin_insn *insn);
 unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -85,7 +86,7 @@ uint32_t Region::next_turn() {
         next = order_.first();
     }
     if (!next)
-        fail(Exit::Failure, "deadlock: every core waits in a loop that no other one can end");
+        give_up(Exit::Failure, "deadlock: every core waits in a loop that no other one can end");
     running_ = *next;
     vcpus_[*next]->turn_limit = turn_limit(*next);
     return *next;
@@ -191,6 +192,19 @@ uint32_t Region::interrupt_others(uint32_t core, Cycle now) {
 void Region::poke(uint64_t address, const void *bytes, size_t size) {
     std::memcpy(image.host + address, bytes, size);
     std::memcpy(&shadow[address], bytes, size);
+}
+
+void Region::give_up(Exit code, const std::string &why) {
+    write_report(false);
+    std::map<std::string, std::string> cores_by_place;
+    for (uint32_t core = 0; core < cores(); core++) {
+        std::string &named = cores_by_place[order_.has_left(core) ? "done" : vcpus_[core]->where()];
+        named += (named.empty() ? "core " : " and ") + std::to_string(core);
+    }
+    std::string message = why;
+    for (const auto &[place, named] : cores_by_place)
+        message += "; " + named + ": " + place;
+    fail(code, message);
 }
 
 void Region::write_report(bool complete) {

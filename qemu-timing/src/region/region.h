@@ -11,6 +11,7 @@
 #include "base/zeroed.h"
 #include "memory/linked_memory.h"
 #include "memory/memory.h"
+#include "output/failure.h"
 #include "output/report.h"
 #include "region/host_threads.h"
 #include "region/image.h"
@@ -60,6 +61,9 @@ class Region final : public Sleepers, public Watcher {
     uint32_t interrupt_others(uint32_t core, Cycle now);
     // Writes to the guest's memory, in no time. The address counts from the start of the image.
     void poke(uint64_t address, const void *bytes, size_t size);
+    // A limit is reached, or the run cannot go on: ends the process, with the report as it is and
+    // a message that says where each core is.
+    [[noreturn]] void give_up(Exit code, const std::string &why);
     // Writes the report to options.out. Ends the process when it cannot, and when the stalls of a
     // core do not add up to its cycles.
     void write_report(bool complete);

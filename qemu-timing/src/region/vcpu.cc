@@ -6,18 +6,42 @@
 #include "region/image.h"
 #include "region/region.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace lockcross {
 
+namespace {
+
+constexpr uint64_t kCheckEvery = 1 << 18; // instructions of a core between two looks at the clock
+
+// Of all threads of this process.
+uint64_t cpu_time_ms() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return uint64_t(time.tv_sec) * 1000 + uint64_t(time.tv_nsec) / 1'000'000;
+}
+
+std::string seconds(uint64_t ms) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g s", double(ms) / 1000);
+    return text;
+}
+
+} // namespace
+
 Vcpu::Vcpu(Region &region, uint32_t core_id, const Options &options, Memory &memory, Counts &counts)
     : core_id(core_id), core(make_core(options, core_id, memory, counts)), region_(region),
       counts_(counts) {}
 
 void Vcpu::hand_over(const TimedInsn &insn) {
+    place_ = {kEffectNames[size_t(insn.effect)], insn.block ? insn.block->function : nullptr,
+              insn.pc};
     bool waits = !timer_word_ && interrupts_.empty() && !region_.options.execute_loops &&
                  spin_.repeats_at(insn);
     if (waits) {
@@ -28,6 +52,15 @@ void Vcpu::hand_over(const TimedInsn &insn) {
         region_.hand_over(core_id, access_cycle);
         spin_.watch();
     }
+}
+
+// It is taken to be at the address of the last one, since a loop tries again what has failed.
+void Vcpu::take_for_reservation(const TimedInsn &insn) {
+    core->take_for_reservation(insn, linked_address_);
+    access_cycle = core->access_cycle(insn);
+    latest_access = std::max(latest_access, access_cycle);
+    if (int64_t(access_cycle) > turn_limit)
+        hand_over(insn);
 }
 
 void Vcpu::run_iteration() {
@@ -82,17 +115,34 @@ void Vcpu::take_interrupts(Cycle now) {
         core->interrupt(due);
 }
 
-void Vcpu::check_instruction_limit() {
+void Vcpu::check_limits(const Block &block) {
+    place_ = {"block", block.function, block.pc};
     uint64_t allowed = region_.options.max_instructions, used = region_.instructions();
-    if (allowed == 0) {
-        next_check_ = UINT64_MAX;
-        return;
+    if (allowed && used > allowed)
+        region_.give_up(Exit::Limit, "instruction limit: " + std::to_string(allowed));
+    uint64_t room = allowed ? (allowed - used) / region_.cores() : UINT64_MAX / 2;
+    if (uint64_t cpu_ms = region_.options.max_cpu_ms) {
+        // Whoever started this process ends it at the limit, and could not say where it was.
+        if (cpu_time_ms() >= cpu_ms - cpu_ms / 50)
+            region_.give_up(Exit::Limit, "CPU time limit: " + seconds(cpu_ms));
+        room = std::min(room, kCheckEvery);
     }
-    if (used > allowed) {
-        region_.write_report(false);
-        fail(Exit::Limit, "instruction limit of " + std::to_string(allowed) + " reached");
-    }
-    next_check_ = core->counts().instructions + (allowed - used) / region_.cores();
+    next_check_ = core->counts().instructions + room;
+}
+
+std::string Vcpu::where() const {
+    if (!place_.what)
+        return "not begun";
+    char pc[32];
+    std::snprintf(pc, sizeof pc, "0x%llx", static_cast<unsigned long long>(place_.pc));
+    std::string text = std::string(place_.what) + " at " + pc;
+    if (place_.function)
+        text += std::string(" in ") + place_.function;
+    if (counts_.reservations_lost)
+        text += ", " + std::to_string(counts_.reservations_lost) + " of " +
+                std::to_string(counts_.cas_won + counts_.cas_lost) +
+                " store-conditionals lost their reservation";
+    return text;
 }
 
 void Vcpu::set_timer(uint64_t word, Cycle cycles) {
@@ -118,7 +168,9 @@ void Vcpu::clear_timer_word() {
 void Vcpu::before_store_conditional(const TimedInsn &insn) {
     pending_ = &insn;
     pending_accessed_ = false;
-    if (core->reservation_lost()) {
+    pending_lost_ = core->reservation_lost(access_cycle);
+    retried_ = pending_lost_ ? linked_ : nullptr;
+    if (pending_lost_) {
         uint8_t &byte = region_.image.host[linked_address_];
         hidden_byte_ = std::exchange(byte, uint8_t(~linked_byte_));
     }
@@ -141,6 +193,8 @@ void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, 
     case Effect::LoadLinked:
         linked_address_ = address;
         linked_byte_ = region_.image.host[address];
+        linked_ = &insn;
+        retried_ = nullptr;
         core->load_linked(insn, address, size);
         return;
     case Effect::StoreConditional:
@@ -182,7 +236,8 @@ void Vcpu::resolve_pending() {
         std::memcpy(before, now, pending_size_);
     }
     if (insn.effect == Effect::StoreConditional) {
-        core->store_conditional(insn, pending_address_, pending_size_, pending_accessed_, changed);
+        core->store_conditional(insn, pending_address_, pending_size_, pending_accessed_, changed,
+                                pending_lost_);
     } else if (insn.effect == Effect::Cas) {
         core->cas(insn, pending_address_, pending_size_, changed);
     } else {

@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace lockcross {
@@ -35,8 +36,8 @@ class Vcpu {
             take_interrupts(begins);
         if (timer_word_ && core->block_end() >= timer_end_)
             clear_timer_word();
-        if (core->counts().instructions > next_check_)
-            check_instruction_limit();
+        if (core->counts().instructions > next_check_) [[unlikely]]
+            check_limits(block);
     }
     // Before an access: waits for this core's turn.
     void wait_for_turn(const TimedInsn &insn) {
@@ -46,6 +47,8 @@ class Vcpu {
         latest_access = std::max(latest_access, access_cycle);
         if (int64_t(access_cycle) > turn_limit)
             hand_over(insn);
+        if (&insn == retried_) [[unlikely]]
+            take_for_reservation(insn);
     }
     void fence(const TimedInsn &insn);
     void charge(const TimedInsn &insn);
@@ -75,6 +78,9 @@ class Vcpu {
     // An access that it waits to make comes before that.
     void interrupt_at(Cycle cycle) { interrupts_.push_back(cycle); }
 
+    // What the core is about to do, where, and what became of its store-conditionals.
+    std::string where() const;
+
     // The core asked for something that no instruction shows.
     void forget_loop() { spin_.forget(); }
     // While the core waits in a loop, without a turn, the core model runs it, up to the first
@@ -89,27 +95,35 @@ class Vcpu {
     void run_iteration();
     void resolve_pending();
     void restore_hidden_byte();
-    void check_instruction_limit();
+    void check_limits(const Block &block);
     void hand_over(const TimedInsn &insn);
+    void take_for_reservation(const TimedInsn &insn);
     void clear_timer_word();
     void take_interrupts(Cycle now);
 
     Region &region_;
     Counts &counts_;
-    uint64_t next_check_ = 0; // instructions at which the limit is checked again
+    uint64_t next_check_ = 0; // instructions at which the limits are checked again
+    struct Place {
+        const char *what, *function;
+        uint64_t pc;
+    } place_{}; // where it waits, or where the limits were checked last
 
     const TimedInsn *pending_ = nullptr; // the atomic operation to be accounted for
     uint64_t pending_address_ = 0;
     uint32_t pending_size_ = 0;
     bool pending_accessed_ = false;
+    bool pending_lost_ = false; // a store-conditional without reservation
 
     bool unparks_ = false; // its next store gives a permit
 
     SpinLoop spin_;
     std::vector<SpinLoop::Step> loop_; // that the core waits in, from its load on
 
-    uint64_t linked_address_ = 0; // of the last load-linked
-    uint8_t linked_byte_ = 0;     // what it saw there
+    uint64_t linked_address_ = 0;        // of the last load-linked
+    uint8_t linked_byte_ = 0;            // what it saw there
+    const TimedInsn *linked_ = nullptr;  // it itself
+    const TimedInsn *retried_ = nullptr; // the same, if its store-conditional had no reservation
     // What stands at its address, while another byte takes its place (before_store_conditional).
     std::optional<uint8_t> hidden_byte_;
 

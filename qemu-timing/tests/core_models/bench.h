@@ -26,7 +26,7 @@ template <typename CoreModel> struct CoreBench {
     uint64_t pc = 0x1000;
 
     explicit CoreBench(Options o, size_t cores = 1)
-        : options(o), counts(cores), memory(options, 64, counts),
+        : options(o), counts(cores), memory(options, 4096, counts),
           core(options, 0, memory, counts[0]) {
         core.start_at(100);
     }

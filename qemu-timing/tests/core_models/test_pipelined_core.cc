@@ -166,10 +166,10 @@ TEST_CASE("pipelined core: a store-conditional, failed and plain") {
     bench.core.before_access(*timed);
     bench.core.load_linked(*timed, 0, 8);
     bench.memory.clear_reservation(0);
-    CHECK(bench.core.reservation_lost());
+    CHECK(bench.core.reservation_lost(0));
     timed = bench.begin(conditional);
     bench.core.before_access(*timed);
-    bench.core.store_conditional(*timed, 0, 0, false, false);
+    bench.core.store_conditional(*timed, 0, 0, false, false, true);
     CHECK(bench.counts[0].cas_lost == 1);
     linked.plain_access = conditional.plain_access = true;
     timed = bench.begin(linked);
@@ -177,7 +177,7 @@ TEST_CASE("pipelined core: a store-conditional, failed and plain") {
     bench.core.load_linked(*timed, 0, 8);
     timed = bench.begin(conditional);
     bench.core.before_access(*timed);
-    bench.core.store_conditional(*timed, 0, 8, true, true);
+    bench.core.store_conditional(*timed, 0, 8, true, true, false);
     CHECK(bench.counts[0].cas_won == 1);
     bench.check_sum();
 }

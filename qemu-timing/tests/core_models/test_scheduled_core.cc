@@ -180,7 +180,7 @@ TEST_CASE("scheduled core: a store-conditional waits for the stores before an lw
 TEST_CASE("scheduled core: a store-conditional that stores what was there still takes the line") {
     Bench bench;
     bench.core.load_linked(bench.insn(Effect::LoadLinked), 0, 4);
-    bench.core.store_conditional(bench.insn(Effect::StoreConditional), 0, 4, true, false);
+    bench.core.store_conditional(bench.insn(Effect::StoreConditional), 0, 4, true, false, false);
     CHECK(bench.counts[0].coherence[size_t(CoherenceEvent::Atomic)][size_t(Mesi::M)] == 1);
 }
 
@@ -219,14 +219,14 @@ TEST_CASE("scheduled core: what a branch costs hides a wait for results, and wai
 TEST_CASE("scheduled core: a store-conditional that never reached memory costs a failure") {
     Bench bench;
     bench.core.load_linked(bench.insn(Effect::LoadLinked), 0, 4);
-    CHECK_FALSE(bench.core.reservation_lost());
+    CHECK_FALSE(bench.core.reservation_lost(0));
     bench.memory.clear_reservation(0); // as another core's store does
-    CHECK(bench.core.reservation_lost());
-    bench.core.store_conditional(bench.insn(Effect::StoreConditional), 0, 4, false, false);
+    CHECK(bench.core.reservation_lost(0));
+    bench.core.store_conditional(bench.insn(Effect::StoreConditional), 0, 4, false, false, true);
     CHECK(bench.counts[0].reservations_lost == 1);
     CHECK(bench.counts[0].cas_lost == 1);
     CHECK(bench.stalled(Stall::Atomic) == bench.options.cas_failure);
-    CHECK_FALSE(bench.core.reservation_lost());
+    CHECK_FALSE(bench.core.reservation_lost(0));
 }
 
 TEST_CASE("scheduled core: every charge costs what its option says") {

@@ -106,9 +106,9 @@ TEST_CASE("caches: a reservation is lost when another core takes the line, not w
     s.read(0, 1, 0);
     s.memory.reserve(0, 1);
     s.read(1, 1, kApart);
-    CHECK(s.memory.is_reserved(0));
+    CHECK(s.memory.is_reserved(0, 2 * kApart));
     s.write(1, 1, 2 * kApart);
-    CHECK_FALSE(s.memory.is_reserved(0));
+    CHECK_FALSE(s.memory.is_reserved(0, 2 * kApart));
 }
 
 TEST_CASE(
@@ -245,6 +245,67 @@ TEST_CASE("in flight: two cores that add to one line keep it for several additio
     CHECK(each <= 180 / 3);
     CHECK(done[1] >= done[0] * 9 / 10);
     CHECK(done[1] <= done[0] * 11 / 10);
+}
+
+TEST_CASE("in flight: cores without reservation take the line in turn, each for its pair") {
+    Options options = in_flight();
+    options.reservation_kept = 100;
+    System s = with_lines_of_core_0(options);
+    auto take = [&](uint32_t core, Cycle now) {
+        return now + s.memory.take_for_reservation(core, 1, now).total();
+    };
+    Cycle one = take(1, kApart), two = take(2, kApart);
+    CHECK(one == kApart + 90);
+    CHECK(two == one + 100 + 1 + 30); // nobody knows yet how long core 1 needs it
+    s.memory.reserve(1, 1);
+    CHECK(s.memory.is_reserved(1, one + 100));
+    CHECK_FALSE(s.memory.is_reserved(1, one + 101));
+    CHECK(s.memory.get_exclusive(1, 1, one + 20, CoherenceEvent::Atomic, 10).total() == 0);
+    s.memory.clear_reservation(1);
+    s.memory.reserve(2, 1);
+    CHECK(s.memory.is_reserved(2, two));
+    // Its pair took 30 cycles, and so may the next: the request for the line comes later than that.
+    Cycle again = take(1, two);
+    CHECK(take(0, two) == again + 90);
+    // One that takes longer has lost the line, and has more time when it tries again.
+    s.memory.reserve(1, 1);
+    CHECK(s.memory.is_reserved(1, again + 59));
+    CHECK_FALSE(s.memory.is_reserved(1, again + 60));
+    Cycle third = take(1, 2 * kApart);
+    s.memory.reserve(1, 1);
+    take(0, third);
+    CHECK(s.memory.is_reserved(1, third + 100));
+    // A store takes a reservation at once: its value is there.
+    s.memory.drain(2, 1, third);
+    CHECK_FALSE(s.memory.is_reserved(1, third + 1));
+}
+
+TEST_CASE("in flight: the home answers those that read one line, one after another") {
+    Options options = in_flight();
+    options.warm = 1;
+    auto shared = [](const Options &of) { // by cores 0 and 1
+        System s(5, 64, of);
+        s.write(0, 1, 0);
+        s.read(1, 1, kApart);
+        return s;
+    };
+    System s = shared(options);
+    CHECK(s.read(2, 1, 2 * kApart) == 60);
+    CHECK(s.read(3, 1, 2 * kApart) == 60 + 60);
+    CHECK(s.read(4, 1, 2 * kApart + 10) == 60 + 2 * 60 - 10);
+    // Then the copies of all are to be taken away.
+    CHECK(s.write(0, 1, 3 * kApart) == 90);
+    System writer = shared(options);
+    CHECK(writer.write(2, 1, 2 * kApart) == 90); // it had none itself
+    options.lat_shared = 20;
+    System near = shared(options);
+    CHECK(near.read(2, 1, 2 * kApart) == 20);
+    CHECK(near.read(3, 1, 2 * kApart) == 20 + 20);
+    options.cluster = 2;
+    options.lat_dirty_far = 300;
+    System far = shared(options);
+    CHECK(far.read(2, 1, 2 * kApart) == 200);
+    CHECK(far.read(3, 1, 3 * kApart) == 20); // from core 2's cluster
 }
 
 TEST_CASE("in flight: a core that has the data waits for the right to write alone") {

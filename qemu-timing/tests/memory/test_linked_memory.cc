@@ -84,7 +84,7 @@ TEST_CASE("linked memory: a reservation is lost to a writer") {
     LinkedBench bench;
     bench.memory.reserve(0, 3);
     bench.memory.read(0, 3, 0);
-    CHECK(bench.memory.is_reserved(0));
+    CHECK(bench.memory.is_reserved(0, 0));
     bench.memory.get_exclusive(1, 3, 100, CoherenceEvent::Atomic, 0);
-    CHECK_FALSE(bench.memory.is_reserved(0));
+    CHECK_FALSE(bench.memory.is_reserved(0, 0));
 }

@@ -105,7 +105,8 @@ class QemuEngine(base.Engine):
         return Request(server, tuple(options), (*arguments(cell), _MARKER))
 
     def _settings(self, cell: Cell, limits: Limits) -> dict[str, int | str]:
-        settings = self.options(cell) | {"max_instructions": limits.instructions}
+        bounds = {"max_instructions": limits.instructions, "max_cpu_ms": int(1000 * limits.time_s)}
+        settings = self.options(cell) | bounds
         if self._events:
             clock = load_machine(cell.machine).clock_mhz.number
             settings |= {"events": EVENTS, "clock_mhz": clock}

@@ -116,7 +116,9 @@ def check_end(limits: Limits, end: ProcessResult) -> None:
     ours = any(line.startswith(PREFIX) for line in messages)
     causes = {
         2: f"{'options' if ours else 'arguments'} refused: {last}",
-        3: f"instruction limit: {limits.instructions}",
+        3: last.removeprefix(PREFIX).strip()
+        if ours
+        else f"instruction limit: {limits.instructions}",
         4: f"engine failure: {last}",
     }
     if end.code not in (0, 1):

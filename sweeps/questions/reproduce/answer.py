@@ -9,13 +9,13 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import StatisticsError, correlation
+from statistics import StatisticsError, correlation, linear_regression, median
 from typing import TYPE_CHECKING, Any, Literal
 
 from results.store.facts import Fact
 from sweeps.accuracy.published import OURS, Published
 from sweeps.model.cell import Cell, usual
-from sweeps.model.isa import ISAS
+from sweeps.model.isa import FLAVOURS, ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import Value
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from results.store.store import Store
     from sweeps.run.runner import Runner
 
+CURVE = "curve over threads"  # the kind of a row whose series is one, with threads as x
+EXPONENT = "exponent"  # the kind of a row that says how a curve grows
+EXPONENT_MARGIN = 0.25
 ORDER_MARGIN = 0.1  # published values nearer than this are in no order
 PLAN = "reproduce"  # what the runs are stored under
 CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}  # names of a cycle's time, in nanoseconds
@@ -41,7 +44,8 @@ class PublishedRow:
     is from. `why`: why a statement fails, and `shown_by` the command that shows it. `missing`: why
     there is no number of ours.
     `no_number`: what was run gives no number of meaning, and nothing has failed. `mark`: something
-    published that is drawn at its place and not compared.
+    published that is drawn at its place and not compared. `kind`: what it is summed up with.
+    `aside`: why it does not judge the simulation, if it does not.
     """
 
     label: str
@@ -58,6 +62,8 @@ class PublishedRow:
     missing: str = ""
     no_number: bool = False
     mark: Published | None = None
+    kind: str = ""
+    aside: str = ""
 
     @property
     def value(self) -> float | None:
@@ -70,6 +76,11 @@ class PublishedRow:
         if self.ours is None or not self.value:
             return None
         return self.ours / self.value
+
+    @property
+    def judges(self) -> bool:
+        """Tell whether it is a number whose ratio says how good the simulation is."""
+        return bool(self.ratio) and not self.aside
 
     @property
     def holds(self) -> bool | None:
@@ -181,9 +192,25 @@ class Reproduction:
             parts.append(f"rank correlation {self.shape:.2f}")
         if self.statements[1]:
             parts.append(f"{self.statements[0]} of {self.statements[1]} statements hold")
+        parts += self.sums()
         if missing := sum(bool(row.missing) and not row.no_number for row in self.rows):
             parts.append(f"{missing} of {len(self.rows)} rows missing")
         return "; ".join(parts) or "nothing to compare"
+
+    def sums(self) -> list[str]:
+        """Return in words how near rows of a kind are, those that judge: the median factor between
+        published and ours, whichever is more; of exponents how many are near."""
+        sums = []
+        for kind in dict.fromkeys(row.kind for row in self.rows if row.kind and row.judges):
+            rows = [row for row in self.rows if row.kind == kind and row.judges]
+            if kind == EXPONENT:
+                apart = [abs((row.value or 0.0) - (row.ours or 0.0)) for row in rows]
+                near = sum(one <= EXPONENT_MARGIN for one in apart)
+                sums.append(f"{near} of {len(rows)} exponents within {EXPONENT_MARGIN}")
+            else:
+                factors = [max(row.ratio, 1 / row.ratio) for row in rows if row.ratio]
+                sums.append(f"{kind}: median factor {median(factors):.2f} of {len(rows)}")
+        return sums
 
 
 def _clearly_less(row: PublishedRow, other: PublishedRow) -> bool:
@@ -243,8 +270,9 @@ def cell_on(
     **axes: Any,
 ) -> Cell:
     """Return a cell of a reproduction: of the machine's first ISA and its first atomic flavour, if
-    no ISA is named, with a lock label."""
-    flavour, built = ISAS[isa or load_machine(machine).isas[0]].flavours[0], LockLabel(label)
+    neither is named, with a lock label."""
+    built = LockLabel(label)
+    flavour = isa if isa in FLAVOURS else ISAS[isa or load_machine(machine).isas[0]].flavours[0]
     axes |= {"lock": built.lock, "variant": built.variant, "fence": built.fence}
     return usual(machine, flavour, workload, parameters, **axes)
 
@@ -287,11 +315,31 @@ def run(
             if ours <= 0 and plan.if_not_positive:
                 shown = {"missing": plan.if_not_positive, "no_number": True}
             rows.append(replace(plan.row, **shown))
-    result = replace(planned.outline, rows=tuple(rows))
+    result = replace(planned.outline, rows=(*rows, *exponents(rows)))
     if keep:
         KEPT.of(result.name).write(store, result)
         store.set_series(f"{PLAN}/{result.name}", [run.id for run in done])
     return result
+
+
+def exponents(rows: Sequence[PublishedRow]) -> Iterator[PublishedRow]:
+    """Yield a row for each curve over threads: the slope of the logarithm of cost over that of
+    threads, published and ours, from two threads on."""
+    points: dict[str, list[PublishedRow]] = {}
+    for row in rows:
+        if row.kind == CURVE and row.ratio and float(row.x) >= 2:
+            points.setdefault(row.series, []).append(row)
+    for series, those in points.items():
+        if len(those) < 2:
+            continue
+        threads = [math.log(float(row.x)) for row in those]
+        published, ours = (
+            linear_regression(threads, [math.log(value) for value in values]).slope
+            for values in ([row.value or 0.0 for row in those], [row.ours or 0.0 for row in those])
+        )
+        label = f"{series}: exponent of cost over threads, {those[0].x} to {those[-1].x}"
+        alike: dict[str, Any] = {"kind": EXPONENT, "group": label, "aside": those[0].aside}
+        yield PublishedRow(label, Published(published, published), ours, **alike)
 
 
 def in_words(text: str) -> str:
@@ -323,4 +371,4 @@ def cells(row: PublishedRow) -> tuple[str, str, str, str]:
     if row.published and row.tolerance:
         words = "within" if row.published.value is not None else "give or take"
         published += f" ({words if row.tolerance > 0 else 'by at least'} {abs(row.tolerance):.0%})"
-    return published, digits(row.ours) or row.missing, digits(row.ratio), row.agreement
+    return published, digits(row.ours) or row.missing, digits(row.ratio), row.agreement or row.aside

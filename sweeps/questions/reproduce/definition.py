@@ -167,7 +167,8 @@ def _filled(text: Any, point: Mapping[str, Value]) -> Any:
 
 
 class CellPlan(Multiplied):
-    """A run and its name in expressions, where it stands for `metric`. `lock` is a lock label."""
+    """A run and its name in expressions, where it stands for `metric`. `lock` is a lock label,
+    `isa` may be an atomic flavour."""
 
     name: str = Field(min_length=1)
     machine: str = ""
@@ -184,7 +185,8 @@ class CellPlan(Multiplied):
 
 class RowPlan(Multiplied):
     """A row; `ours` is an expression over the names of cells. `tolerance`: of a table's number,
-    which makes it a statement; that of what a text states stands beside its words."""
+    which makes it a statement; that of what a text states stands beside its words. `kind` and
+    `aside` are PublishedRow's."""
 
     label: str = Field(min_length=1)
     published: Source | None = None
@@ -194,6 +196,8 @@ class RowPlan(Multiplied):
     x: str = ""
     group: str = ""
     note: str = ""
+    kind: str = ""
+    aside: str = ""
 
 
 class Cause(Document):
@@ -333,6 +337,6 @@ def _row(plan: Definition, row: RowPlan, metrics: Mapping[str, str]) -> PlannedR
 
     with suppress(ZeroDivisionError):
         evaluate(expression, known)
-    alike = {key: getattr(row, key) for key in ("series", "x", "group", "note")}
+    alike = {key: getattr(row, key) for key in ("series", "x", "group", "note", "kind", "aside")}
     shown = PublishedRow(label, published, tolerance=tolerance, bound_from=origin, **alike)
     return PlannedRow(shown, ours)

@@ -54,6 +54,11 @@ class OutOfOrderCore final : public MicroOpCore {
     void wait_for_fence(const TimedInsn &insn, Cycle latency) override;
     void wait_for_charge(const TimedInsn &insn, Cycle cycles, bool drained) override;
     void wait_for_interrupt(Cycle cycles) override;
+    void wait_for_line(const AccessDelay &delay) override {
+        note_wait(delay);
+        access_at_ += delay.total();
+        turn_at_ = access_at_;
+    }
     void wait_behind_store(Cycle cycles) override;
 
     void run_to(size_t end) override;

@@ -67,6 +67,10 @@ class ScheduledCore final : public Core {
         stall_until(Stall::Drain, now, store_buffer_.drained_at(now));
     }
     void wait_for(const AccessDelay &delay);
+    void wait_for_line(const AccessDelay &delay) override {
+        stall(Stall::Hold, delay.conflict_wait);
+        stall(delay.cause, delay.latency);
+    }
     void wait_for_earlier_stores(const TimedInsn &insn);
     uint32_t branch_to(const Block &next, const Block &last);
     void wait_for_results(const Schedule &last, const Schedule &next, uint32_t hidden);

@@ -1,0 +1,59 @@
+"""Loops of load-linked and store-conditional end, however many cores go round them, keep every
+update, and starve nobody for ever."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from sweeps.engines.qemu.engine import own_options
+from sweeps.model.machine import isas_of, machine_names
+from sweeps.programs import TARGETS, Program
+from tests.engines.test_engine import Options, run
+
+LOCKS = ("ticket", "cas_spin", "mcs")  # which add, compare and exchange
+MOST: Options = {"max_instructions": 100_000_000}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("flavour", ["larx", "llsc"])
+def test_loops_end_on_every_machine(flavour: str, lock: str, tmp_path: Path) -> None:
+    """So many rounds that a byte that is counted in goes past 127 and 255, and ends with the right
+    number: the program looks."""
+    isa = TARGETS[flavour].isa
+    drawn = random.Random(f"{flavour} {lock}")
+    program = Program("threads", lock, "full", flavour)
+    for machine in (name for name in machine_names() if isa in isas_of(name)):
+        for threads in (2, drawn.randint(3, 16)):
+            arguments: Options = {
+                "threads": threads,
+                "iterations": 300 // threads,
+                "critical": drawn.choice((0, 1, 20)),
+                "think": drawn.choice((0, 3, 100)),
+            }
+            seed = {"seed": drawn.randrange(1000), "offset_max": drawn.choice((0, 300))}
+            document = run(
+                program, arguments, {**own_options(machine, isa), **seed, **MOST}, tmp_path
+            )
+            assert len(document["cores"]) == threads, (machine, arguments, seed)
+
+
+@pytest.mark.parametrize(("flavour", "machine"), [("larx", "power10"), ("llsc", "neoverse_n1")])
+def test_who_has_lost_a_reservation_has_its_turn(
+    flavour: str, machine: str, tmp_path: Path
+) -> None:
+    """Tickets are drawn in turn, so the threads end together. Without a line that is kept, a core
+    that has it draws one after another, and the others none for as long."""
+    arguments: Options = {"threads": 4, "iterations": 200, "critical": 20, "think": 0}
+    program = Program("threads", "ticket", "full", flavour)
+
+    def ends(**changed: int) -> list[int]:
+        options = {**own_options(machine, TARGETS[flavour].isa), "seed": 1, **changed, **MOST}
+        cores = run(program, arguments, options, tmp_path)["cores"]
+        return sorted(core["start"] + core["cycles"] for core in cores)
+
+    assert ends()[0] > 0.95 * ends()[-1]
+    if machine == "power10":
+        unkept = ends(reservation_kept=0)
+        assert unkept[0] < 0.5 * unkept[-1]
