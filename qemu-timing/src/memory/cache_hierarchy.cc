@@ -99,7 +99,9 @@ AccessDelay CacheHierarchy::write_hit_or_miss(uint32_t core, LineId id, Cycle no
         }
         return {};
     }
-    return get_m(core, id, now, access == CoherenceEvent::Store, Mesi::M);
+    // QEMU has the value of a store-conditional already, as it has a store's.
+    bool stored = access == CoherenceEvent::Store || is_reserved(core, now);
+    return get_m(core, id, now, stored, Mesi::M);
 }
 
 void CacheHierarchy::prefetch_m(uint32_t core, LineId id, Cycle when, CoherenceEvent access) {
