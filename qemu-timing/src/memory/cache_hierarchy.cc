@@ -295,7 +295,7 @@ Cycle CacheHierarchy::queue(Line &line, Cycle now, const Request &request) {
     Cycle hop = request.latency / (request.shared ? 2 : 3);
     Cycle served = std::max(now + hop, line.home_busy_until);
     if (request.shared) {
-        line.home_busy_until = served + 2 * hop;
+        line.home_busy_until = served + (options_.readers_in_turn ? 2 * hop : 0);
         return served - (now + hop);
     }
     if (!request.copied) {

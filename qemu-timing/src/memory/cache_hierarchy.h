@@ -22,8 +22,8 @@
 // cores that add to one line each add several times before it goes on.
 //
 // A read of a line that others have, but have not written, takes two hops, since the home answers
-// by itself. It serves the next request, here too, when it has heard that the core has the line: so
-// those that wait for one word read it one after another when it has changed.
+// by itself. With readers_in_turn it serves the next request, here too, when it has heard that the
+// core has the line: so those that wait for one word read it one after another when it has changed.
 //
 // An atomic that runs at the home (far_atomic) goes there and back, and nobody has a copy after it:
 //
