@@ -164,7 +164,7 @@ AccessDelay CacheHierarchy::get_m(uint32_t core, LineId id, Cycle now, bool stor
     line.departing.writable = owned;
     line.departing.stored = stored;
     invalidate_others(core, line, id);
-    if (then == Mesi::M)
+    if (then == Mesi::M || !options_.time_of_flight)
         lose_reservations(core, id);
     line.sharers.reset();
     line.sharers.set(core);
