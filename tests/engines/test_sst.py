@@ -252,7 +252,7 @@ def test_sst_is_asked_for_the_machine_and_the_same_guest_as_the_embedded_engines
     assert ours - theirs == {"link=@FD@"}
     gone = {word.partition("=")[0] for word in theirs - ours}
     assert gone == set(
-        "l2_size l2_ways lat_l2 lat_memory lat_dirty lat_upgrade lat_invalidate".split()
+        "l2_size l2_ways lat_l2 lat_memory lat_dirty lat_upgrade lat_invalidate max_cpu_ms".split()
     )
     assert "cas_success=30" in ours and "max_instructions=7" in ours
 

@@ -152,8 +152,8 @@ def incomplete(cause: str, **more: object) -> dict[str, object]:
         ),
         (
             ENDED,
-            {"record": incomplete("x", guest_exit=3), "error": "lockcross-timing: limit"},
-            "instruction limit: 5",
+            {"record": incomplete("x", guest_exit=3), "error": "lockcross-timing: a limit; core 0"},
+            "a limit; core 0",
         ),
         (
             ENDED,

@@ -166,7 +166,7 @@ AccessDelay CacheHierarchy::get_m(uint32_t core, LineId id, Cycle now, bool stor
     line.departing.writable = owned;
     line.departing.stored = stored;
     invalidate_others(core, line, id);
-    if (then == Mesi::M)
+    if (then == Mesi::M || !options_.time_of_flight)
         lose_reservations(core, id);
     line.sharers.reset();
     line.sharers.set(core);
@@ -297,7 +297,7 @@ Cycle CacheHierarchy::queue(Line &line, Cycle now, const Request &request) {
     Cycle hop = request.latency / (request.shared ? 2 : 3);
     Cycle served = std::max(now + hop, line.home_busy_until);
     if (request.shared) {
-        line.home_busy_until = served + 2 * hop;
+        line.home_busy_until = served + (options_.readers_in_turn ? 2 * hop : 0);
         return served - (now + hop);
     }
     if (!request.copied) {

@@ -22,8 +22,8 @@
 // cores that add to one line each add several times before it goes on.
 //
 // A read of a line that others have, but have not written, takes two hops, since the home answers
-// by itself. It serves the next request, here too, when it has heard that the core has the line: so
-// those that wait for one word read it one after another when it has changed.
+// by itself. With readers_in_turn it serves the next request, here too, when it has heard that the
+// core has the line: so those that wait for one word read it one after another when it has changed.
 //
 // An atomic that runs at the home (far_atomic) goes there and back, and nobody has a copy after it:
 //
@@ -150,8 +150,10 @@ class CacheHierarchy final : public Memory {
     Cycle queue(Line &line, Cycle now, const Request &request);
     // Whether the core can still use a copy that another one's request has taken.
     bool copy_still_usable(uint32_t core, LineId id, Cycle now, bool write) const;
+    // One that was evicted, or forwarded from a store, is not another core's.
     bool keeps_copy(uint32_t core, LineId id, Cycle now) const override {
-        return state(core, id) != Mesi::I || copy_still_usable(core, id, now, false);
+        return !options_.time_of_flight || state(core, id) != Mesi::I ||
+               lines_[id].sharers.none() || copy_still_usable(core, id, now, false);
     }
     static AccessDelay wait_for_fill(uint32_t core, const Line &line, Cycle now);
     void invalidate_others(uint32_t core, Line &line, LineId id);

@@ -280,9 +280,9 @@ TEST_CASE("in flight: cores without reservation take the line in turn, each for 
     CHECK_FALSE(s.memory.is_reserved(1, third + 1));
 }
 
-TEST_CASE("in flight: the home answers those that read one line, one after another") {
+TEST_CASE("in flight: the home answers those that read one line, one after another if it waits") {
     Options options = in_flight();
-    options.warm = 1;
+    options.warm = options.readers_in_turn = 1;
     auto shared = [](const Options &of) { // by cores 0 and 1
         System s(5, 64, of);
         s.write(0, 1, 0);
@@ -295,6 +295,11 @@ TEST_CASE("in flight: the home answers those that read one line, one after anoth
     CHECK(s.read(4, 1, 2 * kApart + 10) == 60 + 2 * 60 - 10);
     // Then the copies of all are to be taken away.
     CHECK(s.write(0, 1, 3 * kApart) == 90);
+    options.readers_in_turn = 0;
+    System at_once = shared(options);
+    CHECK(at_once.read(2, 1, 2 * kApart) == 60);
+    CHECK(at_once.read(3, 1, 2 * kApart) == 60);
+    options.readers_in_turn = 1;
     System writer = shared(options);
     CHECK(writer.write(2, 1, 2 * kApart) == 90); // it had none itself
     options.lat_shared = 20;
