@@ -45,7 +45,7 @@ def test_who_has_lost_a_reservation_has_its_turn(
 ) -> None:
     """Tickets are drawn in turn, so the threads end together. Without a line that is kept, a core
     that has it draws one after another, and the others none for as long."""
-    arguments: Options = {"threads": 4, "iterations": 200, "critical": 20, "think": 0}
+    arguments: Options = {"threads": 4, "iterations": 400, "critical": 20, "think": 0}
     program = Program("threads", "ticket", "full", flavour)
 
     def ends(**changed: int) -> list[int]:

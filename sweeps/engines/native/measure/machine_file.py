@@ -169,6 +169,12 @@ class _Figures:
         """Return the figure `key` by its rule."""
         return self.of(key, _FOLLOWS[key], *signature(_FOLLOWS[key]).parameters)
 
+    def has(self, key: str) -> bool:
+        """Return whether a figure follows from what was found, or is the stand-in's: not every
+        machine has all."""
+        names = {*signature(_FOLLOWS[key]).parameters}
+        return names <= {*self.host.found} or key in self.stand_in.figures(host_isa())
+
     def neutral(self, key: str, why: str = _UNMEASURED) -> Figure:
         """Return the stand-in's figure, as an assumption."""
         return Figure(
@@ -248,7 +254,7 @@ def document(measurement: Measurement, name: str, title: str, when: datetime) ->
     measured_by = f"{command}, {when:%Y-%m-%d}, {measurement.processor}"
     make = _Figures(measurement, load_machine(_stand_in(measurement.processor)), measured_by)
     known = {key: make.measured(key, finding) for key, finding in _AS_FOUND.items()}
-    known |= {key: make.following(key) for key in _FOLLOWS}
+    known |= {key: make.following(key) for key in _FOLLOWS if make.has(key)}
     nearest = known["lat_l1"].number
     known |= _core(make, nearest, known["width"])
     known |= _memory(make, nearest, known["mispredict"].number)
