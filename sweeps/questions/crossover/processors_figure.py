@@ -24,6 +24,7 @@ _WORKS, _COSTS = (0, 100, 500, 2000), (0, 10, 50, 100, 150)  # cycles, named on 
 _WHISKER: dict[str, Any] = {"ecolor": "#222222", "elinewidth": 0.9, "capsize": 1.8}
 _HALO: dict[str, Any] = {"ecolor": "white", "elinewidth": 2.2, "capsize": 2.4, "capthick": 2.2}
 _NUMBER: dict[str, Any] = {"va": "center", "fontsize": 7}
+_PLATE: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of a number on a whisker
 _HEAD: dict[str, Any] = {"fontsize": 9, "fontweight": "bold"}
 _CUT: dict[str, Any] = {**_NUMBER, "weight": "bold"}
 _SOFT = "#555555"
@@ -34,7 +35,7 @@ _KEY = (
     "Free: the cheapest lock with an atomic that ships costs no more than the cheapest without, as "
     "far as the engine can tell."
 )
-_LONG = 4  # times the median of all: a longer bar is cut, and its number says how long it is
+_LONG = 5  # times the median of all: a longer bar is cut, and its number says how long it is
 _ROOM = 1.32  # of the scale: for the numbers behind the bars
 
 
@@ -61,13 +62,13 @@ def draw_processors(connection: sqlite3.Connection) -> Figure:
         axes = block.subplots(1, len(shown), squeeze=False, sharex=True, sharey=True).flatten()
         costs = [cost for used in known for cost in used.costs]
         long = _LONG * median(cost.cycles for cost in costs)
-        end = _ROOM * max(max(cost.cycles, cost.high) for cost in costs if cost.cycles <= long)
+        most = max(max(cost.cycles, cost.high) for cost in costs if cost.cycles <= long)
         for ax, processor in zip(axes, shown, strict=True):
             ax.set_title(f"{_short(processor)}\n{processor.isa}", fontsize=8)
             if use in processor.uses:
-                _draw(ax, processor.uses[use], list(locks), long, end)
+                _draw(ax, processor.uses[use], list(locks), most)
         _name(axes[0], list(locks.values()))
-        axes[0].set(xlim=(0, end), ylim=(len(locks) - 0.4, -0.6))
+        axes[0].set(xlim=(0, _ROOM * most), ylim=(len(locks) - 0.4, -0.6))
     return figure
 
 
@@ -124,9 +125,10 @@ def _square(values: Any) -> Any:
     return np.sign(values) * np.square(values)
 
 
-def _draw(ax: Axes, used: Used, rows: list[LockLabel], most: float, end: float) -> None:
+def _draw(ax: Axes, used: Used, rows: list[LockLabel], most: float) -> None:
     """The bars of a processor; one of more than `most` cycles goes to the end of the scale. Bold:
     the number of its cheapest lock, and those of locks that the engine cannot tell from it."""
+    end = _ROOM * most
     for cost in used.costs:
         place, style = rows.index(cost.name), style_of(cost.name)
         words, cut = f"{cost.cycles:,.0f}", cost.cycles > most
@@ -143,10 +145,11 @@ def _draw(ax: Axes, used: Used, rows: list[LockLabel], most: float, end: float) 
         note(
             ax,
             words,
-            (max(cost.cycles, cost.high), place),
+            (min(max(cost.cycles, cost.high), most), place),
             (3, -0.5),
             ha="left",
             weight=weight,
+            bbox=_PLATE if cost.high > most else None,
             **_NUMBER,
         )
     ax.grid(True, axis="x")
