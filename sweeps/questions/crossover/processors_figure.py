@@ -24,7 +24,11 @@ _WORKS, _COSTS = (0, 100, 500, 2000), (0, 10, 50, 100, 150)  # cycles, named on 
 _WHISKER: dict[str, Any] = {"ecolor": "#222222", "elinewidth": 0.9, "capsize": 1.8}
 _HALO: dict[str, Any] = {"ecolor": "white", "elinewidth": 2.2, "capsize": 2.4, "capthick": 2.2}
 _NUMBER: dict[str, Any] = {"va": "center", "fontsize": 7}
-_PLATE: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # of a number on a whisker
+_PLATE: dict[str, Any] = {
+    "facecolor": "white",
+    "edgecolor": "none",
+    "pad": 0.6,
+}  # of a number on a whisker
 _HEAD: dict[str, Any] = {"fontsize": 9, "fontweight": "bold"}
 _CUT: dict[str, Any] = {**_NUMBER, "weight": "bold"}
 _SOFT = "#555555"
