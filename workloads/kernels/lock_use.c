@@ -8,12 +8,12 @@
  * There is a barrier between the steps, so no lock is contended. The other thread of turn k is the
  * same number of threads behind every owner, one further each turn: so all threads have the same
  * work in each step, if `objects` is a multiple of the threads. Each section has work of a kind,
- * the amount `critical` in the mean inside and `think` behind it (kernels/work.h). An object is
+ * the amount `critical` in the mean inside and `think` behind it (kernels/work.inc). An object is
  * new, and in its owner's cache, when its owner begins. */
 #define WORKLOAD_lock_use
 #include <stdint.h>
 
-#include "kernels/work.h"
+#include "kernels/work.inc"
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
