@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from statistics import median, quantiles
 from typing import NamedTuple
 
 from results.errors import LockcrossError, writing
@@ -18,8 +19,10 @@ STORED = REFERENCE / "errors.csv"
 LEADS = (0, 2, 5, 10, 15, 20, 30, 40, 50)  # percent, from which on pairs are counted
 
 SILICON = "silicon"  # stands for the engine that is a processor; others have their family's name
+PUBLISHED = "published"  # measured by others, on processors that are not at hand
 OUT_OF_ORDER, IN_ORDER = "out of order", "in order"
 ONE_THREAD, IN_TURN, CONTENDED = "one thread", "in turn", "contended"
+OPERATIONS = "single operations"  # no locks: an addition, a call, a line that is handed over
 _SEVERAL_THREADS = {  # what their kernels say of themselves; several threads of others: unknown
     **dict.fromkeys(("lock_sequence", "lock_trace", "lock_mix", "rounds", "lock_use"), IN_TURN),
     **dict.fromkeys(("threads", "random_threads"), CONTENDED),
@@ -76,6 +79,36 @@ class ErrorCount:
     pairs: tuple[int, ...]
     right: tuple[int, ...]
     locks: tuple[LockLabel, ...]
+
+
+def counted(
+    subject: tuple[str, str, str, str],
+    kind: str,
+    costs: Sequence[tuple[float, float]],
+    pairs: Iterable[tuple[float, float]],
+    labels: Iterable[LockLabel] = (),
+) -> ErrorCount:
+    """Count a row about `subject`: reference, machine, core and work. `costs`: two or more, each
+    the reference's and the predicted one; `pairs`: the predicted costs of two that the reference
+    tells apart, of the cheaper one there first."""
+    judged = []  # the predicted lead, as a share of the dearer one's cost, and whether it is right
+    for cheap, dear in pairs:
+        low, high = sorted((cheap, dear))
+        if low != high:
+            judged.append(((high - low) / high, cheap < dear))
+    tenths = quantiles((known / predicted for known, predicted in costs), n=10, method="inclusive")
+    above = [[right for lead, right in judged if 100 * lead >= least] for least in LEADS]
+    return ErrorCount(
+        *subject,
+        kind,
+        len(costs),
+        median(abs(predicted / known - 1) for known, predicted in costs),
+        tenths[0],
+        tenths[-1],
+        tuple(map(len, above)),
+        tuple(map(sum, above)),
+        tuple(sorted(set(labels))),
+    )
 
 
 def text_of(rows: Iterable[ErrorCount]) -> str:

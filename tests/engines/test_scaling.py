@@ -27,7 +27,7 @@ def cost(program: Program, arguments: Options, folder: Path) -> float:
 @pytest.mark.parametrize("lock", PUBLISHED)
 def test_cost_grows_with_threads_as_published(lock: str, tmp_path: Path) -> None:
     """By its exponent, which depends on no single latency."""
-    program = Program("threads", lock, "full", FLAVOUR)
+    program = Program("threads_apart", lock, "full", FLAVOUR)
 
     def of(threads: int) -> float:
         arguments: Options = {

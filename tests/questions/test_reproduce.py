@@ -16,6 +16,7 @@ from results.paths import ROOT
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.accuracy import published as paper
+from sweeps.accuracy.errors import CONTENDED, ONE_THREAD, PUBLISHED, read_rows, text_of
 from sweeps.accuracy.published import Published, stated
 from sweeps.cli.main import make_app
 from sweeps.lock_logs.locality import Sections
@@ -34,6 +35,7 @@ from sweeps.questions.reproduce.answer import (
     Reproduction,
     cells,
     digits,
+    errors_of,
     exponents,
     in_words,
     rank_correlation,
@@ -183,6 +185,41 @@ def test_published_figures_with_a_cell_are_compared_with_it() -> None:
         assert (said["kind"] == "mechanism") == (row.kind == "single mechanisms"), row.label
         made = row.aside.startswith("made from")
         assert said["kind"] == "mechanism" or not made, "a machine file takes from mechanisms alone"
+
+
+@pytest.mark.skipif(compiler() != REFERENCE, reason="stored results are of another compiler")
+def test_the_shipped_errors_at_published_figures_are_what_is_reproduced(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store:
+        result = run(load("foreign"), Runner(store, 2), store)
+    counted = errors_of(result)
+    stored = [row for row in read_rows() if row.reference == PUBLISHED]
+    assert text_of(counted) == text_of(stored)
+    works = {row.work: row.cells for row in counted if row.machine == "Graviton 2"}
+    judged = [row for row in result.rows if row.judges and row.label.startswith("Graviton 2")]
+    assert works == {
+        work: sum(row.kind == kind for row in judged)
+        for work, kind in ((ONE_THREAD, "locks with one thread"), (CONTENDED, CURVE))
+    }
+
+
+def test_errors_are_counted_by_processor_and_work_of_what_judges() -> None:
+    def row(label: str, known: float, ours: float, kind: str = CURVE, **more: Any) -> PublishedRow:
+        return PublishedRow(label, published(known), ours, kind=kind, **more)
+
+    rows = (
+        row("A, 2 threads", 100, 80),
+        row("A, 4 threads", 200, 240),
+        row("A, 8 threads", 400, 200),
+        row("A, made from it", 100, 900, aside="made from it"),
+        row("A, alone", 10, 10, "locks with one thread"),  # one number is no row
+        row("B, call", 10, 5, "single mechanisms"),
+        row("B, jump", 20, 20, "single mechanisms"),
+    )
+    contended, operations = errors_of(example(*rows))
+    assert (contended.machine, contended.work, contended.cells) == ("A", CONTENDED, 3)
+    assert contended.median_error == pytest.approx(0.2)
+    assert (contended.right[0], contended.pairs[0]) == (2, 3)  # 8 threads cost more than 4
+    assert (operations.machine, operations.cells, operations.pairs[0]) == ("B", 2, 0)
 
 
 def test_a_verdict_that_hangs_on_our_bound_says_so() -> None:

@@ -13,6 +13,16 @@ from statistics import StatisticsError, correlation, linear_regression, median
 from typing import TYPE_CHECKING, Any, Literal
 
 from results.store.facts import Fact
+from sweeps.accuracy.errors import (
+    ANY,
+    CONTENDED,
+    ONE_THREAD,
+    OPERATIONS,
+    OUT_OF_ORDER,
+    PUBLISHED,
+    ErrorCount,
+    counted,
+)
 from sweeps.accuracy.published import OURS, Published
 from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import FLAVOURS, ISAS
@@ -28,6 +38,11 @@ if TYPE_CHECKING:
 CURVE = "curve over threads"  # the kind of a row whose series is one, with threads as x
 EXPONENT = "exponent"  # the kind of a row that says how a curve grows
 EXPONENT_MARGIN = 0.25
+_WORKS = {  # kinds of rows that errors.csv counts
+    "single mechanisms": OPERATIONS,
+    "locks with one thread": ONE_THREAD,
+    CURVE: CONTENDED,
+}
 ORDER_MARGIN = 0.1  # published values nearer than this are in no order
 PLAN = "reproduce"  # what the runs are stored under
 CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}  # names of a cycle's time, in nanoseconds
@@ -211,6 +226,30 @@ class Reproduction:
                 factors = [max(row.ratio, 1 / row.ratio) for row in rows if row.ratio]
                 sums.append(f"{kind}: median factor {median(factors):.2f} of {len(rows)}")
         return sums
+
+
+def errors_of(reproduction: Reproduction) -> list[ErrorCount]:
+    """Return how far ours is off at what judges, by the processor that a label begins with and by
+    kind of work. A row has two numbers at least. Single operations have no order."""
+    found: dict[tuple[str, str], list[PublishedRow]] = {}
+    for row in reproduction.rows:
+        if row.judges and row.kind in _WORKS:
+            found.setdefault((row.label.partition(",")[0], _WORKS[row.kind]), []).append(row)
+    pairs = [(one, other) for one, other, _ in reproduction.pairs()]
+    return [
+        counted(
+            (PUBLISHED, processor, OUT_OF_ORDER, work),
+            ANY,
+            [(row.value or 0.0, row.ours or 0.0) for row in rows],
+            [
+                (cheap.ours or 0.0, dear.ours or 0.0)
+                for cheap, dear in pairs
+                if cheap in rows and dear in rows and work != OPERATIONS
+            ],
+        )
+        for (processor, work), rows in found.items()
+        if len(rows) > 1
+    ]
 
 
 def _clearly_less(row: PublishedRow, other: PublishedRow) -> bool:

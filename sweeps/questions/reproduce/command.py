@@ -4,12 +4,15 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
+import typer
+
 from results.errors import LockcrossError, check_known
 from results.paths import DATABASE
 from results.store.queries import Answer
 from results.text.rows import Form, Format, Rows, print_parts, print_rows
 from results.text.terminal import console, say
 from sweeps.accuracy import published as paper
+from sweeps.accuracy.errors import PUBLISHED, keep, read_rows
 from sweeps.cli import options
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.model.machine import load_machine, machine_named
@@ -19,6 +22,7 @@ from sweeps.questions.reproduce.answer import (
     PlannedReproduction,
     Reproduction,
     cells,
+    errors_of,
     run,
     table_rows,
 )
@@ -39,6 +43,14 @@ def reproduce(
     ] = None,
     list_them: options.List = False,
     machine: Annotated[str, options.machine("the source's")] = "",
+    errors: Annotated[
+        bool,
+        typer.Option(
+            "--errors",
+            help="Keep how far ours is off at processors that were measured by others, in "
+            "results/reference/errors.csv.",
+        ),
+    ] = False,
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
@@ -86,6 +98,9 @@ def reproduce(
                     cases = overtake.run(runner, store)
         machines = {cell.machine for plan in plans for cell in plan.cells.values()}
         store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
+    if errors:
+        others = [row for row in read_rows() if row.reference != PUBLISHED]
+        keep([*others, *(row for one in results for row in errors_of(one))])
     if form != Form.TABLE:
         print_rows(_rows(results, cases), form)
         return

@@ -20,7 +20,9 @@ from sweeps.accuracy.errors import (
     CONTENDED,
     IN_TURN,
     ONE_THREAD,
+    OPERATIONS,
     OUT_OF_ORDER,
+    PUBLISHED,
     ErrorCount,
     read_rows,
 )
@@ -245,19 +247,23 @@ def trust(rows: Sequence[ErrorCount]) -> list[str]:
     """Return a table in Markdown: how far simulated costs were off, by kind of work and by what
     they were held to, on cores out of order."""
     compared = [row for row in rows if (row.core, row.kind) == (OUT_OF_ORDER, ANY)]
-    references = list(dict.fromkeys(row.machine for row in compared))
-    lines = [f"| locks of | {' | '.join(references)} |", "|---|" + "---|" * len(references)]
-    for work in (ONE_THREAD, IN_TURN, CONTENDED):
+    references = {row.machine: row.reference for row in compared}
+    heads = [f"{name}{', published' * (of == PUBLISHED)}" for name, of in references.items()]
+    lines = [f"| locks of | {' | '.join(heads)} |", "|---|" + "---|" * len(references)]
+    for work, words in _WORK.items():
         known = {row.machine: row for row in compared if row.work == work}
-        cells = (
-            f"{100 * row.median_error:.0f} %; {100 * row.right[0] / row.pairs[0]:.0f} % of "
-            f"{row.pairs[0]:,}"
-            if (row := known.get(machine))
-            else "none"
-            for machine in references
-        )
-        lines.append(f"| {_WORK[work]} | {' | '.join(cells)} |")
+        cells = (_trusted(known.get(machine)) for machine in references)
+        lines.append(f"| {words} | {' | '.join(cells)} |")
     return [*lines, "| threads that share cores |" + " none |" * len(references)]
+
+
+def _trusted(row: ErrorCount | None) -> str:
+    if row is None:
+        return "none"
+    error = f"{100 * row.median_error:.0f} %"
+    if not row.pairs[0]:
+        return f"{error} of {row.cells}"
+    return f"{error}; {100 * row.right[0] / row.pairs[0]:.0f} % of {row.pairs[0]:,}"
 
 
 _RELIABLE = (
@@ -266,7 +272,12 @@ _RELIABLE = (
     "table: median error; pairs of locks in the right order, of those that the reference tells "
     "apart."
 )
-_WORK = {ONE_THREAD: "one thread", IN_TURN: "threads in turn", CONTENDED: "threads that contend"}
+_WORK = {
+    ONE_THREAD: "one thread",
+    IN_TURN: "threads in turn",
+    CONTENDED: "threads that contend",
+    OPERATIONS: "no locks: single operations",
+}
 
 
 def _holds(what: str, true: bool) -> None:

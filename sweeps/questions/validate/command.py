@@ -56,13 +56,13 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     """
     if errors:
         from results.paths import REFERENCE
-        from sweeps.accuracy.errors import STORED, keep
+        from sweeps.accuracy.errors import PUBLISHED, STORED, keep, read_rows
         from sweeps.questions.validate.errors import count_stored
         from sweeps.questions.validate.table import error_rows
 
         beside = [] if db == DATABASE else [db]
         rows, left_out = count_stored([*sorted(REFERENCE.glob("*.db")), *beside])
-        keep(rows)
+        keep([*rows, *(row for row in read_rows() if row.reference == PUBLISHED)])
         print_parts(form, error_rows(rows))
         for reason, cells in left_out.items():
             print(f"left out, {cells} cells: {reason}", file=sys.stderr)

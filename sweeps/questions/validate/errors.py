@@ -8,14 +8,13 @@ are left out.
 
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from statistics import median, quantiles
 
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.accuracy import errors
-from sweeps.accuracy.errors import ANY, ATOMIC, BOTH, LEADS, NO_ATOMIC, SILICON, ErrorCount
+from sweeps.accuracy.errors import ANY, ATOMIC, BOTH, NO_ATOMIC, SILICON, ErrorCount
 from sweeps.model.engines import entry
 from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.answer import FLOOR, Compared, Stored, apart, contests
@@ -111,7 +110,10 @@ class Cells:
                     if kind != BOTH or self._kind_of(cheap) != self._kind_of(dear)
                 ]
                 if len(some) > 1:
-                    rows.append(_row(subject, kind, some, pairs))
+                    costs = [(cell.reference, cell.candidate) for cell in some]
+                    leads = [(cheap.candidate, dear.candidate) for cheap, dear in pairs]
+                    labels = [cell.cell.label.with_full_fences for cell in some]
+                    rows.append(errors.counted(subject, kind, costs, leads, labels))
         return rows
 
 
@@ -125,33 +127,3 @@ def count_stored(databases: Iterable[Path]) -> tuple[list[ErrorCount], Mapping[s
         with Store(path, read_only=True) as store:
             cells.read(store.connection)
     return cells.rows(), cells.left_out
-
-
-def _row(
-    subject: Subject,
-    kind: str,
-    cells: Sequence[Compared],
-    pairs: Sequence[tuple[Compared, Compared]],
-) -> ErrorCount:
-    """Make a row. `pairs`: of locks that the reference tells apart, the cheaper one there first."""
-    judged = []  # the predicted lead, as a share of the dearer lock's cost, and whether it is right
-    for cheap, dear in pairs:
-        low, high = sorted((cheap.candidate, dear.candidate))
-        if low != high:
-            judged.append(((high - low) / high, cheap.candidate < dear.candidate))
-    tenths = quantiles(
-        (cell.reference / cell.candidate for cell in cells), n=10, method="inclusive"
-    )
-    labels = sorted({cell.cell.label.with_full_fences for cell in cells})
-    above = [[right for lead, right in judged if 100 * lead >= least] for least in LEADS]
-    return ErrorCount(
-        *subject,
-        kind,
-        len(cells),
-        median(abs(cell.error) for cell in cells),
-        tenths[0],
-        tenths[-1],
-        tuple(map(len, above)),
-        tuple(map(sum, above)),
-        tuple(labels),
-    )
