@@ -43,10 +43,10 @@ def reproduce(
     ] = None,
     list_them: options.List = False,
     machine: Annotated[str, options.machine("the source's")] = "",
-    errors: Annotated[
+    keep_errors: Annotated[
         bool,
         typer.Option(
-            "--errors",
+            "--keep-errors",
             help="Keep how far ours is off at processors that were measured by others, in "
             "results/reference/errors.csv.",
         ),
@@ -98,7 +98,7 @@ def reproduce(
                     cases = overtake.run(runner, store)
         machines = {cell.machine for plan in plans for cell in plan.cells.values()}
         store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
-    if errors:
+    if keep_errors:
         others = [row for row in read_rows() if row.reference != PUBLISHED]
         keep([*others, *(row for one in results for row in errors_of(one))])
     if form != Form.TABLE:
