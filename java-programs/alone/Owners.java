@@ -97,6 +97,13 @@ public class Owners {
                     }
                     sink = sum;
                 });
+            case "lock":
+                return like -> handOver(like, () -> {
+                    Item own = like.another();
+                    while (!stop) {
+                        own.use(1);
+                    }
+                });
             case "builders":
                 return Owners::builders;
             case "pool":

@@ -25,7 +25,7 @@ ONE_THREAD, IN_TURN, CONTENDED = "one thread", "in turn", "contended"
 OPERATIONS = "single operations"  # no locks: an addition, a call, a line that is handed over
 _SEVERAL_THREADS = {  # what their kernels say of themselves; several threads of others: unknown
     **dict.fromkeys(("lock_sequence", "lock_trace", "lock_mix", "rounds", "lock_use"), IN_TURN),
-    **dict.fromkeys(("threads", "random_threads"), CONTENDED),
+    **dict.fromkeys(("threads", "threads_apart", "random_threads"), CONTENDED),
 }
 # Locks by what a pair by the only thread takes. In a row of BOTH a pair of locks has one of each.
 ATOMIC, NO_ATOMIC, BOTH, ANY = "atomic", "no atomic", "atomic and no atomic", "any"

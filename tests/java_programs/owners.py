@@ -34,6 +34,7 @@ _TITLES = {
     "dead": "a thread that has ended",
     "park": "a thread that is parked",
     "plain": "a thread that computes",
+    "lock": "a thread that locks another object",
 }
 _CLASS = 16  # objects of a class, fewer than HotSpot's bulk rebias takes
 _FIRST, _TAKEN, _ROUNDS = 20, 2, 300  # acquisitions by the owner and by another; rounds
