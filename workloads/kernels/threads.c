@@ -5,19 +5,16 @@
 #include <stdint.h>
 
 #include "lock.h"
-#include "runtime/definition.h"
 #include "runtime/guarded.h"
-#include "runtime/runtime.h"
 
 static guarded_t object;
 
-static inline lock_result_t threads_sync(lock_thread_t *self, uint64_t turns) {
+static inline lock_result_t object_sync(lock_thread_t *self, uint64_t turns) {
     return guarded_sync(&object, self, turns);
 }
 
-#include "kernels/threads.inc"
-
-static const char *verify(uint64_t pairs) {
-    const char *error = threads_verify(pairs);
-    return error ? error : guarded_verify(&object, pairs);
+static inline const char *objects_verify(uint64_t pairs) {
+    return guarded_verify(&object, pairs);
 }
+
+#include "kernels/threads.inc"

@@ -30,21 +30,15 @@ static inline lock_result_t guarded_sync(guarded_t *object, lock_thread_t *self,
     return acquired | lock_release(&object->lock, self);
 }
 
-/* After all threads are done. NULL, or which check of the sections failed. */
-static inline const char *guarded_verify_sections(guarded_t *object, uint64_t sections) {
+/* After all threads are done. NULL, or which check failed. */
+static inline const char *guarded_verify(guarded_t *object, uint64_t sections) {
     if (object->intrusions != 0)
         return "two threads were in one critical section";
     if (object->counter != sections)
         return "the protected counter is wrong";
+    if (!lock_is_idle(&object->lock))
+        return "the lock is not idle at the end";
     return 0;
-}
-
-/* The same, and of the lock, too. */
-static inline const char *guarded_verify(guarded_t *object, uint64_t sections) {
-    const char *error = guarded_verify_sections(object, sections);
-    if (!error && !lock_is_idle(&object->lock))
-        error = "the lock is not idle at the end";
-    return error;
 }
 
 #endif
