@@ -13,8 +13,6 @@ static inline lock_result_t object_sync(lock_thread_t *self, uint64_t turns) {
     return guarded_sync(&object, self, turns);
 }
 
-static inline const char *objects_verify(uint64_t pairs) {
-    return guarded_verify(&object, pairs);
-}
+static inline const char *objects_verify(uint64_t pairs) { return guarded_verify(&object, pairs); }
 
 #include "kernels/threads.inc"
