@@ -33,14 +33,14 @@
  *   cas_nops, cas_stores    a CAS, and behind it 96 no-ops, or 8 stores to 8 lines
  *   adds_beside        192 additions of which none needs another's result, in eight chains;
  *                      cas_beside, exchange_beside: the same behind an atomic, which they hide
- *   cas_reload_adds    the additions, which need a load of the CAS's word behind it, as the next
- *                      CAS needs theirs
- *   cas_store, cas_reload    a CAS, and behind it a store to another line, or a load of its word
- *   cas_own            a CAS, and behind it a store to its word
- *   add_own            an atomic add, whose result is stored to its word, eight times, each needs
- *                      the one before
- *   pause              what a thread does that spins
- * More than 1024 KiB are there in programs for the host only. */
+ *   stores_row         256 stores to a row of words; four_between, cas_between: the same behind
+ *                      stores to four other lines, or behind a CAS; cas_twice_between: behind a
+ * CAS, a load of its word, and a CAS that needs it cas_reload_adds    the additions, which need a
+ * load of the CAS's word behind it, as the next CAS needs theirs cas_store, cas_reload    a CAS,
+ * and behind it a store to another line, or a load of its word cas_own            a CAS, and behind
+ * it a store to its word add_own            an atomic add, whose result is stored to its word,
+ * eight times, each needs the one before pause              what a thread does that spins More than
+ * 1024 KiB are there in programs for the host only. */
 #define WORKLOAD_micro
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,7 +54,15 @@
 #include "kernels/chase.h"
 #include "kernels/instructions.h"
 
-enum { CHAIN = 8, ADDS = 6 * CHAIN, LOADS = 20, KIB = 1024, OWN_KIB = 1024, APART = 8 };
+enum {
+    CHAIN = 8,
+    ADDS = 6 * CHAIN,
+    LOADS = 20,
+    KIB = 1024,
+    OWN_KIB = 1024,
+    APART = 8,
+    ROW_WORDS = 256
+};
 static const uint64_t odd = 0x9e3779b97f4a7c15u, prime = 1000003, product = 1000003000009u;
 static const uint64_t high = (uint64_t)5 << 32;
 static const uint32_t upper = 0x12345600; /* bytes of a word, all but the least */
@@ -72,6 +80,7 @@ static chase_t own_lines[OWN_KIB * KIB / sizeof(chase_t)];
 static chase_t *lines = own_lines;
 static uint64_t count; /* of lines */
 static uint64_t seen;  /* what the operations came to */
+static volatile uint64_t row[ROW_WORDS] __attribute__((aligned(LOCK_LINE)));
 
 #ifdef LOCKCROSS_NATIVE
 #if defined(__x86_64__)
@@ -467,6 +476,34 @@ static void run_beside(lock_thread_t *self, uint32_t iterations) {
     seen = a + b + c + d + e + f + g + h;
 }
 
+#define DO_STORES_ROW                                                                              \
+    at = row;                                                                                      \
+    OPAQUE(at);                                                                                    \
+    EIGHT(FOUR(EIGHT(*at++ = i)))
+#define RELOAD_CAS                                                                                 \
+    found = load_rlx_u32(&word.value);                                                             \
+    won += cas_acq_u32(&word.value, found, found + 1)
+/* Not in line, as run_inner. */
+__attribute__((noinline)) static void run_between(lock_thread_t *self, uint32_t iterations) {
+    volatile uint64_t *at = row;
+    uint32_t won = 0, found;
+    switch (KEY(op)) {
+    case WORD_stores_row:
+        LOOP(DO_STORES_ROW);
+        break;
+    case WORD_four_between:
+        LOOP(STORE(0); STORE(1); STORE(2); STORE(3); DO_STORES_ROW);
+        break;
+    case WORD_cas_between:
+        LOOP(RELOAD_CAS; DO_STORES_ROW);
+        break;
+    case WORD_cas_twice_between:
+        LOOP(RELOAD_CAS; RELOAD_CAS; DO_STORES_ROW);
+        break;
+    }
+    seen = won + row[ROW_WORDS - 1];
+}
+
 static void run_no_operations(lock_thread_t *self, uint32_t iterations) {
     if (KEY(op) == WORD_width)
         LOOP(NO_OPERATIONS(96));
@@ -497,6 +534,8 @@ static uint64_t run(lock_thread_t *self) {
         run_overlap(self, iterations);
     else if (op <= WORD_exchange_beside)
         run_beside(self, iterations);
+    else if (op <= WORD_cas_twice_between)
+        run_between(self, iterations);
     else
         run_no_operations(self, iterations);
     return iterations;
@@ -559,7 +598,13 @@ static uint64_t expected(uint64_t iterations) {
         return 12 * (uint64_t)APART * iterations;
     case WORD_stores_apart:
     case WORD_stores_lines:
+    case WORD_stores_row:
+    case WORD_four_between:
         return iterations - 1;
+    case WORD_cas_between:
+        return 2 * iterations - 1;
+    case WORD_cas_twice_between:
+        return 3 * iterations - 1;
     case WORD_forward_fails:
         return high | prime;
     case WORD_mul:
