@@ -14,7 +14,8 @@ import pytest
 from results.paths import REFERENCE, ROOT, WORK
 from tests.commands import environment
 
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+TUTORIAL = ROOT / "docs" / "tutorial.md"  # run by test_tutorial.py
+PAGES = (ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {TUTORIAL}))
 # What is not run here, by how it begins, and why. A line ends with a newline.
 ELSEWHERE = {
     "crossover\n": "the main job: tests/questions/test_study.py runs a small one",
