@@ -46,7 +46,7 @@ _KEEP_ALL = "-XX:-EliminateLocks"  # the JVM's compiler then leaves out no lock 
 _STATES = ("running", "blocked", "ended", "untold")
 _HEADS = (
     "the owner", *_STATES, "measured, ns a pair", "predicted, ns a pair", "with this host's CPUs",
-    "both, of what was measured",
+    "both, over measured",
 )  # fmt: skip
 _FEW = 2  # CPUs with which HotSpot's requester sleeps: the machine's dearest cancellation
 
