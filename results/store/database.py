@@ -52,7 +52,7 @@ def code_of(error: Exception) -> int:
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError:
-    """Return what an error of SQLite means for the user."""
+    """Return the meaning of an error of SQLite for the user."""
     code = code_of(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return StoreError(
@@ -79,8 +79,8 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def see_signals(connection: sqlite3.Connection, ends: Callable[[], bool] = lambda: False) -> None:
-    """From now on a signal ends what SQLite is at, and so does `ends` when it is true. Python
-    raises what a signal asks for inside the handler, and SQLite says SQLITE_INTERRUPT for it."""
+    """Let a signal end the running SQL, and `ends` when it is true. Python raises a signal's
+    exception inside the handler, and SQLite says SQLITE_INTERRUPT for it."""
     connection.set_progress_handler(ends, _STEPS)
 
 
@@ -92,7 +92,7 @@ class _Object(NamedTuple):
 
 
 def _objects(connection: sqlite3.Connection) -> dict[str, _Object]:
-    """What a database has, by name. The kinds are what SQLite has read, not what it was told."""
+    """Return the objects of a database, by name, as SQLite has read them."""
     texts = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
     return {
         name: _Object(kind, texts.get(name, "") if kind == "view" else "")
@@ -126,10 +126,10 @@ def _foreign(connection: sqlite3.Connection, names: Iterable[str]) -> str:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """Of the schema that a file has; 0 if it is empty.
+    """Return the version of a file's schema; 0 if it is empty.
 
-    Raises StoreError for another program's database, one of another version, or one in which
-    something is in the place of what Lockcross made.
+    Raises StoreError for another program's database, one of another version, or one with a foreign
+    object in the place of one of Lockcross.
     """
     if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
         return 0
@@ -277,7 +277,7 @@ def file_of(connection: sqlite3.Connection) -> Path:
 
 
 def log_of(path: Path) -> Path:
-    """Return the file with what is written and not yet in the database's own, if there is any."""
+    """Return the file of writes that are not yet in the database file, if there is one."""
     real = real_file(path)
     return real.with_name(real.name + "-wal")
 

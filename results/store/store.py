@@ -3,11 +3,11 @@
 A context manager. One transaction a result, so that a driver may be killed at any moment. Only
 one Store writes a file at a time; readers are not disturbed. All failures are StoreError.
 
-What many runs share is kept once, and a run's numbers as an array. Names and units of the metrics
-are a set (`metric_sets`, `metric_names`), the numbers a JSON array (`run_metrics`); the names of
-resolved options are a set too (`option_sets`), and runs with equal options share their settings
-(`resolved_options`). The views `metrics` and `resolved` have them as a row for each number, and as
-JSON objects.
+Data that many runs share is kept once, and a run's numbers as an array. Names and units of the
+metrics are a set (`metric_sets`, `metric_names`), the numbers a JSON array (`run_metrics`); the
+names of resolved options are a set too (`option_sets`), and runs with equal options share their
+settings (`resolved_options`). The views `metrics` and `resolved` have them as a row for each
+number, and as JSON objects.
 """
 
 import hashlib
@@ -101,7 +101,7 @@ class Store:
             raise damaged(self.path, wrong) from error
 
     def close(self) -> None:
-        """Closes the file; what was added is already safe."""
+        """Close the file; all additions are already safe."""
         if self._lock is not None:
             # A file at rest has no log: reading one that has leaves files beside it.
             with suppress(sqlite3.Error):  # somebody reads it, or the disk is full: the log stays
@@ -244,9 +244,9 @@ class Store:
             )
 
     def forget_series(self) -> None:
-        """Removes a study's series and crossovers, in one transaction; the runs and what
-        `lockcross sweep`, `validate`, `reproduce` and `explore` have left stay, as do the
-        crossovers that users asked for."""
+        """Remove a study's series and crossovers, in one transaction; the runs and the results of
+        `lockcross sweep`, `validate`, `reproduce` and `explore` stay, as do the crossovers that
+        users asked for."""
         with self._transaction() as connection:
             for table, column, kept in (
                 ("series", "name", ("validation", "roi", "reproduce", "explore", "plan")),
@@ -260,8 +260,8 @@ class Store:
         self._replace("machines", [vars(record) | {"description": _json(record.description)}])
 
     def set_fact(self, name: str, value: Mapping[str, object]) -> None:
-        """Keeps a fact of a study (a JSON object), in place of an earlier one of that name. What
-        they hold is of a type each: results.store.facts."""
+        """Keep a fact of a study (a JSON object), in place of an earlier one of that name. Each has
+        a type: results.store.facts."""
         self._replace("facts", [{"name": name, "value": _json(value)}])
 
     def _replace(self, table: str, rows: Iterable[Mapping[str, object]]) -> None:
@@ -281,8 +281,8 @@ class Store:
 
 
 def _add_columns(connection: sqlite3.Connection, kind: type[RunRecord]) -> None:
-    """Adds what the table runs has no column for: an axis that whoever chooses runs has got since
-    the schema was written. Runs from before have its default."""
+    """Add the missing columns of the table runs: axes that were added since the schema was written.
+    Runs from before have its default."""
     stored = {column[1] for column in connection.execute("PRAGMA table_info(runs)")}
     types = get_type_hints(kind)
     for field in fields(kind):
@@ -331,7 +331,7 @@ def options_id(connection: sqlite3.Connection, resolved: Mapping[str, int | str]
 def number_text(value: float) -> str:
     """Return the shortest JSON number that is read as the same value; whole ones without a point.
 
-    Raises ValueError for what is no number.
+    Raises ValueError for any other text.
     """
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is not a number")
