@@ -84,7 +84,7 @@ def lockcross(
 
 
 def at_terminal(width: int, *arguments: str) -> tuple[int, str]:
-    """Run a command on a terminal of a width and return its exit code and what it writes."""
+    """Run a command on a terminal of a width and return its exit code and its output."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     terminal = Path(os.ttyname(its))

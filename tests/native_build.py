@@ -127,7 +127,7 @@ def one_instruction_at_a_time(emulator: str) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a guest program did: exit code, its result line, standard error."""
+    """The result of a guest program: exit code, its result line, standard error."""
 
     code: int
     result: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Copies of the tree, for tests of what has to be added to it; folders that are made once."""
+"""Copies of the tree, for tests of additions to it; folders that are made once."""
 
 import os
 import shutil
@@ -11,8 +11,8 @@ from results.paths import ROOT, WORK
 
 
 class Tree:
-    """The tree's files in another folder, but for databases and those in `left_out`; what is built
-    is shared with the tree itself."""
+    """The tree's files in another folder, but for databases and those in `left_out`; built files
+    are shared with the tree itself."""
 
     def __init__(self, folder: Path, left_out: tuple[str, ...] = ("tests/",)) -> None:
         self.folder = folder

@@ -1,8 +1,8 @@
-"""Record the programs of java-programs/ and write what came of it to docs/java.md:
+"""Record the programs of java-programs/ and write the results to docs/java.md:
 `./lockcross python -m tests.java_programs [NAME...]`. Needs a JDK, Maven and network; their
 libraries are loaded from Maven Central into the build folder. Takes about half an hour.
 
-The section of what was held to a JVM stays as it is: against_jvm.py, beside this, makes it."""
+The section *Held to a JVM* stays as it is: against_jvm.py, beside this, makes it."""
 
 import json
 import os
@@ -27,7 +27,7 @@ RECORDED = [program for program in PROGRAMS if not program.microbenchmark]
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a program: its log's numbers, and the answers of `advise` by machine."""
+    """The results of a program: its log's numbers, and the answers of `advise` by machine."""
 
     program: Program
     log: Mapping[str, Any]
@@ -50,7 +50,7 @@ def main(names: Sequence[str]) -> None:
 
 
 def kept(name: str) -> Any:
-    """What is known of a program: its log's numbers and the answers by machine."""
+    """Return the stored results of a program: its log's numbers and the answers by machine."""
     return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
 
 
@@ -64,7 +64,7 @@ def recorded(program: Program) -> Mapping[str, Any]:
 
 
 def answers(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """What each machine's locks cost the program whose log is kept."""
+    """Return the cost of each machine's locks for the program with the kept log."""
     log = FOLDER / f"{name}.locks"
     said = run(
         ROOT / "lockcross", "advise", "--log", log, "--machines", ",".join(MACHINES), "--ranking",

@@ -58,7 +58,7 @@ def compiler() -> str:
 
 
 def counts_of(row: dict[str, object], path: str) -> Counts:
-    """Of a row of the file."""
+    """Return the counts of a row of the file."""
     given = row[path]
     assert isinstance(given, dict)
     numbers = {name: given.get(name, 0) for name in NUMBERS}

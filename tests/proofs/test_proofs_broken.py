@@ -68,7 +68,7 @@ def changed(words: Sequence[str], mutant: Mutant, folder: Path) -> list[str]:
 
 
 def theirs(tool: Tool, job: Job, change: Callable[[Sequence[str]], list[str]]) -> str:
-    """What another tool says of it."""
+    """Return another tool's verdict on it."""
     done = subprocess.run(
         change(tool.command(job)), capture_output=True, text=True, check=False, timeout=600
     )

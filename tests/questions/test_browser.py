@@ -1,5 +1,5 @@
-"""The report's interactive map in a real browser: it shows what the database holds, alone and
-offline. Skipped where there is no Chromium or no Playwright."""
+"""The report's interactive map in a real browser: it shows the database, alone and offline. Skipped
+where there is no Chromium or no Playwright."""
 
 import itertools
 import re
@@ -98,7 +98,7 @@ def at_the_pointer(page: Page, at: Point, dx: float = 0, dy: float = 0) -> tuple
 
 
 def slide(page: Page, at: Point) -> None:
-    """Moves both sliders, as somebody at the keyboard does, until they say what they should."""
+    """Move both sliders, as somebody at the keyboard does, until they show the right values."""
     for name, value, words in (
         ("Cost of a cancellation", at.cancel, f"{at.cancel:,} cycles, "),
         ("Owner's share", at.share, f"{100 * at.share:g} %, "),

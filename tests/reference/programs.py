@@ -27,7 +27,7 @@ MANIFEST = FOLDER / "programs.json"  # how each was made, and its digest
 
 
 def name(program: Program) -> str:
-    """Of a program, in the archive and in the manifest."""
+    """Return a program's name in the archive and in the manifest."""
     return f"{program.workload}-{program.lock}-{program.fence}-{program.flavour}"
 
 

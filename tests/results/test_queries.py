@@ -35,7 +35,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*words: object, code: int = 0) -> str:
-    """Runs a command of the results part; returns what it printed."""
+    """Run a command of the results part and return its output."""
     done = CliRunner().invoke(make_app(), [str(word) for word in words])
     if isinstance(done.exception, LockcrossError):
         assert done.exception.exit_code == code

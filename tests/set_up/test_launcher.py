@@ -23,7 +23,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def qemu(folder: Path, script: str = PLUGINS) -> Path:
-    """A QEMU that says of itself what `script` prints."""
+    """Make a QEMU with the output of `script`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in PROGRAMS:
         program(folder, name, script)
@@ -204,7 +204,7 @@ NOTHING = "if nothing_changed; then echo $qemu $qemu_why; fi"
 
 
 def looked(tree: Path, **variables: str) -> str:
-    """What a launcher takes over from the last look, if anything."""
+    """Return the results that a launcher takes over from the last look, if any."""
     return shell(tree, NOTHING, **variables).stdout
 
 
@@ -332,7 +332,7 @@ def test_a_static_qemu_package_is_not_installed_but_its_source_is_built(tree: Pa
 
 
 def build(tree: Path, apt_get: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Tries to build one, with an apt-get that does what `apt_get` says."""
+    """Tries to build one, with the apt-get of `apt_get`."""
     program(tree / "bin", "apt-get", apt_get)
     script = 'mkdir -p "$work/build"; exec 9>"$work/build/setup.lock"; build_qemu'
     done = shell(tree, script, **variables)

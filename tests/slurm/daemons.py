@@ -155,7 +155,7 @@ class Slurm:
                 os.kill(pid, signal.SIGKILL)
 
     def call(self, *argv: str) -> str:
-        """What a command of Slurm says."""
+        """Return the output of a command of Slurm."""
         done = subprocess.run(
             argv, env=self.env, capture_output=True, text=True, timeout=60, check=False
         )
@@ -173,7 +173,7 @@ class Slurm:
         return dict(map(str.split, lines))
 
     def processes(self) -> dict[int, str]:
-        """What drivers and jobs of this Slurm have started and still runs: process id -> command
+        """Return the running children of this Slurm's drivers and jobs: process id -> command
         line. Cells have no variables, and name a file of their study."""
         known, found = {daemon.pid for daemon in self._daemons.values()}, {}
         for entry in Path("/proc").glob("[0-9]*"):

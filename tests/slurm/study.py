@@ -94,7 +94,7 @@ class Study:
         self._plan.write_text(_PLAN.format(cells=cells))
 
     def qemu(self, folder: Path, before: str = "") -> Path:
-        """A QEMU that tells of its runs. `before`: what it does first, in the shell's words."""
+        """Make a QEMU that reports its runs. `before`: its first commands, for the shell."""
         folder.mkdir(exist_ok=True)
         for isa in ("x86_64", "ppc64le", "aarch64"):
             real = find_qemu(isa).path
@@ -144,7 +144,7 @@ class Study:
         return self.driver.wait(limit_s)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """What the database answers; nothing before there is one."""
+        """Return the database's answer; nothing before there is one."""
         try:
             connection = sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10)
         except sqlite3.OperationalError:

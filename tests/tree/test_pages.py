@@ -97,7 +97,8 @@ def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def run_here() -> dict[str, list[list[str]]]:
-    """By page, what is run: not again what a page before has, unless it makes what others read."""
+    """Return the commands to run, by page: none of an earlier page, unless others read its
+    output."""
     found: dict[str, list[list[str]]] = {}
     for page in PAGES:
         before = [words for commands in found.values() for words in commands]

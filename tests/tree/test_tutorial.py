@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def cells(page: str, folder: Path) -> list[str]:
-    """Return what each cell of the notebook prints."""
+    """Return the output of each cell of the notebook."""
     sources = [block[2] for block in _BLOCK.finditer(page) if block[1] == "python"]
     script = f"print({_END!r})\n".join(sources)
     done = subprocess.run(

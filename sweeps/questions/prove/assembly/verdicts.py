@@ -112,7 +112,8 @@ def questions(flavour: str) -> tuple[Question, ...]:
 def _questions(
     flavour: str, fence: str, test: Litmus, kind: str, codes: tuple[Code, ...], change: str = ""
 ) -> Iterator[Question]:
-    """Ask under every model; a weakened form only under the model that shows the promise."""
+    """Ask under every model; about a weakened form or a contrast only under the one that shows the
+    promise."""
     weakened = kind == "weakened"
     sequence = "" if weakened else sequence_of(codes)
     models = herd.models_of(flavour, test)
