@@ -73,15 +73,15 @@ class Litmus:
         return sorted(names)
 
     def has_mixed_sizes(self) -> bool:
-        """Whether some access is not of a whole word."""
+        """Tell whether some access is not of a whole word."""
         return any(instruction.size != 4 for thread in self.threads for instruction in thread)
 
     def has_barriers(self) -> bool:
-        """Whether a thread makes a process-wide barrier."""
+        """Tell whether a thread makes a process-wide barrier."""
         return any(instruction.kind == "B" for thread in self.threads for instruction in thread)
 
     def waits(self) -> bool:
-        """Whether a thread waits for another."""
+        """Tell whether a thread waits for another."""
         return any(instruction.kind == "await" for thread in self.threads for instruction in thread)
 
 

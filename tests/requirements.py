@@ -30,7 +30,7 @@ _HEAD = "# Made from {wanted} by `./lockcross python -m tests.requirements`. Not
 
 
 def main(words: list[str]) -> int:
-    """Returns the exit code."""
+    """Return the exit code."""
     RENEW.install()
     newer = [f"--upgrade-package={word}" for word in words if word != "--keep"]
     if not words:

@@ -69,7 +69,7 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turns SQLite's exceptions into StoreError, and the one of a signal into KeyboardInterrupt."""
+    """Turn SQLite's exceptions into StoreError, and the one of a signal into KeyboardInterrupt."""
     try:
         yield
     except sqlite3.Error as error:
@@ -109,8 +109,9 @@ def _schema() -> dict[str, _Object]:
 
 
 def _foreign(connection: sqlite3.Connection, names: Iterable[str]) -> str:
-    """The first of the schema's objects that is missing or another than Lockcross makes, in words;
-    empty if there is none. A view in a table's place can be without end, a trigger do anything."""
+    """Return the first of the schema's objects that is missing or another than Lockcross makes, in
+    words; empty if there is none. A view in a table's place can be without end, a trigger do
+    anything."""
     there = _objects(connection)
     for name in names:
         wanted = _schema()[name]
@@ -252,7 +253,7 @@ def lock_for_writing(path: Path) -> TextIO:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Opens for writing, for a caller with the lock: makes the tables of an empty file, and brings
+    """Open for writing, for a caller with the lock: make the tables of an empty file, and bring
     one of an earlier version to this one."""
     with explained(path), ExitStack() as on_error:
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
@@ -283,7 +284,7 @@ def log_of(path: Path) -> Path:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """Opens for reading only: no statement can write. A file of an earlier version is left so, and
+    """Open for reading only: no statement can write. A file of an earlier version is left so, and
     read as one of this. Raises StoreError when there is no file, or an empty one."""
     with explained(path), ExitStack() as on_error:
         if path.exists():

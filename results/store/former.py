@@ -78,7 +78,7 @@ def current_sql(sql: str) -> str:
 
 
 def rename(connection: sqlite3.Connection) -> None:
-    """Changes the name in a database of schema SCHEMA, within a transaction. Runs keep their
+    """Change the name in a database of schema SCHEMA, within a transaction. Runs keep their
     identities."""
     for table, columns in CHANGED.items():
         for column, text in columns.items():

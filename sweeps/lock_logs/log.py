@@ -128,7 +128,7 @@ class EventLog:
 
     @property
     def expected_collisions(self) -> float:
-        """Pairs of objects that are expected to have one hash."""
+        """Return the number of object pairs that are expected to have one hash."""
         if not self.identity_bits:
             return 0.0
         objects = self.events["object"].nunique() * self.sample
@@ -234,7 +234,7 @@ class _Facts:
 
     @property
     def exact(self) -> bool:
-        """Objects are told apart exactly, and records are in their order."""
+        """Tell whether objects are told apart exactly, with records in their order."""
         return not self._about.get("identity_bits")
 
     @property

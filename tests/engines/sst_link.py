@@ -38,7 +38,7 @@ def peer(*words: object) -> list[str]:
 
 
 def memory(folder: Path, guest: list[str], **changed: int) -> subprocess.CompletedProcess[str]:
-    """Runs a guest with a memory that is not SST (tests/link/memory.cc)."""
+    """Run a guest with a memory that is not SST (tests/link/memory.cc)."""
     words = {"cores": 4, "lines": 1000, "oldest": 1000, "latency": 10} | changed
     program = build("memory", "session", "guest", "link_server")
     return subprocess.run(

@@ -195,7 +195,7 @@ class Explored:
 
 
 def explored(path: Path) -> dict[tuple[str, str, str, Point], float]:
-    """Makes a database with explored grids at `path`, and returns the costs that it holds."""
+    """Make a database with explored grids at `path`, and return the costs that it holds."""
     with Store(path) as store:
         explored_store = Explored(store)
         explored_store.fill()

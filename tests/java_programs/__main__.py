@@ -35,7 +35,7 @@ class Found:
 
 
 def main(names: Sequence[str]) -> None:
-    """Records the programs, all if none is named, and writes the document of those recorded."""
+    """Record the programs, all if none is named, and write the document of those recorded."""
     build(libraries=True)
     programs = chosen(names, RECORDED)
     for program in programs:
@@ -55,7 +55,7 @@ def kept(name: str) -> Any:
 
 
 def recorded(program: Program) -> Mapping[str, Any]:
-    """Records a program: the numbers of its log, which is kept."""
+    """Record a program: the numbers of its log, which is kept."""
     print(f"== {program.name}", file=sys.stderr)
     log = FOLDER / f"{program.name}.locks"
     command = java(program)
@@ -74,7 +74,7 @@ def answers(name: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def run(*words: object, output: bool = False) -> str:
-    """Runs a program in a folder of its own. Raises CalledProcessError if it fails."""
+    """Run a program in a folder of its own. Raises CalledProcessError if it fails."""
     done = subprocess.run(
         [str(word) for word in words], check=True, text=True, cwd=FOLDER,
         stdout=subprocess.PIPE if output else sys.stderr,

@@ -89,8 +89,8 @@ class Kept:
     rows: Values
 
     def is_plain(self, counted: int, papers: int) -> bool:
-        """Whether loads or stores are those of the paper. GCC 14 and 15 save registers in front of
-        some paths, which adds to them."""
+        """Tell whether loads or stores are those of the paper. GCC 14 and 15 save registers in
+        front of some paths, which adds to them."""
         return counted == papers if self.compiler == "gcc-12" else counted >= papers
 
     def path(self, lock: str, flavour: str, by: str, name: str) -> Counts:

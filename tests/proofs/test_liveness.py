@@ -142,7 +142,8 @@ def test_a_fault_is_noticed(tmp_path: Path, fault: str) -> None:
 
 
 def shows(liveness: Path, library: Path, folder: Path, label: str, client: str) -> bool:
-    """Whether a broken checker says something else where junk is in data that it takes for dead."""
+    """Tell whether a broken checker says something else where junk is in data that it takes for
+    dead."""
     one = program(label, client, "tso")
     compiled(one, folder)
     broken = with_table(folder / "client.s", lambda command: _call(*command), liveness)

@@ -53,7 +53,7 @@ def found_or_skipped(tool: Tool) -> None:
 
 
 def ours(one: Program, model: str, mutant: Mutant, folder: Path) -> bool:
-    """Whether our own checker proves a mutant."""
+    """Tell whether our own checker proves a mutant."""
     binary = compiled(one, folder, lambda words: mutated(words, mutant, folder))
     verdict = report(binary, model)["verdict"]
     assert verdict in ("proved", "failed")

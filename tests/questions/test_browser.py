@@ -86,7 +86,7 @@ def rows(page: Page) -> dict[str, str]:
 
 
 def at_the_pointer(page: Page, at: Point, dx: float = 0, dy: float = 0) -> tuple[float, float]:
-    """Moves the pointer to a place of the map. Returns where it is on the canvas."""
+    """Move the pointer to a place of the map. Returns where it is on the canvas."""
     page.locator("#explorer-cursor").scroll_into_view_if_needed()
     box = page.locator("#explorer-cursor").bounding_box()
     left, top, right, bottom = 46, 10, box["width"] - 12, box["height"] - 42
@@ -229,7 +229,7 @@ def choose(page: Page, machine: str) -> None:
 
 
 def painted(page: Page) -> bool:
-    """Whether the map has a field: its upper right corner is no white."""
+    """Tell whether the map has a field: its upper right corner is no white."""
     return page.evaluate(
         """() => {
           const canvas = document.createElement("canvas");

@@ -121,7 +121,7 @@ def measure(cell: Drawn, options: Mapping[str, int], folder: Path) -> Drawn:
 
 
 def main(keep: bool) -> None:
-    """Writes the file, and says how many cells moved."""
+    """Write the file, and say how many cells moved."""
     found = stored() if keep else draw()
 
     def one(cell: Drawn) -> Drawn:

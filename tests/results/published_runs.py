@@ -172,7 +172,7 @@ def _core_to_core(clone: str) -> Iterator[Sequence[str]]:
 
 
 def main() -> None:
-    """Writes the table that is named, from the clone that is named."""
+    """Write the table that is named, from the clone that is named."""
     makers = {"lockhammer": _lockhammer, "core_to_core": _core_to_core}
     if len(sys.argv) != 3 or sys.argv[1] not in makers:
         sys.exit(__doc__)

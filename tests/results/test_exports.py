@@ -67,8 +67,8 @@ READERS: dict[str, Callable[[Path], Table]] = {
 
 
 def same(read: object, wanted: object) -> bool:
-    """Whether a reader has a value. It may take a text of digits for a number, and a date for a
-    date. Nothing there and an empty text are one thing in CSV."""
+    """Tell whether a reader has a value. It may take a text of digits for a number, and a date for
+    a date. Nothing there and an empty text are one thing in CSV."""
     if wanted in (None, ""):
         return read in (None, "")
     if read is None:

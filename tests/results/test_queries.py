@@ -120,7 +120,7 @@ def test_queries_make_no_files(database: Path, tmp_path: Path, sql: str) -> None
 
 
 def has_open(process: int, file: Path) -> bool:
-    """Whether a process has a file open: before that, a command is still being started."""
+    """Tell whether a process has a file open: before that, a command is still being started."""
     return file.resolve() in {one.resolve() for one in Path(f"/proc/{process}/fd").iterdir()}
 
 

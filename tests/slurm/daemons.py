@@ -142,13 +142,13 @@ class Slurm:
         self._start("slurmd", "-D", "-N", name, key=name)
 
     def kill(self, name: str) -> None:
-        """Kills a daemon hard: a node's name or slurmctld. A node's jobs run on."""
+        """Kill a daemon hard: a node's name or slurmctld. A node's jobs run on."""
         daemon = self._daemons.pop(name)
         daemon.kill()
         daemon.wait()
 
     def lose_node(self, name: str) -> None:
-        """Kills a node's daemon and all that runs on the node, as a power cut does."""
+        """Kill a node's daemon and all that runs on the node, as a power cut does."""
         self.kill(name)
         for pid in self.on_node(name):
             with suppress(ProcessLookupError):

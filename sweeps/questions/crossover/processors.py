@@ -53,7 +53,8 @@ class Cost:
 
     @property
     def ships_in(self) -> str:
-        """The runtime that has it, without further remarks; nothing for a lock of a paper."""
+        """Return the runtime that has it, without further remarks; nothing for a lock of a
+        paper."""
         return load_locks()[self.label.lock].ships_in.partition(";")[0]
 
     @property

@@ -474,7 +474,7 @@ def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
 
 
 def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
-    """Draws the borders as the grid's own costs have them, and the searched crossovers on them."""
+    """Draw the borders as the grid's own costs have them, and the searched crossovers on them."""
     drawn_as = engines.entry(study.engine)
     x, y = _mesh(panel.grid, _RASTER)
     costs = {label: panel.grid.cost_at(label, x, y) for label in panel.labels}
@@ -514,7 +514,7 @@ def _labelled(every: Sequence[_Border], studies: Sequence[_Study]) -> list[tuple
 
 
 def _label(ax: Axes, every: Sequence[_Border], texts: Sequence[tuple[_Border, str]]) -> None:
-    """Writes each text near its border, clear of all borders and other texts, with a line to it."""
+    """Write each text near its border, clear of all borders and other texts, with a line to it."""
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     origin, scale = np.array([left, low]), np.array([right - left, high - low]) / _PANEL
     names = [text for text in ax.texts if isinstance(text, Annotation)]

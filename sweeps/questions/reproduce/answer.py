@@ -87,7 +87,7 @@ class PublishedRow:
 
     @property
     def ratio(self) -> float | None:
-        """Ours over the published number."""
+        """Return our number over the published one."""
         if self.ours is None or not self.value:
             return None
         return self.ours / self.value
@@ -150,7 +150,8 @@ class Reproduction:
 
     @property
     def order(self) -> tuple[int, int]:
-        """Pairs of a group whose published values differ clearly: (in the same order, all)."""
+        """Count the pairs of a group whose published values differ clearly: (in the same order,
+        all)."""
         verdicts = [agrees for _, _, agrees in self.pairs()]
         return sum(verdicts), len(verdicts)
 

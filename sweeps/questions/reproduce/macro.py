@@ -68,7 +68,7 @@ class Statistics:
 
     @property
     def rate(self) -> float:
-        """Cancellations an acquisition."""
+        """Return revocations per acquisition."""
         return self.cancellations / self.acquisitions
 
 

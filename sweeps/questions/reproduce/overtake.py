@@ -74,7 +74,8 @@ class Case:
 
     @property
     def lead(self) -> float:
-        """The reservation lock's cost over the asymmetric lock's: above 1 where it is overtaken."""
+        """Return the reservation lock's cost over the asymmetric lock's: above 1 where it is
+        overtaken."""
         return self.reservation / self.asymmetric
 
     @property
@@ -197,7 +198,7 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
         return runs
 
     def cost(place: Place, cell: Cell, run: "StoredRun") -> Fraction:
-        """Cycles an acquisition, with as many cancellations as published."""
+        """Return cycles per acquisition, with as many revocations as published."""
         of, scaled = drawn(place.program)
         cycles = Fraction(int(run.metrics["cycles"]), int(scaled["acquisitions"]))
         if not cancels(cell.lock):
