@@ -1,1 +1,1 @@
-"""What runs leave behind: the database, its rows as text, how figures become files."""
+"""The traces of runs: the database, its rows as text, how figures become files."""

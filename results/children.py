@@ -58,7 +58,7 @@ def end(process: "subprocess.Popen[Any]") -> None:
 
 
 def end_all() -> None:
-    """End what threads of this process wait for: it was interrupted."""
+    """End all children that threads of this process wait for: it was interrupted."""
     global _interrupted  # noqa: PLW0603 of the process
     _interrupted = True
     for process in list(_started):

@@ -1,4 +1,4 @@
-"""The one base of errors that are meant for people, and what many of them say."""
+"""The one base of errors that are meant for people, and the wording that many share."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ _NEAR = 4  # names at most
 
 
 class LockcrossError(Exception):
-    """Says what is wrong, where, and what to do; the command line prints it and exits.
+    """Say the mistake, its place and the remedy; the command line prints it and exits.
 
     `exit_code` is 2 for the user's mistake and 1 for a failed run.
     """
@@ -34,8 +34,8 @@ def writing(place: object, advice: str = "name another file", exit_code: int = 1
 
 
 def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise LockcrossError for the first of some names that is none of those known. `what`: what
-    they name, or the option that gives them."""
+    """Raise LockcrossError for the first of some names that is none of those known. `what`: the
+    things that they name, or the option that gives them."""
     every = list(known)
     if unknown := [name for name in given if name not in every]:
         raise LockcrossError(f"{what} {unknown[0]!r} is unknown; {known_words(unknown[0], every)}")

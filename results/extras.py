@@ -29,8 +29,8 @@ def pinned(path: Path) -> Iterator[Requirement]:
 
 @dataclass(frozen=True)
 class Extra:
-    """What a file of requirements pins, and the name that it is spoken of by. About so many
-    megabytes are loaded."""
+    """The packages that a file of requirements pins, their name for people, and about how many
+    megabytes they load."""
 
     name: str
     requirements: Path
@@ -49,7 +49,7 @@ class Extra:
         return True
 
     def install(self) -> None:
-        """Install what is missing into this Python's environment. Raises LockcrossError."""
+        """Install the missing packages into this Python's environment. Raises LockcrossError."""
         if self.installed():
             return
         lock = WORK / "build" / "extras.lock"

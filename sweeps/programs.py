@@ -86,7 +86,7 @@ class Mechanisms:
     fence_chain: int = 0
 
     def flags(self) -> list[str]:
-        """Return the compiler's flags; none for what the engine does."""
+        """Return the compiler's flags; none where the engine does it."""
         kinds = {"ATOMIC": self.atomic, "FENCE": self.fence, "CHARGE": self.charge}
         added = {f"{k}_LATENCY": f"LATENCY_{v.upper()}" for k, v in kinds.items() if v != "engine"}
         lengths = {"ATOMIC": self.atomic_chain, "FENCE": self.fence_chain}
@@ -146,7 +146,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Binary:
-    """A built program: where it is, the SHA-256 of what of it is loaded, what built it."""
+    """A built program: where it is, the SHA-256 of its loaded part, the compiler."""
 
     path: Path
     digest: str
@@ -179,7 +179,7 @@ def compiler_version(path: str) -> str:
 
 
 def loaded_digest(elf: bytes) -> str:
-    """Return the SHA-256 of what a static program puts into memory, and of its entry.
+    """Return the SHA-256 of the memory image of a static program, and of its entry.
 
     Its symbols are left out: the assembler's temporary files, named by chance, are among them.
     """
@@ -209,7 +209,7 @@ class Builder:
         self._sources = total.hexdigest()
 
     def build(self, programs: Iterable[Program], jobs: int | None = None) -> dict[Program, Binary]:
-        """Build what is not yet built, `jobs` at a time (default: one per CPU). Says on standard
+        """Build the missing programs, `jobs` at a time (default: one per CPU). Says on standard
         error how many are to be compiled, where that takes seconds.
 
         Raises LockcrossError for a missing compiler or sources that do not compile.

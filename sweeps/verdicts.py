@@ -1,5 +1,5 @@
-"""The stored proofs of the locks: under which memory models they were made, what came of each, and
-what a lock's correctness on an ISA rests on."""
+"""The stored proofs of the locks: under which memory models they were made, the result of each, and
+the basis of a lock's correctness on an ISA."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ OWN_CHECKER = "lockcross"  # the tool of proofs/checker
 
 
 class Flavour(StrEnum):
-    """What a proved program may rely on: the flavours of lockimpl/arch/model.h."""
+    """The assumptions of a proved program: the flavours of lockimpl/arch/model.h."""
 
     WEAK = "weak"
     TSO = "tso"
@@ -53,10 +53,10 @@ def models() -> _Models:
 
 
 class Verdict(StrEnum):
-    """What came of a proof.
+    """The result of a proof.
 
     `assumed`: it fails under this model, which promises less than the lock relies on; the reason
-    says what that is. `refused`: it was not tried, and the reason says why.
+    names it. `refused`: it was not tried, and the reason says why.
     """
 
     PROVED = "proved"
@@ -136,7 +136,7 @@ def _reasons(proofs: Iterable[Proof]) -> str:
 
 
 class Standing(NamedTuple):
-    """What a lock's correctness on an ISA rests on: `proved`, `argued` (under an assumption that
+    """The basis of a lock's correctness on an ISA: `proved`, `argued` (under an assumption that
     the words name) or `tested`."""
 
     kind: str
@@ -144,7 +144,7 @@ class Standing(NamedTuple):
 
 
 def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
-    """Return what a lock's correctness on an ISA rests on, with the proofs of other tools counted
+    """Return the basis of a lock's correctness on an ISA, with the proofs of other tools counted
     by tool and model."""
     argued = ""
     for model in (name for name, known in models().own.items() if isa in known.isas):

@@ -61,7 +61,7 @@ def start(*arguments: str, **changes: str) -> subprocess.Popen[str]:
 
 
 def end_all() -> None:
-    """Kills the commands that are still running."""
+    """Kill the commands that are still running."""
     for process in _STARTED:
         process.kill()
 
@@ -84,7 +84,7 @@ def lockcross(
 
 
 def at_terminal(width: int, *arguments: str) -> tuple[int, str]:
-    """Run a command on a terminal of a width and return its exit code and what it writes."""
+    """Run a command on a terminal of a width and return its exit code and its output."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     terminal = Path(os.ttyname(its))
@@ -153,7 +153,7 @@ def _ended(
 
 
 def program(folder: Path, name: str, script: str) -> None:
-    """Puts a shell script into a folder as a program."""
+    """Put a shell script into a folder as a program."""
     path = folder / name
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Fixtures and hooks of all tests."""
 
 import fcntl
 import hashlib
@@ -95,8 +95,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
 
 @pytest.fixture
 def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are built, but what is written is their names: Matplotlib takes most of its time to
-    write. For tests of which figures there are, not of what is in their files."""
+    """Figures are built, but only their names are written: Matplotlib takes most of its time to
+    write. For tests of which figures there are, not of the contents of their files."""
 
     def write(name: str, _: str, draw: Callable[[], object], folder: Path) -> Path:
         draw()

@@ -37,7 +37,7 @@ def agent() -> Path:
 
 @cache
 def _compiled() -> Path:
-    """The classes of tests/java, kept by what they are made of."""
+    """The classes of tests/java, kept by a digest of their sources."""
     sources = sorted(SOURCES.glob("*.java"))
     text = "".join([str(version_of("javac")), *(path.read_text("utf-8") for path in sources)])
 

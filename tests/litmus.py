@@ -8,13 +8,13 @@ A test has threads, each a line of instructions:
     B                 a process-wide barrier
     add a x 1 rlx     an update that returns the old value; swap, too
     cas a x 0 1 acq   compares with 0, stores 1; returns the old value
-    if a == 1         what follows is done only then
+    if a == 1         the rest is done only then
     await x 1 rlx     loads until it finds 1
 
 x, y, z and w are words of four bytes; x:1@0 is a part, its size and first byte. `outcome` speaks
 of registers at the end and of places, [x]. `allowed` names the models under which it occurs (tso
 stands for tso-wait too, weak for weak-si; the tests of sizes name all), `race` and `deadlock`
-those under which that is found, and `genmc` what GenMC says where it differs.
+those under which that is found, and `genmc` GenMC's verdict where it differs.
 """
 
 import re
@@ -54,7 +54,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Litmus:
-    """A test and what the literature says of it."""
+    """A test and its verdict in the literature."""
 
     name: str
     threads: tuple[tuple[Instruction, ...], ...]
@@ -73,15 +73,15 @@ class Litmus:
         return sorted(names)
 
     def has_mixed_sizes(self) -> bool:
-        """Whether some access is not of a whole word."""
+        """Tell whether some access is not of a whole word."""
         return any(instruction.size != 4 for thread in self.threads for instruction in thread)
 
     def has_barriers(self) -> bool:
-        """Whether a thread makes a process-wide barrier."""
+        """Tell whether a thread makes a process-wide barrier."""
         return any(instruction.kind == "B" for thread in self.threads for instruction in thread)
 
     def waits(self) -> bool:
-        """Whether a thread waits for another."""
+        """Tell whether a thread waits for another."""
         return any(instruction.kind == "await" for thread in self.threads for instruction in thread)
 
 

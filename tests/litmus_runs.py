@@ -69,7 +69,7 @@ def _call(command: Sequence[str], folder: Path) -> None:
 
 
 def run(program: Path, model: str, parameter: int, *options: str) -> tuple[str, dict[str, object]]:
-    """What a program prints before its result, and the result."""
+    """Return a program's output before its result, and the result."""
     command = [str(program), "--model", model, "--parameter", str(parameter), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode in (0, 1, 3), done.stderr

@@ -1,7 +1,8 @@
-"""Memory models by brute force, to compare the checker with: what a litmus test's threads may leave
-in registers and memory. SC and TSO by running all interleavings; RC11 by its axioms, over all ways
-to choose what loads read and how stores are ordered (Lahav et al., PLDI 2017; release sequences as
-in C++20). Slow, and as close to the definitions as possible. No `if`, no `await`, no plain access.
+"""Memory models by brute force, to compare the checker with: the registers and memory that a litmus
+test's threads may leave. SC and TSO by running all interleavings; RC11 by its axioms, over all
+choices of the values that loads read and of the order of stores (Lahav et al., PLDI 2017; release
+sequences as in C++20). Slow, and as close to the definitions as possible. No `if`, no `await`, no
+plain access.
 
 Under the axioms a unit, a run of bytes that no access divides, is a place of its own: an access of
 several units is an event for each, as the checker's model `weak` has it.
@@ -21,7 +22,7 @@ _RELEASES = ("rel", "acqrel", "sc")
 
 
 def _fresh(instruction: Instruction, old: int) -> int:
-    """What a store or an update that finds `old` leaves."""
+    """Return the value that a store, or an update that finds `old`, leaves."""
     if instruction.kind == "add":
         return (old + instruction.value) % (1 << 8 * instruction.size)
     if instruction.kind == "cas" and old != instruction.expected:
@@ -268,8 +269,8 @@ class Axioms:
         return ends
 
     def _resolve(self, reads_from: dict[int, int]) -> bool:
-        """Computes all values; False where loads and stores depend on each other in a circle, or a
-        load reads what is not stored."""
+        """Compute all values; return False where loads and stores depend on each other in a circle,
+        or a load reads a value that is not stored."""
         edges = {(w, r) for r, w in reads_from.items()}
         # The parts of an access take place together.
         first = {(e.thread, e.index): e.number for e in reversed(self.events) if e.thread >= 0}
@@ -397,7 +398,8 @@ class Axioms:
 
 
 def outcomes(test: Litmus, model: str) -> set[Outcome]:
-    """What a test may end with under sc, tso, tso-wait, weak (as the checker has it) or rc11."""
+    """Return the possible ends of a test under sc, tso, tso-wait, weak (as the checker has it) or
+    rc11."""
     if model in ("weak", "rc11"):
         return Axioms(test, model == "weak").outcomes()
     return _Machine(test, model != "sc", model == "tso-wait").outcomes()

@@ -1,7 +1,6 @@
-"""What a sequence of instructions orders, and whether that is all that lockimpl/arch/model.h asks.
-
-A small table by hand of what each instruction orders within its own thread. It needs no herd7, and
-says nothing of what several threads see in which order (IRIW, WRC): that is herd7's to say.
+"""The orders of a sequence of instructions, and whether they are all that lockimpl/arch/model.h
+asks. A small table by hand has the orders of each instruction within its thread. It needs no herd7,
+and says nothing of what several threads see in which order (IRIW, WRC): that is herd7's to say.
 """
 
 import re
@@ -80,7 +79,7 @@ def _kind(slot: str) -> str:
 
 
 def _closed(pairs: set[Order]) -> set[Order]:
-    """With what follows from two orders in a row."""
+    """Add the orders that follow from two in a row."""
     while more := {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs:
         pairs = pairs | more
     return pairs
@@ -101,7 +100,7 @@ def machine_steps(code: Iterable[Instruction], flavour: str) -> list[Step]:
 
 
 def _x86_64(instruction: Instruction, number: int) -> Step | None:
-    """Total store order: a load is before what is later, a store after what is earlier."""
+    """Total store order: a load is before all later accesses, a store after all earlier ones."""
     if instruction.mnemonic == "mfence":
         return Step(barrier=_ALL)
     if not instruction.touches_memory():
@@ -151,7 +150,7 @@ _ACQUIRE, _RELEASE, _ACQ_REL, _SEQ_CST = 2, 3, 4, 5
 
 
 def model_steps(text: str) -> list[Step]:
-    """A primitive as C11 atomics, from what GCC has made of it before it chooses instructions. A
+    """Return a primitive as C11 atomics, from GCC's form before it chooses instructions. A
     failed CAS promises nothing. A read-modify-write that is seq_cst stands for x86-64's, which is
     a full fence (lockimpl/arch/model.h)."""
     steps = []

@@ -127,7 +127,7 @@ def one_instruction_at_a_time(emulator: str) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a guest program did: exit code, its result line, standard error."""
+    """The result of a guest program: exit code, its result line, standard error."""
 
     code: int
     result: Mapping[str, Any]
@@ -142,7 +142,7 @@ def run(
     launcher: tuple[str, ...] | None = None,
     **arguments: object,
 ) -> Outcome:
-    """Runs a program under QEMU without the engine, or a `launcher` (none: the host itself), on all
+    """Run a program under QEMU without the engine, or a `launcher` (none: the host itself), on all
     CPUs or on `cpus`. Fails if it does not end."""
     if launcher is None:
         launcher = yielding(find_qemu(TARGETS[flavour].isa).path)

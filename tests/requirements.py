@@ -1,12 +1,12 @@
-"""Pins the Python packages: for each NAME.in of requirements/, which says what is wanted and why,
-NAME.txt with a version and the hashes of all its files for every package, and for what these need;
-for what users need that is requirements.txt in the root.
+"""Pins the Python packages: for each NAME.in of requirements/, which names the packages and why,
+NAME.txt with a version and the hashes of all files for every package and its dependencies; for
+users' packages that is requirements.txt in the root.
 
     ./lockcross python -m tests.requirements               # the newest versions of everything
     ./lockcross python -m tests.requirements PACKAGE...    # of these; all others stay
-    ./lockcross python -m tests.requirements --keep        # of none: only what an .in has got
+    ./lockcross python -m tests.requirements --keep        # of none: only new ones of an .in
 
-Asks the package index, or the one that the resolver's own variable UV_DEFAULT_INDEX names. Then
+Asks the package index, or the one in the resolver's variable UV_DEFAULT_INDEX. Then
 sees that every supported Python has wheels on both processors, and ends with 1 where it has not.
 """
 
@@ -30,7 +30,7 @@ _HEAD = "# Made from {wanted} by `./lockcross python -m tests.requirements`. Not
 
 
 def main(words: list[str]) -> int:
-    """Returns the exit code."""
+    """Return the exit code."""
     RENEW.install()
     newer = [f"--upgrade-package={word}" for word in words if word != "--keep"]
     if not words:
@@ -49,7 +49,7 @@ def main(words: list[str]) -> int:
 
 
 def pins(name: str) -> str:
-    """The file of the tree that pins what NAME.in wants."""
+    """Return the file of the tree that pins the packages of NAME.in."""
     return "requirements.txt" if name == "users" else f"{REQUIREMENTS.name}/{name}.txt"
 
 

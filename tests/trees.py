@@ -1,4 +1,4 @@
-"""Copies of the tree, for tests of what has to be added to it; folders that are made once."""
+"""Copies of the tree, for tests of additions to it; folders that are made once."""
 
 import os
 import shutil
@@ -11,8 +11,8 @@ from results.paths import ROOT, WORK
 
 
 class Tree:
-    """The tree's files in another folder, but for databases and those in `left_out`; what is built
-    is shared with the tree itself."""
+    """The tree's files in another folder, but for databases and those in `left_out`; built files
+    are shared with the tree itself."""
 
     def __init__(self, folder: Path, left_out: tuple[str, ...] = ("tests/",)) -> None:
         self.folder = folder
@@ -30,22 +30,22 @@ class Tree:
                 shutil.copy2(ROOT / name, folder / name)
 
     def write(self, name: str, text: str) -> None:
-        """Adds a file."""
+        """Add a file."""
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / name).write_text(text, encoding="utf-8")
 
     def insert(self, name: str, before: str, line: str) -> None:
-        """Adds a line to a file, before the first one that begins so."""
+        """Add a line to a file, before the first one that begins so."""
         lines = (self.folder / name).read_text(encoding="utf-8").splitlines(keepends=True)
         place = next(n for n, text in enumerate(lines) if text.lstrip().startswith(before))
         self.write(name, "".join([*lines[:place], line + "\n", *lines[place:]]))
 
     def lockcross(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command of the copy."""
+        """Run a command of the copy."""
         return self.python("sweeps", *words)
 
     def python(self, module: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """Runs a module of the copy, or one that finds the copy's."""
+        """Run a module of the copy, or one that finds the copy's."""
         environment = os.environ | {
             "PYTHONPATH": str(self.folder),
             "LOCKCROSS_WORK": str(WORK),

@@ -1,1 +1,1 @@
-"""The database: opening, writing and querying it, and what it keeps."""
+"""The database: opening, writing and querying it, and its contents."""

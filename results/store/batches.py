@@ -1,4 +1,4 @@
-"""What an export writes, read in batches: a table, or a row a run with all that it has."""
+"""Read the rows of an export in batches: a table, or one row per run with all its values."""
 
 import json
 import sqlite3
@@ -36,8 +36,8 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows, one at least. `numbers`: columns of what stands behind each; NaN where there is
-    nothing."""
+    """Some rows, one at least. `numbers`: the numbers behind each row, by column; NaN where there
+    is none."""
 
     left: Sequence[Row]
     numbers: np.ndarray | None = None
@@ -78,7 +78,7 @@ def batches(connection: sqlite3.Connection, name: str) -> tuple[Kinds, Iterator[
 
 
 def _columns(connection: sqlite3.Connection, name: str) -> dict[str, tuple[type, str]]:
-    """Return the columns of a table or view: of what type each is, and how SQL reads it."""
+    """Return the columns of a table or view: the type of each, and how SQL reads it."""
     columns = {}
     for _, column, declared, *_ in connection.execute(f"PRAGMA table_info({name})"):
         kind = declared or _OF_VIEWS.get(column, "TEXT")

@@ -1,7 +1,7 @@
-"""What is wrong with a database, looked for when something that read it has failed.
+"""Look for the damage of a database when a reader of it has failed.
 
 Lockcross trusts what it has written; this tells a database that was damaged, or changed by
-something else, from an internal error. What a fact holds is checked by its own type.
+something else, from an internal error. The type of a fact checks its content.
 """
 
 import sqlite3
@@ -97,6 +97,6 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def first_mistake(error: ValidationError) -> str:
-    """Return where the first mistake is, and what."""
+    """Return the place of the first mistake, and its kind."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

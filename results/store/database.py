@@ -52,7 +52,7 @@ def code_of(error: Exception) -> int:
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError:
-    """Return what an error of SQLite means for the user."""
+    """Return the meaning of an error of SQLite for the user."""
     code = code_of(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return StoreError(
@@ -69,7 +69,7 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turns SQLite's exceptions into StoreError, and the one of a signal into KeyboardInterrupt."""
+    """Turn SQLite's exceptions into StoreError, and the one of a signal into KeyboardInterrupt."""
     try:
         yield
     except sqlite3.Error as error:
@@ -79,8 +79,8 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def see_signals(connection: sqlite3.Connection, ends: Callable[[], bool] = lambda: False) -> None:
-    """From now on a signal ends what SQLite is at, and so does `ends` when it is true. Python
-    raises what a signal asks for inside the handler, and SQLite says SQLITE_INTERRUPT for it."""
+    """Let a signal end the running SQL, and `ends` when it is true. Python raises a signal's
+    exception inside the handler, and SQLite says SQLITE_INTERRUPT for it."""
     connection.set_progress_handler(ends, _STEPS)
 
 
@@ -92,7 +92,7 @@ class _Object(NamedTuple):
 
 
 def _objects(connection: sqlite3.Connection) -> dict[str, _Object]:
-    """What a database has, by name. The kinds are what SQLite has read, not what it was told."""
+    """Return the objects of a database, by name, as SQLite has read them."""
     texts = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
     return {
         name: _Object(kind, texts.get(name, "") if kind == "view" else "")
@@ -109,8 +109,9 @@ def _schema() -> dict[str, _Object]:
 
 
 def _foreign(connection: sqlite3.Connection, names: Iterable[str]) -> str:
-    """The first of the schema's objects that is missing or another than Lockcross makes, in words;
-    empty if there is none. A view in a table's place can be without end, a trigger do anything."""
+    """Return the first of the schema's objects that is missing or another than Lockcross makes, in
+    words; empty if there is none. A view in a table's place can be without end, a trigger do
+    anything."""
     there = _objects(connection)
     for name in names:
         wanted = _schema()[name]
@@ -126,10 +127,10 @@ def _foreign(connection: sqlite3.Connection, names: Iterable[str]) -> str:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """Of the schema that a file has; 0 if it is empty.
+    """Return the version of a file's schema; 0 if it is empty.
 
-    Raises StoreError for another program's database, one of another version, or one in which
-    something is in the place of what Lockcross made.
+    Raises StoreError for another program's database, one of another version, or one with a foreign
+    object in the place of one of Lockcross.
     """
     if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
         return 0
@@ -252,7 +253,7 @@ def lock_for_writing(path: Path) -> TextIO:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Opens for writing, for a caller with the lock: makes the tables of an empty file, and brings
+    """Open for writing, for a caller with the lock: make the tables of an empty file, and bring
     one of an earlier version to this one."""
     with explained(path), ExitStack() as on_error:
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
@@ -277,13 +278,13 @@ def file_of(connection: sqlite3.Connection) -> Path:
 
 
 def log_of(path: Path) -> Path:
-    """Return the file with what is written and not yet in the database's own, if there is any."""
+    """Return the file of writes that are not yet in the database file, if there is one."""
     real = real_file(path)
     return real.with_name(real.name + "-wal")
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """Opens for reading only: no statement can write. A file of an earlier version is left so, and
+    """Open for reading only: no statement can write. A file of an earlier version is left so, and
     read as one of this. Raises StoreError when there is no file, or an empty one."""
     with explained(path), ExitStack() as on_error:
         if path.exists():

@@ -21,7 +21,7 @@ _ARROW = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.bina
 
 
 def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, int]:
-    """Write what `batches` gives as CSV, JSON or Parquet, by the file's ending, and return the
+    """Write the rows of `batches` as CSV, JSON or Parquet, by the file's ending, and return the
     numbers of rows and columns. The file is there whole or not at all. Raises LockcrossError."""
     writers = {".csv": _write_csv, ".json": _write_json, ".parquet": _write_parquet}
     if path.suffix not in writers:

@@ -1,5 +1,5 @@
-"""Facts: what a study keeps beside its runs. Each is a JSON object of one type, which its question
-owns: it is written from it and read into it."""
+"""Facts: the results that a study keeps beside its runs. Each is a JSON object of one type, which
+its question owns: it is written from it and read into it."""
 
 import json
 import sqlite3
@@ -25,8 +25,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 @dataclass(frozen=True)
 class Fact(Generic[T]):
-    """The fact of a name; `missing`: what there is none of without it, in words. All that read it
-    raise MisfitError for one that is not of the type `kind`."""
+    """The fact of a name; `missing`: the thing that is lacking without it, in words. All that read
+    it raise MisfitError for one that is not of the type `kind`."""
 
     name: str
     kind: Any
@@ -43,18 +43,18 @@ class Fact(Generic[T]):
         store.set_fact(self.name, _adapter(self.kind).dump_python(value, mode="json"))
 
     def optional(self, connection: sqlite3.Connection) -> T | None:
-        """Return what is stored, or None."""
+        """Return the stored value, or None."""
         row = connection.execute("SELECT value FROM facts WHERE name = ?", (self.name,)).fetchone()
         return None if row is None else self._value(self.name, row[0])
 
     def read(self, connection: sqlite3.Connection) -> T:
-        """Return what is stored. Raises NoDataError where nothing is."""
+        """Return the stored value. Raises NoDataError where nothing is."""
         if (kept := self.optional(connection)) is None:
             raise NoDataError(self.missing)
         return kept
 
     def every(self, connection: sqlite3.Connection) -> list[T]:
-        """Return what is stored under names behind this one's, by name."""
+        """Return the values stored under names behind this one's, by name."""
         rows = connection.execute(
             "SELECT name, value FROM facts WHERE name GLOB ? ORDER BY name", (f"{self.name}/*",)
         )

@@ -1,4 +1,4 @@
-"""The name that a lock had, in what users have: on command lines, in plans, in their SQL, and in
+"""The name that a lock had, in users' files: on command lines, in plans, in their SQL, and in
 databases of the schema before. Readers of CSV take the word for a missing value."""
 
 import re
@@ -44,7 +44,7 @@ def current(word: str) -> str:
 
 
 def current_in_document(document: Any) -> Any:
-    """Return what TOML has, with the lock's name of today under each key that takes labels."""
+    """Return a TOML document with the lock's name of today under each key that takes labels."""
     if isinstance(document, list):
         return [current_in_document(inner) for inner in document]
     if not isinstance(document, dict):
@@ -78,7 +78,7 @@ def current_sql(sql: str) -> str:
 
 
 def rename(connection: sqlite3.Connection) -> None:
-    """Changes the name in a database of schema SCHEMA, within a transaction. Runs keep their
+    """Change the name in a database of schema SCHEMA, within a transaction. Runs keep their
     identities."""
     for table, columns in CHANGED.items():
         for column, text in columns.items():

@@ -108,7 +108,7 @@ def _processors(of: Mapping[str, Any], isas: list[str]) -> list[Table]:
 
 
 def as_now(connection: sqlite3.Connection, value: str) -> str:
-    """Return what a fact's `value` is now, in SQL of a connection."""
+    """Return the current form of a fact's `value`, in SQL of a connection."""
     connection.create_function(
         "current_plan", 1, lambda text: json.dumps(current_study(json.loads(text)), sort_keys=True)
     )
@@ -116,7 +116,8 @@ def as_now(connection: sqlite3.Connection, value: str) -> str:
 
 
 def rename_series(connection: sqlite3.Connection) -> None:
-    """Give the crossovers of studies the names of their cells, without what was held."""
+    """Give the crossovers of studies the names of their cells, without the values that were
+    held."""
     for (text,) in connection.execute("SELECT value FROM facts WHERE name GLOB 'study/*'"):
         for along in json.loads(text).get("along", []):
             name = along["cells"]

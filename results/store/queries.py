@@ -21,7 +21,7 @@ from results.store.records import RunRecord
 def compiler_name(line: str) -> str:
     """Return family and version (`gcc 12.2.0`), from the first line of a compiler's `--version`.
 
-    The same for the compilers of all instruction sets. What is not understood stays as it is.
+    The same for the compilers of all instruction sets. Other text stays as it is.
     """
     family = "clang" if "clang" in line else "gcc" if "gcc" in line.lower() else ""
     outside = re.sub(r"\([^)]*\)", "", line)  # in brackets is the distribution's version
@@ -54,7 +54,7 @@ def plan_name(words: str) -> str:
 
 
 def condition(connection: sqlite3.Connection, words: str) -> tuple[str, dict[str, str]]:
-    """Return SQL that is true for the runs of a plan, and what it leaves to be bound. Raises
+    """Return SQL that is true for the runs of a plan, and the values to bind. Raises
     LockcrossError when there are none."""
     name = plan_name(words)
     bound = {"plan": name, "plan_series": f"{PREFIX}{name}"}
@@ -103,7 +103,7 @@ class Answer:
 
 
 def named_queries(folder: Path = QUERIES) -> dict[str, str]:
-    """Return the queries of a folder with what their first comment line says of them."""
+    """Return the queries of a folder with their first comment lines."""
     return {
         path.stem: path.read_text(encoding="utf-8").splitlines()[0].removeprefix("-- ")
         for path in sorted(folder.glob("*.sql"))
@@ -111,8 +111,8 @@ def named_queries(folder: Path = QUERIES) -> dict[str, str]:
 
 
 def query_text(connection: sqlite3.Connection, path: Path) -> str:
-    """Return the SQL of a named query. SETTING there is every column that says what a run is of,
-    but for its engine; `a.SETTING IS b.SETTING`: two runs have the same in all of them."""
+    """Return the SQL of a named query. SETTING there is every column that describes a run, except
+    its engine; `a.SETTING IS b.SETTING`: two runs have the same in all of them."""
     setting = [
         name
         for _, name, *_ in connection.execute("PRAGMA table_info(runs)")

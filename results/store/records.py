@@ -1,4 +1,4 @@
-"""What the store keeps, as plain values."""
+"""The records of the store, as plain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """What came of a run, as its driver saw it. Whoever chooses runs adds the axes that are chosen:
-    all but `resolved`, `metrics` and `place` are columns of the table runs."""
+    """The outcome of a run, as its driver saw it. Whoever chooses runs adds the axes that are
+    chosen: all but `resolved`, `metrics` and `place` are columns of the table runs."""
 
     identity: str  # SHA-256, hex
     engine_version: str

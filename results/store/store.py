@@ -3,11 +3,11 @@
 A context manager. One transaction a result, so that a driver may be killed at any moment. Only
 one Store writes a file at a time; readers are not disturbed. All failures are StoreError.
 
-What many runs share is kept once, and a run's numbers as an array. Names and units of the metrics
-are a set (`metric_sets`, `metric_names`), the numbers a JSON array (`run_metrics`); the names of
-resolved options are a set too (`option_sets`), and runs with equal options share their settings
-(`resolved_options`). The views `metrics` and `resolved` have them as a row for each number, and as
-JSON objects.
+Data that many runs share is kept once, and a run's numbers as an array. Names and units of the
+metrics are a set (`metric_sets`, `metric_names`), the numbers a JSON array (`run_metrics`); the
+names of resolved options are a set too (`option_sets`), and runs with equal options share their
+settings (`resolved_options`). The views `metrics` and `resolved` have them as a row for each
+number, and as JSON objects.
 """
 
 import hashlib
@@ -101,7 +101,7 @@ class Store:
             raise damaged(self.path, wrong) from error
 
     def close(self) -> None:
-        """Closes the file; what was added is already safe."""
+        """Close the file; all additions are already safe."""
         if self._lock is not None:
             # A file at rest has no log: reading one that has leaves files beside it.
             with suppress(sqlite3.Error):  # somebody reads it, or the disk is full: the log stays
@@ -143,11 +143,11 @@ class Store:
         return runs
 
     def add_run(self, record: RunRecord, plan: str) -> int:
-        """Stores a run as `add_runs` does, and returns its id."""
+        """Store a run as `add_runs` does, and return its id."""
         return self.add_runs([record], plan)[0]
 
     def add_runs(self, records: Iterable[RunRecord], plan: str) -> list[int]:
-        """Stores runs with their metrics in one transaction and returns their ids.
+        """Store runs with their metrics in one transaction and return their ids.
 
         A run takes the place of a failed or refused one of the same identity (same id, attempts
         added up); one that is ok stays as it is.
@@ -195,11 +195,11 @@ class Store:
         return run_id
 
     def add_calibrations(self, records: Iterable[CalibrationRecord]) -> None:
-        """Stores measured costs, each in place of an earlier one of the same setting."""
+        """Store measured costs, each in place of an earlier one of the same setting."""
         self._replace("calibrations", map(vars, records))
 
     def set_crossovers(self, records: Iterable[CrossoverRecord], series: str) -> None:
-        """Makes `records` all the crossovers of a series, in one transaction."""
+        """Make `records` all the crossovers of a series, in one transaction."""
         wanted: list[_Crossover] = []
         for record in records:
             row = {**vars(record), "series": series, "setting": _json(dict(record.setting))}
@@ -226,7 +226,7 @@ class Store:
         run_ids: Iterable[int],
         latencies: Mapping[int, Mapping[str, Sequence[int]]] | None = None,
     ) -> None:
-        """Makes `run_ids` all the runs of a series, in one transaction. `latencies`: of runs, by
+        """Make `run_ids` all the runs of a series, in one transaction. `latencies`: of runs, by
         axis, those at which the series has them."""
         of = latencies or {}
         wanted = {run_id: _json(of.get(run_id, {})) for run_id in run_ids}
@@ -244,9 +244,9 @@ class Store:
             )
 
     def forget_series(self) -> None:
-        """Removes a study's series and crossovers, in one transaction; the runs and what
-        `lockcross sweep`, `validate`, `reproduce` and `explore` have left stay, as do the
-        crossovers that users asked for."""
+        """Remove a study's series and crossovers, in one transaction; the runs and the results of
+        `lockcross sweep`, `validate`, `reproduce` and `explore` stay, as do the crossovers that
+        users asked for."""
         with self._transaction() as connection:
             for table, column, kept in (
                 ("series", "name", ("validation", "roi", "reproduce", "explore", "plan")),
@@ -256,16 +256,16 @@ class Store:
                 connection.execute(f"DELETE FROM {table} WHERE {others}")
 
     def set_machine(self, record: MachineRecord) -> None:
-        """Keeps a machine's description, in place of an earlier one."""
+        """Keep a machine's description, in place of an earlier one."""
         self._replace("machines", [vars(record) | {"description": _json(record.description)}])
 
     def set_fact(self, name: str, value: Mapping[str, object]) -> None:
-        """Keeps a fact of a study (a JSON object), in place of an earlier one of that name. What
-        they hold is of a type each: results.store.facts."""
+        """Keep a fact of a study (a JSON object), in place of an earlier one of that name. Each has
+        a type: results.store.facts."""
         self._replace("facts", [{"name": name, "value": _json(value)}])
 
     def _replace(self, table: str, rows: Iterable[Mapping[str, object]]) -> None:
-        """Puts rows in the places of those with their keys, in one transaction, but for rows that
+        """Put rows in the places of those with their keys, in one transaction, but for rows that
         are there already."""
         new = []
         with explained(self.path):
@@ -281,8 +281,8 @@ class Store:
 
 
 def _add_columns(connection: sqlite3.Connection, kind: type[RunRecord]) -> None:
-    """Adds what the table runs has no column for: an axis that whoever chooses runs has got since
-    the schema was written. Runs from before have its default."""
+    """Add the missing columns of the table runs: axes that were added since the schema was written.
+    Runs from before have its default."""
     stored = {column[1] for column in connection.execute("PRAGMA table_info(runs)")}
     types = get_type_hints(kind)
     for field in fields(kind):
@@ -331,7 +331,7 @@ def options_id(connection: sqlite3.Connection, resolved: Mapping[str, int | str]
 def number_text(value: float) -> str:
     """Return the shortest JSON number that is read as the same value; whole ones without a point.
 
-    Raises ValueError for what is no number.
+    Raises ValueError for any other text.
     """
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is not a number")
@@ -341,7 +341,7 @@ def number_text(value: float) -> str:
 def _set_metrics(
     connection: sqlite3.Connection, run_id: int, metrics: Mapping[str, tuple[float, str]]
 ) -> None:
-    """Makes these all the metrics of a run (name -> (value, unit)), inside a transaction."""
+    """Make these all the metrics of a run (name -> (value, unit)), inside a transaction."""
     connection.execute("DELETE FROM run_metrics WHERE run_id = ?", (run_id,))
     if not metrics:
         return
@@ -388,14 +388,14 @@ def _stored_crossovers(connection: sqlite3.Connection, series: str) -> list[_Cro
 
 @contextmanager
 def reading(db: Path) -> Iterator[sqlite3.Connection]:
-    """The database at `db`, to be read alone."""
+    """Yield a connection to the database at `db`, for reading alone."""
     with explained(db), Store(db, read_only=True) as store:
         yield store.connection
 
 
 @contextmanager
 def store_to_read(path: Path) -> Iterator[Store]:
-    """The store at `path`, or an empty one if there is none yet: reading creates no file."""
+    """Yield the store at `path`, or an empty one if there is none yet: reading creates no file."""
     if path.exists():
         with Store(path, read_only=True) as store:
             yield store

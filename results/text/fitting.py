@@ -33,7 +33,7 @@ _TABLE = (
 
 @dataclass(frozen=True)
 class _Width:
-    """Of a column, without its padding: the least at which no word is cut, and the widest."""
+    """Widths of a column without its padding: the least at which no word is cut, and the widest."""
 
     least: int
     most: int
@@ -73,8 +73,7 @@ def _words(cell: "RenderableType") -> str:
 
 
 def _taken(table: Table, widths: Sequence[int]) -> int:
-    """Return the columns of a terminal that columns of these widths take, with what is between
-    them."""
+    """Return the columns of a terminal that columns of these widths take, with their separators."""
     _, right, _, left = table.padding
     lines = len(widths) + 1 if table.box is not None else 0
     return sum(widths) + len(widths) * (left + right) + lines
@@ -106,8 +105,8 @@ def _telling_apart(columns: Sequence[Column]) -> list[int]:
 
 
 def _shares(table: Table, widths: Sequence[_Width], room: int) -> list[int]:
-    """Return a width for each column: the least, and of what is left an equal share as far as it is
-    of use."""
+    """Return a width for each column: the least, and an equal share of the rest as far as it is of
+    use."""
     given = [width.least for width in widths]
     left = max(0, room - _taken(table, given))
     needs = sorted(range(len(widths)), key=lambda at: widths[at].most - widths[at].least)

@@ -47,7 +47,7 @@ FRAMED: Mapping[str, Any] = {"box": box.HEAVY_HEAD}  # a look of a table
 class Rows:
     """Rows of values by name, whole: so they stand in CSV and JSON.
 
-    `shown`: the columns of the table for people by their heads, and what stands there of a row: a
+    `shown`: the columns of the table for people by their heads, and the text there for a row: a
     format of its values, or a function of it. Without it each value has its column. `look` and
     `heads` are Rich's settings of the table, and of its columns by their heads.
     """
@@ -196,7 +196,7 @@ def number(value: float) -> str:
 def print_compact(
     answer: "Answer", out: "Console", always: Sequence[str], limit: int | None = None
 ) -> None:
-    """Print rows by what they differ in: first, in one line, what they have in common, then a table
+    """Print rows by their differences: first, in one line, their common values, then a table
     that is no wider than the console, of `limit` rows at most. The columns `always` are there,
     unless nothing is in them."""
     columns = {

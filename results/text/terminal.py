@@ -1,4 +1,4 @@
-"""What a person at a terminal reads: text from files and databases, shown as it is."""
+"""Text from files and databases for a person at a terminal, shown as it is."""
 
 import sys
 import unicodedata
@@ -16,7 +16,8 @@ _WIDE = 400  # columns of what goes into a file or another program
 
 
 def visible(text: str) -> str:
-    """Escape what a terminal would obey instead of showing: all but line ends and tabs."""
+    """Escape characters that a terminal would obey: all control characters but line ends and
+    tabs."""
     if text.isprintable():
         return text
     return "".join(
@@ -46,7 +47,7 @@ class _PlainConsole(Console):
 
 
 def console(fold: bool = True) -> Console:
-    """Return a console that reads no markup in what it prints. Without `fold`, a table on its way
+    """Return a console that reads no markup in its text. Without `fold`, a table on its way
     into a file or another program is not folded to some screen's width."""
     width = None if fold or sys.stdout.isatty() else _WIDE
     return _PlainConsole(width=width, markup=False, emoji=False, highlight=False)

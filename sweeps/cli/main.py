@@ -29,7 +29,7 @@ _GROUPS = ("Get an answer", "Run cells", "Read results", "See what there is", "W
 
 class Listed(NamedTuple):
     """A command as the list of all shows it: its module, the first sentence of its own help, an
-    example, what comes after it (sweeps/cli/next_step.py), and what it is among. `former`: names
+    example, the next step (sweeps/cli/next_step.py), and its group. `former`: names
     that it or its options had, which go on working and are shown nowhere."""
 
     module: str
@@ -43,7 +43,7 @@ class Listed(NamedTuple):
 @cache
 def commands() -> dict[str, Listed]:
     """Return every command by its name. The `__init__` of a question says which it has: COMMANDS
-    has their modules, sentences, examples and next steps by name, GROUP what they are listed among,
+    has their modules, sentences, examples and next steps by name, GROUP their heading in the list,
     FORMER the names of today by the former ones of commands and `--options`. A module has the
     function of a command's name, or a group as a Typer, and in SETTINGS the settings of some.
     """
@@ -68,7 +68,7 @@ class Commands(TyperGroup):
         return list(commands())
 
     def get_command(self, _: Any, cmd_name: str) -> TyperCommand | None:
-        """Return what stands for a command in a list."""
+        """Return a command's entry of a list."""
         known = commands().get(cmd_name)
         return known and TyperCommand(cmd_name, help=known.sentence)
 
@@ -115,8 +115,8 @@ class _Strict(TyperCommand):
         return super().parse_args(ctx, args)
 
     def _with_names_of_today(self, ctx: Any, args: Sequence[str]) -> list[str]:
-        """Give options that are called by a former name the one of today. The former name of what
-        takes several is the singular. Words behind `--` are another program's."""
+        """Give options that are called by a former name the one of today. The former name of an
+        option that takes several is the singular. Words behind `--` are another program's."""
         options = [option for option in self.get_params(ctx) if isinstance(option, TyperOption)]
         names = {name for option in options for name in option.opts}
         plurals = {o.opts[0] for o in options if o.multiple and o.opts[0].endswith("s")}
@@ -127,7 +127,7 @@ class _Strict(TyperCommand):
         return [*words, *args[end:]]
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it, and say at a terminal what comes next, where nothing failed."""
+        """Run it, and name the next step at a terminal, where nothing failed."""
         try:
             result = super().invoke(ctx)
         except typer.Exit as end:
@@ -230,7 +230,7 @@ def _every(
         ),
     ] = False,
 ) -> None:
-    """Take what stands before a command."""
+    """Take the options before a command."""
 
 
 def main() -> int:
@@ -261,7 +261,7 @@ def _interrupt(number: int, frame: Any) -> None:
 
 
 def _write_nowhere() -> None:
-    """Send what Python still wants to write to standard output nowhere."""
+    """Discard any further output of Python to standard output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""What one does after a command: the last line at a terminal, worded in the question's folder."""
+"""The next step after a command: the last line at a terminal, worded in the question's folder."""
 
 import shlex
 import sys
@@ -12,9 +12,9 @@ Steps = str | Mapping[str, str]
 
 
 def next_steps(steps: Steps, arguments: Mapping[str, Any]) -> list[str]:
-    """Return the commands that come next, one per line of `steps`, in which {NAME} stands for what
-    the command was given as NAME (the first of several) and {db} for the option of another
-    database. A mapping gives the steps of the first key that was given, else those of ""."""
+    """Return the commands that come next, one per line of `steps`, in which {NAME} stands for the
+    command's value of NAME (the first of several) and {db} for the option of another database. A
+    mapping gives the steps of the first key that was given, else those of ""."""
     if not isinstance(steps, str):
         steps = steps[next((name for name in steps if name and arguments.get(name)), "")]
     words = {name: _word(value) for name, value in arguments.items()}

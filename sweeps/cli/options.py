@@ -1,4 +1,4 @@
-"""Options that several commands have, declared once, and what a shell completes where an option or
+"""Options that several commands have, declared once, and a shell's completions where an option or
 an argument takes a name."""
 
 import inspect
@@ -88,13 +88,13 @@ TimeLimit = Annotated[float, typer.Option(min=0, max=_MAX_TIME_S, help=_SECONDS)
 
 
 def beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    """Return those that begin with what is typed."""
+    """Return those that begin with the typed text."""
     return [name for name in names if name.startswith(incomplete)]
 
 
 def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
     """Complete the names at a place, MODULE:OBJECT, or those that a function there returns. Only
-    what is asked for is imported. `several`: with commas between them, the last is completed."""
+    that module is imported. `several`: with commas between them, the last is completed."""
 
     def complete(incomplete: str) -> list[str]:
         there = resolve_name(place)
@@ -118,7 +118,8 @@ def argument(words: str, names: Callable[[str], list[str]], metavar: str | None 
 
 
 def _of_today(names: Callable[[str], list[str]] | None) -> Callable[[Any], Any] | None:
-    """Return what gives locks in a value their names of today; None for other names."""
+    """Return the function that gives locks in a value their names of today; None for other
+    names."""
     return _with_current_names if names in (locks, several_locks) else None
 
 
@@ -134,7 +135,7 @@ def _variant(value: str | None) -> str | None:
 
 
 def of_plan(default: str = "") -> Any:
-    """Declare an option that takes a plan. `default`: what a command is about without one."""
+    """Declare an option that takes a plan. `default`: a command's subject without one."""
     text = "A plan's name (see `plans`) or file" + f"; default: {default}" * bool(default)
     return typer.Option("--plan", help=f"{text}.", autocompletion=plans)
 
@@ -176,7 +177,7 @@ def several_of_isas() -> Any:
 
 
 def names_of(values: Iterable[str] | None, option: str) -> list[str]:
-    """Return the names in what was given to an option that takes several. Raises LockcrossError for
+    """Return the names in the value of an option that takes several. Raises LockcrossError for
     a text that says something and has none."""
     named: list[str] = []
     for text in values or ():
@@ -222,9 +223,9 @@ _REQUIRED, _BY_NAME = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
 def with_axes(
     left_out: Mapping[str, Any], only: Collection[str] = (), filters: bool = False
 ) -> Callable[[Command], Command]:
-    """Make a command whose last argument is `**axes` have an option for each axis. `left_out`: what
-    stands for an axis that is left out, where that is not its default. `only`: the axes that it
-    has, if not all. `filters`: no option has a default."""
+    """Make a command whose last argument is `**axes` have an option for each axis. `left_out`: the
+    value of an axis that is left out, where that is not its default. `only`: the axes that it has,
+    if not all. `filters`: no option has a default."""
 
     def made(command: Command) -> Command:
         signature = inspect.signature(command)

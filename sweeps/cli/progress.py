@@ -16,7 +16,7 @@ _EVERY_S = 10.0  # between two plain lines
 
 
 def first_word(words: str) -> None:
-    """Say what a command is about to do that may take long, before it imports what it needs."""
+    """Announce a command's long work before its imports."""
     print(words, file=sys.stderr, flush=True)
 
 
@@ -54,8 +54,8 @@ class Bar(Progress):
         self._say_now_and_then(task_id)
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
-        """Something of a job has changed; plain lines say it as they say that a run is done.
-        `left_s`: how long it will go on, in place of what follows from the number of runs."""
+        """Note a change of a job; plain lines say it as they say that a run is done.
+        `left_s`: the time left, in place of an estimate from the number of runs."""
         if "left_s" in changes:
             changes["ends"] = time.monotonic() + changes.pop("left_s")
         super().update(task_id, **changes)
@@ -95,7 +95,7 @@ def _left(task: Task) -> str:
 
 
 def _state(task: Task) -> str:
-    """Return what the pool says of itself, where it says anything."""
+    """Return the pool's words on itself, where it has any."""
     return str(task.fields.get("state", ""))
 
 
@@ -110,7 +110,7 @@ def _say(task: Task) -> None:
 
 class _OneBar(Bar):
     """Every batch counts on the same bar; one that needs more than was left lengthens it. It never
-    becomes shorter: what is said of the whole is what is known to be needed."""
+    becomes shorter: its length is the known need."""
 
     job: TaskID | None = None
     promised = 0

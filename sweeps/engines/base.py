@@ -1,4 +1,4 @@
-"""What the driver asks of an engine, and where it finds one."""
+"""The driver's demands on an engine, and how it finds one."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: no run fills
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may take: CPU time in seconds (0: the engine's own limit), instructions over all
+    """Limits of one run: CPU time in seconds (0: the engine's own limit), instructions over all
     cores, and whether a server may run it."""
 
     time_s: float = 0.0
@@ -44,8 +44,8 @@ class ProcessResult:
 
 @dataclass(frozen=True)
 class PhaseCounts:
-    """A phase of the program began on a core: what that core had done in the region of interest
-    until then, by the names of metrics."""
+    """Counts of a core in the region of interest when a phase of the program began there, by the
+    names of metrics."""
 
     phase: int
     counts: Mapping[str, int]
@@ -53,7 +53,7 @@ class PhaseCounts:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What a run said. `cause` is empty when it is valid, else why it failed.
+    """The result of a run. `cause` is empty when it is valid, else why it failed.
 
     `metrics` are name -> (value, unit), `resolved` the options as the engine reported them,
     `phases` the counts at each phase, of engines that count.
@@ -77,7 +77,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an engine can simulate.
+    """The abilities of an engine.
 
     `shared_cores`: it ends time slices, so that threads may share cores. `latencies`: the axes of a
     cell that it can set. `events`: the engine label under which it records lock events, and
@@ -103,7 +103,7 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class PartCheck:
-    """One line of the doctor: a part, its version, or what is missing and what to do then.
+    """One line of the doctor: a part, its version, or the missing part and the remedy.
 
     Without an optional one everything else works; one that is `absent` is just not installed.
     """
@@ -116,7 +116,7 @@ class PartCheck:
 
 
 def judged(part: str, shown: Probe, well: str) -> PartCheck:
-    """Return the check of a part by what a probe has shown; `well`: what to say if all works."""
+    """Return the check of a part by the result of a probe; `well`: the words if all works."""
     if shown.alone:
         return PartCheck(part, False, f"refused: {shown.alone}", optional=True)
     return PartCheck(part, True, f"one core only: {shown.together}" if shown.together else well)
@@ -124,7 +124,7 @@ def judged(part: str, shown: Probe, well: str) -> PartCheck:
 
 @contextmanager
 def noting(checks: list[PartCheck], part: str, optional: bool = True) -> Iterator[None]:
-    """Add a check that says what is wrong with a part, where that keeps others from being made."""
+    """Add a check that names the fault of a part, where that prevents further checks."""
     try:
         yield
     except LockcrossError as error:
@@ -143,23 +143,24 @@ def sources_digest(folder: Path, *suffixes: str) -> str:
 
 
 class Engine(Protocol):
-    """One engine. The driver starts and ends the processes; the engine reads their output. What has
-    a body here holds of the engines that do not say otherwise."""
+    """One engine. The driver starts and ends the processes; the engine reads their output. Methods
+    with a body here hold for engines that do not override them."""
 
     time_limit_s: float  # CPU time of a run, unless the user sets another limit
 
     def version(self, isa: str) -> str:
         """Return everything about the engine that can change an answer for `isa`.
 
-        Raises LockcrossError, saying what to install, when the engine cannot be used.
+        Raises LockcrossError, naming the packages to install, when the engine cannot be used.
         """
 
     def provenance(self, isa: str) -> str:
-        """Return the version, and what else of the engine is stored though it changes no answer."""
+        """Return the version, and further facts of the engine that are stored though they change no
+        answer."""
         return self.version(isa)
 
     def capabilities(self) -> Capabilities:
-        """Return what it can simulate."""
+        """Return its abilities."""
 
     def refuses(self, cell: Cell) -> str:
         """Return why it cannot answer a cell within its capabilities honestly, or nothing."""
@@ -180,16 +181,16 @@ class Engine(Protocol):
         return {}
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
-        """Return what a run said, from how it ended and the files in its folder. Never raises."""
+        """Return a run's result, from how it ended and the files in its folder. Never raises."""
 
     def doctor(self) -> list[PartCheck]:
-        """Return what is installed and what is missing."""
+        """Return the installed and the missing parts."""
 
 
 @runtime_checkable
 class Serving(Protocol):
     """An engine that has servers, too: processes that have loaded a program, and run a cell of it
-    in a child, which says what `command` would have said."""
+    in a child, with the output that `command` would have."""
 
     def request(self, cell: Cell, binary: Path, limits: Limits) -> Request:
         """Return the cell as a server runs it."""

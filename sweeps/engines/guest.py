@@ -1,4 +1,4 @@
-"""The one line that a workload prints, and what else is the same under every engine."""
+"""The one line that a workload prints, and further parts that are the same under every engine."""
 
 import math
 import signal
@@ -68,7 +68,7 @@ def parse_file(model: type[Model], path: Path, what: str) -> Model:
 
 
 def text_of(path: Path) -> str:
-    """Return what a run has left in a file; nothing where that is no plain file."""
+    """Return the text that a run has left in a file; nothing where that is no plain file."""
     try:
         return head(path, MAX_OUTPUT).decode(errors="replace")
     except OSError:
@@ -76,7 +76,7 @@ def text_of(path: Path) -> str:
 
 
 def outcome(read: Callable[Arguments, RunOutcome]) -> Callable[Arguments, RunOutcome]:
-    """Wrap a function that reads a run: what it finds wrong becomes the outcome's cause."""
+    """Wrap a function that reads a run: any fault it finds becomes the outcome's cause."""
 
     @wraps(read)
     def never_raises(*words: Arguments.args, **named: Arguments.kwargs) -> RunOutcome:
@@ -95,9 +95,8 @@ def valid(
     resolved: Mapping[str, int | str],
     phases: Sequence[PhaseCounts] = (),
 ) -> RunOutcome:
-    """Return the outcome of a run without fault, with what the workload itself reports and what
-    stands in for parts of the cell's lock in simulated time. Raises BadRunError as
-    check_metrics."""
+    """Return the outcome of a run without fault, with the workload's report and the stand-ins for
+    parts of the cell's lock in simulated time. Raises BadRunError as check_metrics."""
     units = WORKLOADS[guest.workload].metrics
     reported = metrics | {name: (value, units[name]) for name, value in guest.extra.items()}
     check_metrics(reported)
@@ -157,7 +156,7 @@ def signal_name(number: int) -> str:
 
 
 def cost(pairs: int, cycles: Sequence[float]) -> Metrics:
-    """Return what lock and unlock took, from the cycles of each core (interfaces, 7)."""
+    """Return the cost of lock and unlock, from the cycles of each core (interfaces, 7)."""
     return {
         "cycles": (max(cycles), "cycles"),
         "core_cycles": (sum(cycles), "cycles"),

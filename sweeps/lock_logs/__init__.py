@@ -1,1 +1,1 @@
-"""Logs of lock events: their format, what they say of locality, and of lines of source."""
+"""Logs of lock events: their format, locality, and lines of source."""

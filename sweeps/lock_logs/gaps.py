@@ -1,15 +1,15 @@
-"""How much a program works between what it does with locks: an out-of-order core hides an atomic
+"""The work of a program between its uses of locks: an out-of-order core hides an atomic
 behind it.
 
-- A gap is what passes from the last thing that a thread did with a lock, mostly the end of a
-  section, to where it begins its next acquisition. Time in which it was parked, or waited, is left
-  out. What no log tells is in it: the system ran another thread, or a system call blocked this one.
-- A section is what passes from an acquisition to the next thing that the thread does with a lock.
+- A gap is the time from a thread's last use of a lock, mostly the end of a section, to where it
+  begins its next acquisition. Time in which it was parked, or waited, is left out. A gap includes
+  causes that no log tells: the system ran another thread, or a system call blocked this one.
+- A section is the time from an acquisition to the thread's next use of a lock.
 - Work is both: from where one acquisition begins to where the next does.
 
 A recorder adds to each. How much, it says of the loop by which `record` measures it, which does
-nothing but lock: what that has of gaps and sections is recording, and the runtime's own lock. That
-is known between a least and a most, and so is what is left.
+nothing but lock: its gaps and sections are recording, and the runtime's lock. That is known between
+a least and a most, and so is the rest.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Gaps:
 
 
 def gaps_of(log: EventLog) -> Gaps:
-    """Return what a log says. Of a sample of the objects nothing: others may lie between two."""
+    """Return the gaps of a log; nothing for a sample of the objects: others may lie between two."""
     told = ["cycle", "thread", "kind"]
     records = pd.concat([log.events[told], log.pauses[told]]).astype(np.int64)
     records = records.sort_values(["thread", "cycle"], kind="stable")
@@ -60,8 +60,8 @@ def gaps_of(log: EventLog) -> Gaps:
 
 
 def works_of(log: EventLog) -> Nanoseconds | None:
-    """Return the work before each acquisition, without the middle of what recording adds; None of a
-    log that does not say what that is."""
+    """Return the work before each acquisition, without the middle of recording's addition; None for
+    a log that lacks it."""
     if log.totals is None or not log.totals.gap_ns:
         return None
     taken = sum(ends[1] for ends in (log.totals.gap_ns, log.totals.section_ns))
@@ -70,7 +70,7 @@ def works_of(log: EventLog) -> Nanoseconds | None:
 
 def parts_of(values: Nanoseconds, amounts: Sequence[float]) -> list[Fraction]:
     """Return the shares with which some amounts stand for values between them, to a hundredth. A
-    value counts for the two around it, the nearer one the more; so the mean stays what it is."""
+    value counts for the two around it, the nearer one the more; so the mean does not change."""
     place = np.interp(values, amounts, range(len(amounts)))
     low = np.minimum(place.astype(np.int64), len(amounts) - 2)
     counts = np.bincount(low, low + 1 - place, len(amounts))
@@ -80,8 +80,8 @@ def parts_of(values: Nanoseconds, amounts: Sequence[float]) -> list[Fraction]:
 
 
 def added(values: Nanoseconds) -> list[float]:
-    """Return the least, the middle and the most that recording adds to each, of what it recorded of
-    a loop that does nothing but lock; nothing where that is nothing."""
+    """Return the least, the middle and the most that recording adds to each, by its log of a loop
+    that does nothing but lock; nothing where that is nothing."""
     quantiles = np.quantile(values, _QUANTILES) if len(values) else ()
     return [round(float(value), 1) for value in quantiles]
 

@@ -42,9 +42,9 @@ def repetitions(objects: pd.Series, threads: pd.Series) -> pd.DataFrame:
 
 
 def locality(log: EventLog) -> dict[str, int]:
-    """Of each object's acquisitions by one thread in a row (repetitions): all `acquisitions`, those
-    of the `first` repetitions (Table 5.2) and of each object's `longest`, whoever makes it; and the
-    `objects` (5.3), of which `by_many` are synchronized by more than one thread."""
+    """Count each object's acquisitions by one thread in a row (repetitions): all `acquisitions`,
+    those of the `first` repetitions (Table 5.2) and of each object's `longest`, whoever makes it;
+    and the `objects` (5.3), of which `by_many` are synchronized by more than one thread."""
     acquired = log.events[log.events["kind"] == Kind.ACQUIRED]
     sums = repetitions(acquired["object"], acquired["thread"]).sum()
     threads = acquired.groupby("object")["thread"].nunique()
@@ -58,7 +58,7 @@ def locality(log: EventLog) -> dict[str, int]:
 
 
 def with_owners(acquired: pd.DataFrame) -> pd.DataFrame:
-    """Return acquisitions with what is known of each: whether it is by another thread than the
+    """Return acquisitions with their facts: whether each is by another thread than the
     object's first locker, its owner (`other`), whether the object is `shared` with such a thread,
     and whether it is `before` any other thread's first."""
     other = acquired["thread"] != acquired.groupby("object")["thread"].transform("first")
@@ -235,9 +235,9 @@ class Sections:
 
         By both rules a thread that had to contend inflates the lock once it has it (Bacon et al.
         1998, 2.3.4), and so does a wait. `tasuki` deflates it at an outermost release when nobody
-        contends or waits, but never where somebody has waited: outside the nowait group (4.6). What
-        overflows a nest count is left out. Of the `own` lock a change counts that shows between two
-        records of an object: what its last release did, none shows.
+        contends or waits, but never where somebody has waited: outside the nowait group (4.6).
+        Overflows of a nest count are left out. A change of the `own` lock counts if it shows
+        between two records of an object: the effect of its last release does not show.
         """
         waits = pd.Series(self._is(Kind.WAIT))
         inflates = self._waited_for | waits.to_numpy()

@@ -43,7 +43,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Kind(IntEnum):
-    """What a record tells. A lock is held from ACQUIRED or WAITED to RELEASE or WAIT."""
+    """The kind of a record. A lock is held from ACQUIRED or WAITED to RELEASE or WAIT."""
 
     ACQUIRE = 1
     ACQUIRED = 2
@@ -75,7 +75,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Totals:
-    """What a recording says of the whole program; None where nobody knows."""
+    """Totals of a recording for the whole program; None where nobody knows."""
 
     seconds: float | None = None  # of what was recorded
     cpu_seconds: float | None = None
@@ -123,12 +123,12 @@ class EventLog:
 
     @property
     def tells_modes(self) -> bool:
-        """Tell whether the log has what mode a lock was in: a simulated one's has."""
+        """Tell whether the log has the mode of a lock: a simulated one's has."""
         return self.about.get("log") == "engine"
 
     @property
     def expected_collisions(self) -> float:
-        """Pairs of objects that are expected to have one hash."""
+        """Return the number of object pairs that are expected to have one hash."""
         if not self.identity_bits:
             return 0.0
         objects = self.events["object"].nunique() * self.sample
@@ -137,7 +137,7 @@ class EventLog:
 
 def read_events(path: Path) -> EventLog:
     """Read a log; its name is the file's. A log without an end (the program was killed) is read as
-    far as all threads had told what they did. Raises LockcrossError for a file that is none."""
+    far as all threads' records go. Raises LockcrossError for a file that is none."""
     with path.open("rb") as file:
         start = file.read(HEADER.size)
     if len(start) < HEADER.size or not start.startswith(MAGIC):
@@ -169,7 +169,8 @@ def read_events(path: Path) -> EventLog:
 
 
 def first_line(path: Path) -> dict[str, Any]:
-    """Return what a log says first: who wrote it. Raises OSError or ValueError for what is none."""
+    """Return the first line of a log: who wrote it. Raises OSError or ValueError for another
+    file."""
     with path.open("rb") as file:
         start = file.read(HEADER.size + BLOCK.size)
         if len(start) < HEADER.size + BLOCK.size or not start.startswith(MAGIC):
@@ -179,7 +180,7 @@ def first_line(path: Path) -> dict[str, Any]:
 
 
 def last_line(path: Path) -> dict[str, Any] | None:
-    """Return what a log says at its end; None where it has none."""
+    """Return the last line of a log; None where it has none."""
     if path.stat().st_size < HEADER.size:
         return None
     content = np.memmap(path, np.uint8, "r")
@@ -202,7 +203,7 @@ def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, i
 
 
 class _Facts:
-    """What the lines of a log say."""
+    """The facts in the lines of a log."""
 
     def __init__(self) -> None:
         self._about: dict[str, Any] = {}
@@ -233,7 +234,7 @@ class _Facts:
 
     @property
     def exact(self) -> bool:
-        """Objects are told apart exactly, and records are in their order."""
+        """Tell whether objects are told apart exactly, with records in their order."""
         return not self._about.get("identity_bits")
 
     @property
@@ -472,8 +473,8 @@ def _taken_by_several(events: pd.DataFrame) -> Integers:
 
 
 def levels(changes: Integers, groups: Integers) -> Integers:
-    """Return the running sum of changes within each group, raised where it would go below zero:
-    what was there when the log began."""
+    """Return the running sum of changes within each group, raised where it would go below zero: by
+    the state when the log began."""
     level = pd.Series(changes).groupby(groups, sort=False).cumsum()
     lowest = level.groupby(groups, sort=False).transform("min").clip(upper=0)
     return np.asarray(level - lowest, np.int64)
@@ -511,7 +512,7 @@ def without_idle_operations(events: pd.DataFrame) -> pd.DataFrame:
 
 
 def convert(engine_log: Path, log: Path) -> None:
-    """Write the log of what an engine recorded. Raises LockcrossError for a file that is none."""
+    """Write the log of an engine's recording. Raises LockcrossError for a file that is none."""
     content = engine_log.read_bytes()
     if len(content) < ENGINE_HEADER.size or not content.startswith(MAGIC):
         raise LockcrossError(f"{engine_log}: no engine's lock events", exit_code=1)
@@ -530,7 +531,7 @@ def convert(engine_log: Path, log: Path) -> None:
 
 
 def add_line(log: Path, line: Mapping[str, Any]) -> None:
-    """Add to a log what is known only behind its end. Raises OSError."""
+    """Add a fact to a log that is known only behind its end. Raises OSError."""
     body = _line(line)
     with log.open("ab") as file:
         file.write(BLOCK.pack(TEXT, 0, len(body)) + body)

@@ -1,8 +1,8 @@
-"""In which state the owner of an object is when another thread first takes it: what a cancellation
-costs depends on it.
+"""The state of an object's owner when another thread first takes it: the cost of a revocation
+depends on it.
 
 Ends of threads, parks and waits for monitors are in the log of a Java program. A thread that did
-something with locks just before and does so just behind runs. What it does else no log tells: it
+something with locks just before and does so just behind runs. Its other actions no log tells: it
 may run, or be blocked in a system call.
 """
 

@@ -1,4 +1,4 @@
-"""Where in a program its locks are taken, and what each place could save.
+"""Where in a program its locks are taken, and the possible saving of each place.
 
 A place is a line of source. One in the JDK's own classes, a Vector's or a PrintStream's, says
 little by itself: its acquisitions are given to the lines that call it, in the shares that the

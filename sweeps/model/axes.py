@@ -1,4 +1,4 @@
-"""The axes of a cell in one table, and what else searches go along. The fields of cells, columns of
+"""The axes of a cell in one table, and further ones for searches. The fields of cells, columns of
 runs, options of commands, keys of plans, tables and figures are made from it."""
 
 from dataclasses import MISSING, dataclass, fields
@@ -13,8 +13,8 @@ MAX_SEED = 2**32 - 1
 
 @dataclass(frozen=True)
 class Name:
-    """An axis whose values are names. `help`: of its option. `known`: what a shell completes there,
-    in sweeps/cli/options.py."""
+    """An axis whose values are names. `help`: of its option. `known`: a shell's completions, in
+    sweeps/cli/options.py."""
 
     help: str
     known: str = ""
@@ -26,9 +26,9 @@ class Quantity:
     are stored.
 
     An axis of a cell also has the bounds, both allowed, and its option's help; a workload's key has
-    them in workloads.def. `set_to`: what stands before its value in a setting's words. A latency
-    that can be set has what it is the cost of, and the machine's figure whose place it takes ("":
-    its full fence's).
+    them in workloads.def. `set_to`: the words before its value in a setting. A latency that can be
+    set has the operation that costs it, and the machine's figure whose place it takes ("": its full
+    fence's).
     """
 
     words: str
@@ -98,7 +98,7 @@ class Axes:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis by its name, with what it has as values. `optional`: it may be None. `default`: None
+    """An axis by its name, with its kind of values. `optional`: it may be None. `default`: None
     where one must be given, too."""
 
     name: str

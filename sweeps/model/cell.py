@@ -1,4 +1,4 @@
-"""Cells: what is chosen for one run, which are valid and supported, and when two of them are the
+"""Cells: the choices for one run, which are valid and supported, and when two of them are the
 same. Plans, the columns of runs, queries and comparisons are made from a cell's axes."""
 
 import hashlib
@@ -33,7 +33,7 @@ class Cell(Axes):
         return LockLabel.of(self.lock, self.variant, self.fence)
 
     def setting(self, own: Collection[str] = ()) -> "Cell":
-        """Return the cell without engine and lock: what the runs of a comparison have in common.
+        """Return the cell without engine and lock: the common part of the runs of a comparison.
         `own`: further axes that it leaves open."""
         free: dict[str, Any] = {"engine": "", "lock": "", "variant": "", "fence": ""}
         return cell_of(self, **free | dict.fromkeys(own))
@@ -56,7 +56,8 @@ COLUMNS = (*(axis.name for axis in AXES), "parameters")  # of a cell in the tabl
 
 
 def cell_of(cell: Cell, **changes: Any) -> Cell:
-    """Return only the cell of what may have more fields (a run's record), with changes."""
+    """Return only the cell of an object that may have more fields (a run's record), with
+    changes."""
     return Cell(**{name: getattr(cell, name) for name in COLUMNS} | changes)
 
 
@@ -117,8 +118,8 @@ _LATER = ("membarrier_latency",)  # axes that runs were stored before
 
 
 def distinguishing(cell: Cell) -> dict[str, object]:
-    """Return what tells a cell from others: all its values but for axes that came later, where
-    these are not set. So what was stored before keeps its identity."""
+    """Return the values that tell a cell from others: all, except unset axes that came later. So
+    earlier runs keep their identity."""
     return {name: n for name, n in vars(cell).items() if name not in _LATER or n is not None}
 
 
@@ -129,7 +130,7 @@ def digest(document: object) -> str:
 
 
 def invalid_reason(cell: Cell) -> str:
-    """Say which value of a cell is not allowed ("key: value: what is allowed"); "" where none."""
+    """Say which value of a cell is not allowed ("key: value: the allowed ones"); "" where none."""
     for key, value, known in (
         ("isa", cell.isa, list(ISAS)),
         ("lock", cell.lock, list(load_locks())),

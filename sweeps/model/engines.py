@@ -1,5 +1,5 @@
-"""The engines: the one registry of them. What an engine does is in the folder of its name in
-sweeps/engines; here is what tables and figures must know of it."""
+"""The engines: the one registry of them. The folder of its name in sweeps/engines has an engine's
+code; here are the facts for tables and figures."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,10 +10,10 @@ Line = Literal["-", "--", "-.", ":"]
 @dataclass(frozen=True)
 class Engine:
     """One entry. `label`: the folder in sweeps/engines, and after a slash the core model where the
-    engine has several; what follows after a further slash is an option of the engine's.
+    engine has several; after a further slash, an option of the engine.
 
-    `title`: its name for people. `own_costs`: an atomic or a fence costs what its core model makes
-    of it, not what the machine's description says, so a real processor cannot be placed among its
+    `title`: its name for people. `own_costs`: its core model decides the cost of an atomic or a
+    fence, not the machine's description, so a real processor cannot be placed among its
     measurements. `colour`, `line` and `marker` are those of figures. `silicon`: it is a processor,
     no simulator.
     """
@@ -63,6 +63,7 @@ def title(label: str) -> str:
 
 
 def order(label: str) -> tuple[int, str]:
-    """Return what sorts engine labels as in the registry; those it does not have come last."""
+    """Return a key that sorts engine labels as in the registry; those it does not have come
+    last."""
     known = entry(label)
     return (ENGINES.index(known) if known in ENGINES else len(ENGINES), label)

@@ -80,7 +80,7 @@ Kind = TypeVar("Kind", bound=str)
 
 
 class Trait(StrEnum):
-    """A mark of a lock or a variant. The head of locks.def says what each means."""
+    """A mark of a lock or a variant. The head of locks.def explains each."""
 
     JAVA = "java"
     CANCELS = "cancels"
@@ -149,7 +149,7 @@ class Lock:
         return f"{variant!r}: lock {self.name} has {', '.join(self.variants)} only"
 
     def stand_ins(self, variant: str) -> dict[str, int | str]:
-        """Return what stands in for parts of a variant in simulated time, which has no signals: for
+        """Return the stand-ins for parts of a variant in simulated time, which has no signals: for
         the resolved options of a run."""
         if not self.has(Trait.BY_SIGNAL, variant):
             return {}
@@ -157,7 +157,8 @@ class Lock:
 
 
 def parse_locks(text: str) -> dict[str, Lock]:
-    """Read the text of a registry, in its order. Raises LockcrossError for what it cannot read."""
+    """Read the text of a registry, in its order. Raises LockcrossError for text that it cannot
+    read."""
     try:
         rows = list(registry.parse(text))
     except ValueError as error:

@@ -65,8 +65,8 @@ Value = TypeVar("Value", int, str)
 
 
 class _Stated(Document, Generic[Value]):
-    """Something measured or documented (`value`, `source`), derived from what was measured or
-    documented of another machine (`derived`, `source`), or assumed (`assumption`, `why`)."""
+    """Something measured or documented (`value`, `source`), derived from a figure of another
+    machine (`derived`, `source`), or assumed (`assumption`, `why`)."""
 
     value: Value | None = None
     derived: Value | None = None
@@ -88,13 +88,13 @@ class _Stated(Document, Generic[Value]):
 
     @property
     def stated(self) -> Value:
-        """Return what is measured, documented, derived or assumed."""
+        """Return the value, measured, documented, derived or assumed."""
         known = [one for one in (self.value, self.derived, self.assumption) if one is not None]
         return known[0]  # _one_of_three saw to it
 
 
 class Figure(_Stated[Annotated[int, Field(ge=0)]]):
-    """One number. `low` and `high`: the interval that what is known of it leaves open."""
+    """One number. `low` and `high`: the interval that the sources leave open."""
 
     low: Annotated[int, Field(ge=0)] | None = None
     high: Annotated[int, Field(ge=0)] | None = None
@@ -142,9 +142,9 @@ def _checked(figure: Figure, low: int, high: int, power_of_two: bool = False) ->
 
 
 def about(model: type[Document], field: str) -> Mapping[str, Any]:
-    """Return what is known of a field: a figure's `unit`, `low` and `high`, both allowed, and
+    """Return the facts of a field: a figure's `unit`, `low` and `high`, both allowed, and
     whether it must be a `power_of_two`; a behaviour's `names`, in the order in which the plugin
-    numbers them, with what each means; nothing of another field."""
+    numbers them, with their meanings; nothing for another field."""
     extra = model.model_fields[field].json_schema_extra
     return extra if isinstance(extra, dict) else {}
 
@@ -176,8 +176,8 @@ _SAID = tomllib.loads(Path(__file__).with_name("figures.toml").read_text(encodin
 
 
 def _fields(table: str, prefix: str = "") -> dict[str, Any]:
-    """Return the fields of a table of figures.toml, as pydantic takes them: of each its type and
-    what is said of it. `prefix`: before their names among the plugin's options."""
+    """Return the fields of a table of figures.toml, as pydantic takes them: with the type and the
+    facts of each. `prefix`: before their names among the plugin's options."""
     fields: dict[str, Any] = {}
     for name, meaning_or_row in _SAID[table].items():
         row = meaning_or_row if isinstance(meaning_or_row, dict) else {"meaning": meaning_or_row}
@@ -217,8 +217,8 @@ _System = create_model("_System", __base__=_Topology, **_fields("memory_system")
 
 
 class MemorySystem(_System):
-    """A shared cache in slices, inclusive and kept coherent by MESI, the memory behind it, and what
-    connects them with the cores.
+    """A shared cache in slices, inclusive and kept coherent by MESI, the memory behind it, and
+    their connection with the cores.
 
     A bus has one slice and one memory. In a ring or a mesh each node has a router, a core, and its
     share of the slices, over which lines are interleaved; at the edge are memory controllers, each
@@ -444,7 +444,7 @@ class Machine(Figures):
 
     @property
     def group(self) -> str:
-        """Return what it is listed under, one of GROUPS."""
+        """Return its heading in lists, one of GROUPS."""
         if self.simulator:
             return SIMULATED
         if self.processor is not None:
@@ -489,8 +489,8 @@ INTERCONNECTS = Documents("interconnect", MACHINES / "interconnects")
 
 
 class Interconnect(Document):
-    """What lies between the cores of a chip, at its clock. Its figures are of machine files' tables
-    and are checked with the machine's."""
+    """The connections between the cores of a chip, at its clock. Its figures are of machine files'
+    tables and are checked with the machine's."""
 
     name: str = _said("name", min_length=1)
     title: str = _said("title", min_length=1)
@@ -605,7 +605,7 @@ def isas_of(name: str) -> list[str]:
 
 @cache
 def load_machine(name: str) -> Machine:
-    """Read sweeps/machines/<name>.toml, or what is kept of a file of the user's own.
+    """Read sweeps/machines/<name>.toml, or the kept copy of a user's file.
 
     Raises LockcrossError (exit code 2) for an unknown machine or a faulty description.
     """

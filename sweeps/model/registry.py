@@ -38,7 +38,7 @@ def read(path: Path) -> str:
 
 def parse(text: str) -> Iterator[MacroCall]:
     """Yield the rows of a text, in order. Words after one another, WORD(a) WORD(b), are arguments
-    each. Raises ValueError with the line of what is no row."""
+    each. Raises ValueError with the line of other text."""
     text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
     lines = [line.strip() for line in text.splitlines()]  # an indent means something to Python
     code = re.sub(r'"[^"]*"|&&|\|\|', lambda t: _OPERATORS.get(t[0], t[0]), "\n".join(lines))

@@ -1,4 +1,4 @@
-"""The workloads: what workloads/workloads.def says, and what a run must fulfil."""
+"""The workloads: the entries of workloads/workloads.def, and the rules for a run."""
 
 import ast
 import operator
@@ -127,7 +127,7 @@ class Let:
 
 @dataclass(frozen=True)
 class Rule:
-    """What must hold, and what is wrong when it does not. `keys`: those that it depends on."""
+    """A rule, and the message when it does not hold. `keys`: those that it depends on."""
 
     condition: Expression
     message: str
@@ -163,7 +163,7 @@ def keys_of(node: Expression, before: Sequence[Let | Rule]) -> tuple[str, ...]:
 def evaluate(node: Expression, values: Mapping[str, int]) -> int:
     """Return the value of an expression, whose names have `values`; of a condition, 0 or 1.
 
-    Raises ValueError for what is no such expression, an unknown name, or a number below 0.
+    Raises ValueError for any other text, an unknown name, or a number below 0.
     """
     match node:
         case ast.Constant(value=int() as number):
@@ -205,7 +205,7 @@ _CONSTANTS |= dict.fromkeys(("LOCK_MAX_THREADS", "LOCK_MOST_THREADS"), MAX_THREA
 @dataclass
 class Workload:
     """One block. `locks`: those that it is built with (none: any). `cores`: OWN_CORES, ANY_CORES or
-    SHARED_CORES. `metrics`: what it reports beside its pairs, name -> unit. `phases`: the key that
+    SHARED_CORES. `metrics`: its report beside its pairs, name -> unit. `phases`: the key that
     says how many phases it announces, if one does. `length`: the key that says only how long it
     goes on, if one does. `sleeps`: the key that says how long threads sleep, if they do.
     `constants`: names that its expressions use."""
@@ -224,7 +224,7 @@ class Workload:
     sleeps: str = ""
 
     def values(self, threads: int, java: bool, parameters: Mapping[str, Value]) -> dict[str, int]:
-        """Return what the names in its rules stand for, but those of LETs."""
+        """Return the values of the names in its rules, except those of LETs."""
         values = {**self.constants, "THREADS": threads, "LOCK_IS_JAVA": int(java)}
         for name, key in self.keys.items():
             if isinstance(key, Number):

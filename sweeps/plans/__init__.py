@@ -1,4 +1,4 @@
-"""Plans: what users write down to be run, one file each, by kind. The models of the kinds stand
+"""Plans: the files in which users describe runs, by kind. The models of the kinds stand
 here where several questions read them, else with their question."""
 
 from results.paths import ROOT

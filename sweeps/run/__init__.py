@@ -1,1 +1,1 @@
-"""Running cells: what is stored already, processes side by side, servers, clusters."""
+"""Running cells: stored results, processes side by side, servers, clusters."""

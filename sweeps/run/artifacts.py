@@ -34,7 +34,7 @@ def pack(folder: Path) -> list[Entry]:
 
 
 def unpack(entries: Iterable[Entry], place: Path) -> None:
-    """Write a folder, whole or not at all, over what another run or another driver left there.
+    """Write a folder, whole or not at all, over the files of another run or driver there.
     Raises OSError when it cannot."""
     with at(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -58,8 +58,8 @@ def unpack(entries: Iterable[Entry], place: Path) -> None:
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """Return what is kept of a run's folder, each folder before its contents: links stay links; of
-    the rest only plain files that can be read and folders."""
+    """Return the kept entries of a run's folder, each folder before its contents: links stay links;
+    of the rest only plain files that can be read and folders."""
     below = (
         Path(here, name)
         for here, folders, files in os.walk(folder)

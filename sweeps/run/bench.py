@@ -1,5 +1,5 @@
-"""Measure what a cell costs here, by part, and what of that is the same on every machine, side by
-side in one run, beside what the last release had."""
+"""Measure the cost of a cell here, by part, and the share that is the same on every machine, side
+by side in one run, beside the last release."""
 
 import json
 import os
@@ -49,7 +49,7 @@ CONTENDED = replace(
 
 
 class Sample(NamedTuple):
-    """One run: CPU time in ms, what the kernel did for it, and what the engine counted."""
+    """One run: CPU time in ms, the kernel's work for it, and the engine's counts."""
 
     cpu_ms: float
     page_faults: int
@@ -59,8 +59,8 @@ class Sample(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """One line. `value`: none where it cannot be had here; `unit` then says why. `compared` is what
-    is set beside the last release: the count itself, or a multiple; none where nothing can be
+    """One line. `value`: none where it cannot be had here; `unit` then says why. `compared` is the
+    value set beside the last release: the count itself, or a multiple; none where nothing can be
     compared."""
 
     name: str
@@ -105,7 +105,7 @@ def _binary(cell: Cell) -> Path:
 
 
 def served(cells: int, folder: Path) -> Sample:
-    """Measure what each of so many small cells takes by a server, without the server's start."""
+    """Measure the cost of each of so many small cells by a server, without the server's start."""
     engine = load_engine(engines.DEFAULT)
     assert isinstance(engine, Serving)
     task = Task(0, command(SMALL), 60.0, request=engine.request(SMALL, _binary(SMALL), Limits()))
@@ -184,7 +184,7 @@ def _parts(folder: Path, bare: list[str]) -> Iterator[Timing]:
 
 
 def _sweeps(folder: Path) -> Iterator[Timing]:
-    """Measure cells a second, from cells to rows in a database, and what the driver takes."""
+    """Measure cells a second, from cells to rows in a database, and the driver's cost."""
     cells = [
         replace(SMALL, lock=lock, seed=seed)
         for lock in ("thin", "tasuki", "reservation")
@@ -265,12 +265,12 @@ def _number(name: str, record: Mapping[str, Any]) -> str:
 
 
 def last_release() -> dict[str, float]:
-    """Return what the last release had, by name; nothing where none is stored."""
+    """Return the values of the last release, by name; nothing where none is stored."""
     kept = json.loads(LAST.read_text(encoding="utf-8")) if LAST.exists() else {}
     return dict(kept)
 
 
 def store(measured: Sequence[Timing]) -> None:
-    """Store what can be compared, for the next release."""
+    """Store the comparable values, for the next release."""
     kept = {row.name: round(row.compared, 3) for row in measured if row.compared is not None}
     LAST.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Estimate how long cells take, by what cells like them have taken, and what is left of a job."""
+"""Estimate how long cells take, by the time of cells like them, and the rest of a job."""
 
 import json
 from collections import defaultdict
@@ -21,14 +21,14 @@ Key = tuple[object, ...]
 
 
 def _key(values: Mapping[str, Any]) -> Key:
-    """Return what a cell is like: every longer beginning of it is had by fewer and more similar
-    cells."""
+    """Return a cell's key of similarity: every longer beginning of it is had by fewer and more
+    similar cells."""
     parameters = tuple(sorted(values["parameters"].items()))
     return tuple(parameters if name == "parameters" else values[name] for name in _LIKE)
 
 
 def kind(cell: Cell) -> Key:
-    """Return what cells of about equal length have in common."""
+    """Return the common part of cells of about equal length."""
     return _key(vars(cell))[:_OF_KIND]
 
 
@@ -94,7 +94,7 @@ def drawn(cells: Mapping[str, Cell], programs: Mapping[str, str]) -> list[str]:
 
 
 class RemainingTime:
-    """How long cells go on that run `slots` at a time: what is left of them, as their likes took,
+    """How long cells go on that run `slots` at a time: the rest of them, as their likes took,
     as fast as they have run so far. Cells have their identities."""
 
     def __init__(self, cells: Mapping[str, Cell], slots: int, costs: Costs) -> None:

@@ -43,8 +43,8 @@ class Task(Generic[Key]):
 
 
 class Signals:
-    """Has signals raise KeyboardInterrupt, but not in the middle of what must be done whole: while
-    `held`."""
+    """Let signals raise KeyboardInterrupt, but not in the middle of work that must be done whole:
+    while `held`."""
 
     def __init__(self, *numbers: int) -> None:
         self._numbers = numbers
@@ -57,7 +57,7 @@ class Signals:
             self._handlers[number] = signal.signal(number, self._interrupt)
 
     def end(self) -> None:
-        """Do with signals again what was done before."""
+        """Restore the former handling of signals."""
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         self._handlers.clear()

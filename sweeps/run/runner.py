@@ -71,7 +71,7 @@ class Runner:
         self._costs: Costs | None = None
 
     def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
-        """Run what is missing and return the stored run of every cell, in the order of `cells`.
+        """Run the missing cells and return the stored run of every cell, in the order of `cells`.
 
         A run that fails is stored with its cause, and the others go on. Raises LockcrossError when
         nothing can be run at all: a missing engine or compiler, a cell with values unknown to it.
@@ -145,11 +145,11 @@ class Runner:
         return works
 
     def missing(self, cells: Sequence[Cell]) -> list[Work]:
-        """Return what a run of these cells would run, or refuse. Raises as `run` does."""
+        """Return the cells that a run of these would run, or refuse. Raises as `run` does."""
         return self._missing(self.prepare(cells))
 
     def describe(self, cells: Sequence[Cell], jobs: int) -> str:
-        """Say in a few lines what a run of these cells has to do, and the time that it takes with
+        """Describe in a few lines the work of a run of these cells, and the time that it takes with
         `jobs` processes (0: one a CPU). Raises as `run` does."""
         jobs = jobs or len(os.sched_getaffinity(0))
         works = self.prepare(cells)
@@ -180,7 +180,7 @@ class Runner:
         return "\n".join(lines)
 
     def _known_costs(self) -> Costs:
-        """Return what cells take, by the runs that are stored or have ended here."""
+        """Return the cost of cells, by the runs that are stored or have ended here."""
         self._costs = self._costs or Costs.of(self._store)
         return self._costs
 

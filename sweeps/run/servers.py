@@ -101,7 +101,7 @@ class Server:
 
     @contextmanager
     def _or_lost(self) -> Iterator[None]:
-        """Hear a server that has failed once never again: what it says later could be taken for an
+        """Hear a server that has failed once never again: its later words could be taken for an
         answer."""
         try:
             yield

@@ -1,4 +1,4 @@
-"""Cells to be run, what came of them, and the pool of this machine; sweeps/run/cluster has the pool
+"""Cells to be run, their results, and the pool of this machine; sweeps/run/cluster has the pool
 of a cluster, whose nodes run cells by the same code."""
 
 import os
@@ -35,12 +35,12 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True, kw_only=True)
 class CellRecord(Cell, RunRecord):
-    """One run as it is stored: a cell and what came of it."""
+    """One run as it is stored: a cell and its result."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """A cell with what makes up its identity and what it takes to run it. `engine_version` is the
+    """A cell with the parts of its identity and the means to run it. `engine_version` is the
     driver's, with everything that is stored with the run; `expected_s`: how long it may take, where
     that is known, for whoever packs chunks; `keep`: its folder is kept although it is valid;
     `refusal`: why it will not be run."""
@@ -57,8 +57,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a cell, as it is stored (RunRecord). `output`: where its folder is kept, in
-    words, and what a run that failed has said."""
+    """The result of a cell, as it is stored (RunRecord). `output`: where its folder is kept, in
+    words, and the output of a failed run."""
 
     identity: str
     cause: str = ""
@@ -84,22 +84,22 @@ def keep(entries: Iterable[artifacts.Entry], done: Done) -> Done:
 
 
 class Pool(Protocol):
-    """Runs cells somewhere, reads what they said and keeps the folders of those that failed, at
+    """Run cells somewhere, read their output and keep the folders of failed ones, at
     most `slots` of them at a time."""
 
     slots: int
 
     def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
-        """Run cells and yield what came of them, each once, in chunks that belong in one
+        """Run cells and yield their results, each once, in chunks that belong in one
         transaction, in the order in which they end. A chunk may be empty: nothing has ended, but
         `state` may have changed.
 
-        Raises OSError when a disk is full, and LockcrossError when cells cannot be run at all; what
-        was yielded until then is to be stored.
+        Raises OSError when a disk is full, and LockcrossError when cells cannot be run at all;
+        results yielded until then are to be stored.
         """
 
     def state(self) -> str:
-        """Return what it runs on at the moment, in a few words; nothing where that never
+        """Return its present means, in a few words; nothing where that never
         changes."""
         return ""
 
@@ -126,7 +126,7 @@ class LocalPool(Pool):
 def execute(
     works: Iterable[Work], processes: Processes[Work], place: Place
 ) -> Iterator[tuple[Work, Done, Path]]:
-    """Run cells and read what they said. Yields each with its folder, which is removed when the
+    """Run cells and read their output. Yields each with its folder, which is removed when the
     next one is asked for.
 
     Raises OSError when the disk of the folders is full, which is no fault of a cell.
@@ -201,7 +201,7 @@ def with_paths(cell: Cell, outcome: RunOutcome) -> RunOutcome:
 
 def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
     """Return `path_<object>_<path>_<count>`, and `path_<object>_<path>_fences_<kind>` for kinds
-    that occur: what each uncontended path through a lock consists of (workload footprint).
+    that occur: the operations of each uncontended path through a lock (workload footprint).
 
     Raises BadRunError when a path is not the same each time.
     """

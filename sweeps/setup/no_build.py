@@ -1,4 +1,5 @@
-"""What pip and others import to build this tree, and which ends them: it is not installed."""
+"""The module that pip and others import to build this tree, and that ends them: it is not
+installed."""
 
 import sys
 

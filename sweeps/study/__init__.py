@@ -1,1 +1,1 @@
-"""The kernel of every question: what a plan says, what its runs cost, who leads, what is shown."""
+"""The kernel of every question: plans, costs of runs, leads, figures and tables."""

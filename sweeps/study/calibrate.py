@@ -1,4 +1,4 @@
-"""The machines of a database: as they are described, and what their operations cost."""
+"""The machines of a database: their descriptions, and the cost of their operations."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ def store_machines(store: Store, names: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is calibrated. Latencies are set cycles; None: the machine's own. `ops` must hold the
+    """A setting to calibrate. Latencies are set cycles; None: the machine's. `ops` must hold the
     loops they are compared with, `empty` and, for `fence`, `store`."""
 
     machine: str

@@ -1,4 +1,4 @@
-"""What the runs of a plan cost: who wins in each setting, and costs along an axis or a key."""
+"""The costs of a plan's runs: who wins in each setting, and costs along an axis or a key."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ class Group:
     floor: float = 0.0
 
     def beside_work(self) -> "Group":
-        """Return what each lock costs beside the work, which is what lock `nop` takes; the same
+        """Return the cost of each lock beside the work, which is the cost of lock `nop`; the same
         group where that did not run."""
         if _NOTHING not in self.costs:
             return self
@@ -106,7 +106,7 @@ def groups(runs: Iterable[StudyRun]) -> list[Group]:
 
 
 def order(value: Value) -> tuple[int, float, str]:
-    """Return what values are sorted by: none, then numbers, then texts."""
+    """Return the key that values are sorted by: none, then numbers, then texts."""
     if value is None:
         return (0, 0, "")
     return (2, 0, value) if isinstance(value, str) else (1, value, "")
@@ -117,16 +117,15 @@ Placed = tuple[dict[str, Value], float]  # every value of a run, and its cost
 
 @dataclass(frozen=True)
 class Panel:
-    """One setting of all that is neither compared, nor the axis, nor a seed: what it differs in
-    from the other panels, and a curve for each of what is compared: its cost by value of the
-    axis."""
+    """One setting of all that is neither compared, nor the axis, nor a seed: its differences from
+    the other panels, and a curve for each compared name: its cost by value of the axis."""
 
     place: dict[str, Value]
     curves: dict[Value, dict[Value, Band]]
 
     @property
     def title(self) -> str:
-        """Return what it differs in, in words."""
+        """Return its differences, in words."""
         return ", ".join(f"{name}={value}" for name, value in self.place.items())
 
     @property
@@ -137,8 +136,8 @@ class Panel:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Costs by `by` along `along`, a panel for each setting of the rest. `same`: what is the same
-    in all of them."""
+    """Costs by `by` along `along`, a panel for each setting of the rest. `same`: the values that
+    are the same in all of them."""
 
     by: str
     along: str
@@ -204,7 +203,7 @@ def panels_of(places: Iterable[Placed], by: str, along: str, held: Sequence[str]
 
 
 def varied(runs: Iterable[StudyRun]) -> tuple[list[str], list[str]]:
-    """Return what differs among the runs with a cost, but for lock and seed: axes and keys of
+    """Return the differences among the runs with a cost, except lock and seed: axes and keys of
     numbers, and those of texts. Raises LockcrossError where no run has a cost."""
     places = _with_cost(runs)
     names = [name for name in _differing(places) if name not in (LOCK, "seed")]

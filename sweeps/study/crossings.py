@@ -23,7 +23,7 @@ from sweeps.study.lines import FIRST_SEED, AxisLine
 
 @dataclass(frozen=True)
 class Point:
-    """What a lock costs at one value of the axis (cycles per pair), and the run that shows it."""
+    """The cost of a lock at one value of the axis (cycles per pair), and the run that shows it."""
 
     cost: Fraction
     run_id: int
@@ -69,7 +69,7 @@ class Crossover:
 
 @dataclass(frozen=True)
 class Repeat:
-    """What another seed's costs show of a crossing: where it is, if it is there, and all points
+    """Another seed's view of a crossing: where it is, if it is there, and all points
     that were looked at."""
 
     crossing: Crossing | None
@@ -103,7 +103,7 @@ def find_all(
     evaluate: Callable[[Sequence[tuple[Key, str, Fraction]]], Sequence[Point]],
     searches: Mapping[Key, Generator[Wanted, Sequence[Point], Found]],
 ) -> dict[Key, Found]:
-    """Drive many searches at once: each call of `evaluate` gets what all of them ask for next."""
+    """Drive many searches at once: each call of `evaluate` gets the next requests of all."""
     results: dict[Key, Found] = {}
     asked = {key: next(started) for key, started in searches.items()}
     while asked:
@@ -244,7 +244,7 @@ def search_near(
     first: Crossing, difference: Difference, ends: tuple[Fraction, Fraction], precision: Precision
 ) -> RepeatSearch:
     """Look for a crossing again, with other costs: in its bracket, then beside it, at distances
-    that double, up to the ends of the axis. `difference` has what is known of these costs."""
+    that double, up to the ends of the axis. `difference` has the known costs."""
     cheaper_below = -1 if first.below == difference.lock_a else 1  # the sign below the crossing
     low, high = first.low, first.high
     distance = max(high - low, precision.tolerance)
@@ -315,7 +315,7 @@ def pairs(line: AxisLine, locks: Iterable[str]) -> list[CrossoverTask]:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a task's search found, and what the other seeds show of each crossing, or of the lock
+    """The result of a task's search, and the other seeds' view of each crossing, or of the lock
     that wins throughout: a mapping by seed for each record."""
 
     task: CrossoverTask
@@ -357,7 +357,7 @@ def search_all(
 
 
 def records(searched: Searched) -> list[CrossoverRecord]:
-    """Return what is stored of a search: one record per crossing, or one that says who wins
+    """Return the records of a search: one record per crossing, or one that says who wins
     throughout."""
     line, crossover = searched.task.line, searched.found
     base, in_unit = line.base, line.in_unit

@@ -126,7 +126,7 @@ def _line(
     totals: Mapping[str, int] | None = None,
 ) -> AxisLine:
     """Return the line through some cells, by their values on the axis, or through one of them with
-    the values of the search. `held`: what else tells the line from others."""
+    the values of the search. `held`: the values that tell the line from others."""
     base = cells[min(cells)]
 
     def move(_: Cell, axis: str, x: Any) -> Cell:
@@ -283,8 +283,8 @@ class Job:
             self._store.set_series(name, ids, latencies)
 
     def _settings(self) -> list[Setting]:
-        """Return what is calibrated: every operation of each machine as it is, and CAS and fence of
-        those whose latencies are set at those of the plan."""
+        """Return the settings to calibrate: every operation of each machine as it is, and CAS and
+        fence of those whose latencies are set at those of the plan."""
         if (calibration := self._plan.calibration) is None:
             return []
         settings: dict[Setting, None] = {}  # a set, in order

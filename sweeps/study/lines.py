@@ -84,8 +84,8 @@ class AxisLine:
     """An axis through the cell `base`, whose lock is still to be named: `cell` gives the run of a
     lock label at a value, with a seed. Values are exact, in the unit of the axis.
 
-    `step`: the values tried are multiples of it; `setting`: what is held fixed, for the database,
-    left out, all that the cell has; `move` makes the cell of a value.
+    `step`: the values tried are multiples of it; `setting`: the values held fixed, for the
+    database, left out, all that the cell has; `move` makes the cell of a value.
     """
 
     series: str
@@ -120,7 +120,7 @@ class AxisLine:
 
 def axis_named(name: str, workload: str) -> str:
     """Return the axis of a name as people give it: `cas_latency`, `cancel-latency`, `threads`, or a
-    key of the workload. Raises LockcrossError for what has no number."""
+    key of the workload. Raises LockcrossError for a name without numbers."""
     names = [axis.name for axis in AXES if axis.quantity and axis.name != "seed"]
     keys = WORKLOADS[workload].keys.items()
     names += [key for key, kind in keys if isinstance(kind, Number | Share)]

@@ -1,5 +1,6 @@
 """The one document of every question that is data: a TOML file that says which cells are run, along
-which axes locks are searched for where they change places, who competes, and what is shown.
+which axes locks are searched for where they change places, who competes, and which figures are
+shown.
 
 A sweep has cells alone; a study searches and shows; the main job is a study of winner maps; a
 question of runtimes' engineers says how its answer is worded; the exploration has a grid that is
@@ -219,7 +220,7 @@ class Cells(_Axes):
         return math.prod(len(values) for values in axes if values)
 
     def _values(self, name: str, chosen: Mapping[str, Any]) -> Sequence[Any]:
-        """Return the values of an axis; what some stand for depends on the axes before."""
+        """Return the values of an axis; the meaning of some depends on the axes before."""
         given, every = self.given(name), tuple[str, ...]()
         if name == "lock":
             return given or [NO_LOCK]
@@ -242,10 +243,9 @@ class Along(Document):
     """A search for where the locks of some cells change places along an axis: one search for each
     combination of values that `by` names, and of those that the cells are `apart` in. It has the
     values of the cells, and between them only multiples of `step` are tried; with `values` these,
-    everything else as in the cells, with the machine's own figure on each axis that they vary.
-
-    `fences`: of the plan's `locks` alone, each two with such fences ("production", "full");
-    `cancels`: of each two one cancels. `words`: what the axis is.
+    everything else as in the cells, with the machine's figure on each axis that they vary.
+    `fences`: for the plan's `locks` alone, each two with such fences ("production", "full");
+    `cancels`: of each two one cancels. `words`: the name of the axis.
     """
 
     cells: Text
@@ -290,8 +290,8 @@ class Quantity(Document):
 
 class Show(Document):
     """A figure, and the tables of its numbers: `lines` along an axis, of the cells of a name, each
-    quantity for each combination of what `by` names; or a `map` of one quantity over a network's
-    nodes. `name`: of its file; `words`: what the axis is."""
+    quantity for each combination of the values in `by`; or a `map` of one quantity over a network's
+    nodes. `name`: of its file; `words`: the name of the axis."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
     lines: str = ""
@@ -326,12 +326,12 @@ class Calibration(Document):
 
 
 class Plan(Document):
-    """The document. `locks` compete, `aside` can be added to them: `limits` says what those cannot
-    do. `production`: the kind of fence of a flavour, where it is not the full one. `seeds`: of each
-    search. Cells of the name `map` make it a main job, of which a database has one. `asked`,
-    `setup`, `settings` and `answer` make it a question: where it was asked and by whom, what of the
-    plan stands for what, the axes or keys by which a table's rows differ, and the answer's words as
-    a Jinja2 template."""
+    """The document. `locks` compete, `aside` can be added to them: `limits` names the things that
+    those cannot do. `production`: the kind of fence of a flavour, where it is not the full one.
+    `seeds`: of each search. Cells of the name `map` make it a main job, of which a database has
+    one. `asked`, `setup`, `settings` and `answer` make it a question: where it was asked and by
+    whom, which words stand for which part of the plan, the axes or keys by which a table's rows
+    differ, and the answer's words as a Jinja2 template."""
 
     QUESTION: ClassVar = ("asked", "setup", "settings", "answer")
 
@@ -524,7 +524,7 @@ def load_plan(
     """Read a plan by its name among some documents, or by its path. `check`: raises ValueError for
     one that its question cannot take.
 
-    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+    Raises LockcrossError (exit code 2) that names file, key, value and the allowed ones.
     """
 
     def read(text: str) -> LoadedPlan:
@@ -539,7 +539,7 @@ def load_plan(
 
 
 def parse_plan(text: str) -> Plan:
-    """Read a plan from TOML. Raises ValueError that names the key, the value, what is allowed."""
+    """Read a plan from TOML. Raises ValueError that names the key, the value, the allowed ones."""
     check_names(plan := parse(Plan, text, current_study))
     return plan
 

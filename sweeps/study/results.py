@@ -1,4 +1,4 @@
-"""What a database holds of a study: its plan, series, crossovers and calibrations, from which
+"""The contents of a database on a study: its plan, series, crossovers and calibrations, from which
 figures, tables and report are made."""
 
 import json
@@ -77,7 +77,7 @@ class Mark:
 
     @property
     def words(self) -> str:
-        """Return the machine's name, with what a cancellation costs on it."""
+        """Return the machine's name, with the cost of a revocation on it."""
         return self.machine if self.cancel is None else f"{self.machine} ({self.cancel:,})"
 
 
@@ -135,7 +135,7 @@ class Scale:
         return _along(value, sorted(self.points))
 
     def inverse(self, measured: float) -> float | None:
-        """Return what to set for a measured latency; None outside what was measured."""
+        """Return the value to set for a measured latency; None outside the measured range."""
         points = [(y, x) for x, y in sorted(self.points)]
         return _along(measured, points) if points[0][0] <= measured <= points[-1][0] else None
 
@@ -151,8 +151,8 @@ def _along(value: float, points: Sequence[tuple[float, float]]) -> float:
 
 
 class StudyResults:
-    """What a database holds of a study. Each part is loaded when it is first asked for, and once:
-    a command makes one and passes it on."""
+    """The contents of a database on a study. Each part is loaded when it is first asked for, and
+    once: a command makes one and passes it on."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -217,8 +217,8 @@ class StudyResults:
     def measured(
         self, machine: str, isa_name: str, flavour: str, axis: str, label: str = ""
     ) -> Scale:
-        """Return what turns set into measured latencies along `cas_latency` or `fence_latency`, on
-        the study's engine or the one of a `label`. Raises NoDataError."""
+        """Return the function that turns set into measured latencies along `cas_latency` or
+        `fence_latency`, on the study's engine or the one of a `label`. Raises NoDataError."""
         op = {"cas_latency": "cas", "fence_latency": "fence"}[axis]
         key = machine, isa_name, flavour, op, label or self.engine
         if key not in self._scales:

@@ -1,4 +1,4 @@
-"""The one row of a stored run: what it is, what it cost, and where it stands on the axes."""
+"""The one row of a stored run: its cell, its cost, and its place on the axes."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ def coordinates(cell: Cell) -> dict[str, Value]:
 @dataclass(frozen=True)
 class StudyRun:
     """A stored run of a plan or of one of its series. `cost`: core cycles per acquire-release pair;
-    not a number where it has none. `resolved`: what the engine made of all options; `latencies`: by
+    not a number where it has none. `resolved`: the engine's values of all options; `latencies`: by
     axis, the cycles at which the series has the run. Only a series has these two."""
 
     id: int
@@ -51,8 +51,8 @@ class StudyRun:
 
     @property
     def cancel(self) -> int | None:
-        """Return what a cancellation costs: as set, or else the machine's own, which the engine
-        may report, of an owner that waits: in what the maps are of, nearly all do."""
+        """Return the cost of a revocation: as set, or else the machine's, which the engine may
+        report, for an owner that waits: on the maps nearly all do."""
         if self.cell.cancel_latency is not None:
             return self.cell.cancel_latency
         return self.resolved.get(_STOP, self.resolved.get(_FORMER_STOP))

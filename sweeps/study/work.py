@@ -1,5 +1,5 @@
-"""A program that works between two sections: from which work on its core hides what an atomic
-costs."""
+"""A program that works between two sections: from which work on its core hides the cost of an
+atomic."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ def free_from(groups: Sequence[Group]) -> float | None:
 
     Free: the cheapest lock that takes one, of those that runtimes ship, costs more than the
     cheapest without one by no more than the engine is off where nothing lies between two sections,
-    where most was measured. A share of what a lock costs beside the work would call a cycle a lead,
+    where most was measured. A share of a lock's cost beside the work would call a cycle a lead,
     one of the pair with its work would hide any atomic behind enough of it. `groups`: the settings
     of one machine, of which costs lie on straight lines between two.
     """

@@ -1,4 +1,4 @@
-"""Reading TOML files into pydantic's models, and messages for what is wrong in them."""
+"""Reading TOML files into pydantic's models, and messages for mistakes in them."""
 
 import errno
 import json
@@ -22,7 +22,7 @@ from sweeps.support.text import quoted, shortened
 
 
 class Document(BaseModel):
-    """A table or document that holds what its schema has, of the types that it has, and no more."""
+    """A table or document with the keys and types of its schema, and no more."""
 
     # A schema is built when something is first read by it: most commands read few of them.
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
@@ -56,8 +56,8 @@ Read = TypeVar("Read")
 def parse(
     model: type[Model], text: str, current: Callable[[Any], Any] = lambda document: document
 ) -> Model:
-    """Read a document, in which a lock may have its former name; `current` gives what a document
-    of a former kind is now. Raises ValueError."""
+    """Read a document, in which a lock may have its former name; `current` converts a document of a
+    former kind. Raises ValueError."""
     try:
         return model.model_validate(current(current_in_document(tomllib.loads(text))))
     except ValidationError as error:
@@ -75,7 +75,7 @@ def is_path(name: str) -> bool:
 
 @dataclass
 class Documents:
-    """Documents of a kind: what people call it, and the folder of those of the tree."""
+    """Documents of a kind: its name for people, and the folder of those of the tree."""
 
     words: str
     folder: Path
@@ -91,7 +91,7 @@ class Documents:
     def load(self, model: type[Model], name: str) -> Model:
         """Read the document of a name in the folder, or of any path.
 
-        Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+        Raises LockcrossError (exit code 2) that names file, key, value and the allowed ones.
         """
         return self.read(partial(parse, model), name)
 
@@ -146,10 +146,8 @@ def written(value: Any) -> str:
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return one line per mistake: the key, the value, what is wrong; unknown keys list what is
-    allowed.
-
-    `model` is what the whole document was read as.
+    """Return one line per mistake: the key, the value, the fault; unknown keys list the allowed
+    ones. `model` is the model of the whole document.
     """
     lines = []
     for detail in error.errors(include_url=False)[:_MAX_LINES]:

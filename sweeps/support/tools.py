@@ -1,6 +1,5 @@
-"""Programs that users have themselves: how one is run, where it is, what it says of itself, and
-what was shown of it. Who needs a tool tells its variable, its program and how to ask for its
-version."""
+"""Users' programs: how to run one, its place, its version, and the results of its litmus runs. Who
+needs a tool tells its variable, its program and how to ask for its version."""
 
 import errno
 import json
@@ -31,7 +30,7 @@ def run(
     cwd: Path | str | None = None,
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program without input and keep what it says. Raises OSError where it cannot be
+    """Run a program without input and keep its output. Raises OSError where it cannot be
     started, and subprocess.TimeoutExpired after `limit_s` seconds; nothing is left of it then."""
     pipes: dict[str, Any] = {
         "stdin": subprocess.DEVNULL,
@@ -61,8 +60,8 @@ def source_revision(root: Path) -> str:
 
 @dataclass(frozen=True)
 class Tool:
-    """What tells a tool from others. `programs`: its names on PATH; `wanted`: what is to be said of
-    a variable that names no such program; `advice`: what to do where it is missing; `below`: where
+    """The facts that tell a tool from others. `programs`: its names on PATH; `wanted`: the words on
+    a variable that names no such program; `advice`: the remedy where it is missing; `below`: where
     the program may lie in a folder that a variable names."""
 
     title: str
@@ -72,8 +71,8 @@ class Tool:
     below: tuple[str, ...] = ()
 
     def locate(self, *variables: str) -> tuple[str, str]:
-        """Return its program and what names that: a variable, or PATH. Raises NoToolError (1) where
-        there is none, LockcrossError (1) for a variable with another."""
+        """Return its program and the origin of its name: a variable, or PATH. Raises NoToolError
+        (1) where there is none, LockcrossError (1) for a variable with another."""
         for variable in variables:
             if named := os.environ.get(variable):
                 places = [named, *(str(Path(named, part)) for part in self.below)]
@@ -85,7 +84,7 @@ class Tool:
         raise NoToolError(f"{self.title} is not found; {self.advice}", 1)
 
     def ask(self, *words: str, cwd: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Return what a command of the tool says within a minute. Raises LockcrossError (1)."""
+        """Return the output of a command of the tool within a minute. Raises LockcrossError (1)."""
         try:
             return run(words, _ASK_S, cwd)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -93,7 +92,7 @@ class Tool:
             raise LockcrossError(message, 1) from None
 
     def version(self, pattern: str, *words: str) -> str:
-        """Return what the pattern's group finds in a command's words, or nothing. Raises as
+        """Return the match of the pattern's group in a command's words, or nothing. Raises as
         `ask`."""
         done = self.ask(*words)
         match = re.search(pattern, done.stdout + done.stderr)
@@ -101,7 +100,7 @@ class Tool:
 
 
 def complaint(output: str, pattern: str) -> str:
-    """Return the line that says what went wrong: the first that matches, else the last one."""
+    """Return the line that names the fault: the first that matches, else the last one."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     marked = [line for line in lines if re.search(pattern, line, re.IGNORECASE)]
     return (marked or lines[-1:] or ["it did not say why"])[0][:_SHOWN]
@@ -116,7 +115,7 @@ class Probe:
 
 
 def probed(path: Path, litmus: Callable[[int], str]) -> Probe:
-    """Return what litmus runs have shown, kept in a file. `litmus`: why one on N cores fails."""
+    """Return the result of litmus runs, kept in a file. `litmus`: why one on N cores fails."""
     if path.exists():
         return Probe(**json.loads(path.read_text(encoding="utf-8")))
     alone = litmus(1)

@@ -1,5 +1,6 @@
-"""What other people's decoders say an instruction reads and writes: iced-x86 of x86-64, Ghidra's
-semantics (pypcode) of AArch64 and POWER. The engine's own decoders are held to them."""
+"""The registers that an instruction reads and writes by other people's decoders: iced-x86 of
+x86-64, Ghidra's semantics (pypcode) of AArch64 and POWER. The engine's own decoders are held to
+them."""
 
 import importlib
 import re
@@ -40,7 +41,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Registers:
-    """What an instruction reads and writes, by number; of what the engine follows."""
+    """The registers that an instruction reads and writes, by number, if the engine follows them."""
 
     reads: frozenset[int]
     writes: frozenset[int]
@@ -56,7 +57,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class Decoded:
-    """An instruction. `form`: what it has in common with those that differ only in the registers
+    """An instruction. `form`: the common part with those that differ only in the registers
     and constants that they name. `reason`: why the engine's registers are others, if they are."""
 
     isa: str
@@ -182,7 +183,7 @@ def _decode_fixed(isa: str, code: bytes) -> Decoded | None:
 
 
 def _engines_ppc(word: int, mnemonic: str, theirs: Registers) -> tuple[Registers, str]:
-    """Where Ghidra's semantics of POWER are not what the architecture asks for."""
+    """Correct Ghidra's semantics of POWER where they differ from the architecture."""
     fields = frozenset(range(32, 40))
     target, first, second = word >> 21 & 31, word >> 16 & 31, word >> 11 & 31
     if (mnemonic == "or" and target == first == second) or word == 0x60000000:

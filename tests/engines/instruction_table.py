@@ -109,7 +109,7 @@ def table() -> list[tuple[str, bytes]]:
 
 
 def main() -> None:
-    """Writes the table: what it has, and what is new in the programs."""
+    """Write the table: its rows, and the new ones in the programs."""
     DECODERS.install()
     kept = forms(table()) if TABLE.exists() else {}
     programs = kept_programs() + compiled_programs()

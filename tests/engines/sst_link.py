@@ -1,4 +1,4 @@
-"""Builds what plays the plugin, and what plays SST, for the tests of the link between the two."""
+"""Build stand-ins of the plugin and of SST for the tests of the link between the two."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ def peer(*words: object) -> list[str]:
 
 
 def memory(folder: Path, guest: list[str], **changed: int) -> subprocess.CompletedProcess[str]:
-    """Runs a guest with a memory that is not SST (tests/link/memory.cc)."""
+    """Run a guest with a memory that is not SST (tests/link/memory.cc)."""
     words = {"cores": 4, "lines": 1000, "oldest": 1000, "latency": 10} | changed
     program = build("memory", "session", "guest", "link_server")
     return subprocess.run(
@@ -117,7 +117,7 @@ def document(guest: list[str], topology: str = "bus", **changed: Any) -> dict[st
 
 
 def answers(folder: Path) -> list[list[str]]:
-    """What a scripted peer wrote: core, kind, line, cycle, latency of each request."""
+    """The output of a scripted peer: core, kind, line, cycle, latency of each request."""
     return [line.split() for line in (folder / "guest.out").read_text("utf-8").splitlines()]
 
 

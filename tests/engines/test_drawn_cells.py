@@ -1,4 +1,4 @@
-"""A thousand drawn cells: whole reports, equal to what is kept, on every system."""
+"""A thousand drawn cells: whole reports, equal to the kept ones, on every system."""
 
 from pathlib import Path
 

@@ -62,7 +62,7 @@ def run(program: Program, arguments: Options, options: Options, folder: Path) ->
 
 
 def document_of(done: subprocess.CompletedProcess[str], report: Path) -> dict[str, Any]:
-    """What the engine reports of a run that is to be good."""
+    """Return the engine's report of a run that must succeed."""
     assert done.returncode == 0, done.stdout + done.stderr
     document: dict[str, Any] = json.loads(report.read_text())
     assert document["complete"]
@@ -377,7 +377,7 @@ def test_an_instruction_limit_ends_the_run(tmp_path: Path) -> None:
     [({"max_instructions": 10**6}, "instruction limit: 1000000"), ({"max_cpu_ms": 500}, "0.5 s")],
 )
 def test_a_limit_says_where_each_core_was(limit: Options, said: str, tmp_path: Path) -> None:
-    """In the program's own functions, and what became of the store-conditionals of each."""
+    """The message names the program's functions, and the store-conditionals of each core."""
     program = Program("threads", "cas_spin", "full", "larx")
     arguments: Options = {"threads": 2, "iterations": 10**9, "critical": 0, "think": 0}
     done = invoke(program, arguments, limit, tmp_path / "report.json")

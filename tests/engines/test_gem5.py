@@ -1,4 +1,4 @@
-"""The gem5 engine as far as it can be shown without a gem5: what is found, refused and read."""
+"""The gem5 engine as far as it can be shown without a gem5: finding, refusing and reading."""
 
 import json
 import math
@@ -302,7 +302,7 @@ ENDED = ProcessResult(0, "", "", exceeded="", duration_s=1.0)
 
 
 def write(folder: Path, report: dict[str, object], guest: dict[str, object]) -> None:
-    """What a run leaves."""
+    """Write the files of a run."""
     (folder / "lockcross.json").write_text(json.dumps(report))
     (folder / "guest.out").write_text(json.dumps(guest) + "\n")
 

@@ -24,7 +24,7 @@ from tests.engines.instruction_table import (
 
 @pytest.fixture(scope="module", autouse=True)
 def decoders() -> None:
-    """Skips in one line where they cannot be had."""
+    """Skip in one line where they cannot be had."""
     try:
         DECODERS.install()
     except LockcrossError as error:

@@ -1,4 +1,4 @@
-"""The host as an engine: the arithmetic of samples, what is refused, and a real run. No test looks
+"""The host as an engine: the arithmetic of samples, refusals, and a real run. No test looks
 at a time."""
 
 import dataclasses

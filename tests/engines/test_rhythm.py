@@ -1,5 +1,5 @@
 """No loop falls into step with an out-of-order core: a little more work between two sections moves
-what a pair costs a little."""
+the cost of a pair a little."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ WORKS = list(range(130, 201, 10))  # where pairs of amounts that lie near one an
 
 
 def jumps(found: Sequence[Group]) -> Iterator[str]:
-    """Yield what jumps between neighbouring amounts of work: a pair with its work by more than a
+    """Yield the jumps between neighbouring amounts of work: a pair with its work by more than a
     tenth beyond the work that was added, a lock's cost beside it by three cycles and a tenth."""
     for one, other in itertools.pairwise(sorted(found, key=think)):
         for label, band in one.costs.items():

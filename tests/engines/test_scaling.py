@@ -1,4 +1,4 @@
-"""What many threads that want one line do to each other, against what was published."""
+"""Many threads that want one line, against published measurements."""
 
 import math
 from pathlib import Path

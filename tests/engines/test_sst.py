@@ -1,5 +1,5 @@
-"""The SST engine as far as it can be shown without an SST: what is found, compiled, refused, placed
-and asked for. What runs say: test_sst_output.py."""
+"""The SST engine as far as it can be shown without an SST: finding, compiling, refusing, placing
+and asking. The output of runs: test_sst_output.py."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What comes of runs on SST, from outputs made by hand: metrics, and a cause for every failure."""
+"""Results of runs on SST, from outputs made by hand: metrics, and a cause for every failure."""
 
 import json
 from pathlib import Path
@@ -88,7 +88,7 @@ ENDED = ProcessResult(0, "", "", exceeded="", duration_s=1.0)
 
 
 def write(folder: Path, **changed: object) -> None:
-    """What a good run leaves, but for what is changed; None: nothing."""
+    """Write the files of a good run, except the changes; None: nothing."""
     files: dict[str, object] = {
         "record": RECORD,
         "engine": ENGINE,

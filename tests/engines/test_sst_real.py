@@ -48,7 +48,7 @@ def test_the_litmus_is_passed(flavour: str) -> None:
 
 
 def test_the_bus_is_what_its_machine_says_of_it(tmp_path: Path) -> None:
-    """[memory] of sst_bus, which the embedded engine uses, and what its [sst] gives."""
+    """[memory] of sst_bus, which the embedded engine uses, and the latencies of its [sst]."""
     one = threads("sst", "sst_bus", 4)
     (text,) = load_engine("sst").inputs(one, Path("/prog"), Limits()).values()
     script = (

@@ -1,4 +1,4 @@
-"""Cells that say no more than what a test is about."""
+"""Cells that say no more than a test's subject."""
 
 from typing import Any
 

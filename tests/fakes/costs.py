@@ -2,8 +2,8 @@
 
 
 def costs(cas: int, fence: int) -> dict[str, int]:
-    """Return what each lock pays: thin a CAS, tasuki a CAS and a fence, asym_tasuki two fences, and
-    reservation half of what tasuki pays. Cancellations are not among it."""
+    """Return the cost of each lock: thin a CAS, tasuki a CAS and a fence, asym_tasuki two fences,
+    and reservation half of tasuki's. Revocations are not among it."""
     return {
         "nop": 5,
         "thin": 40 + cas,

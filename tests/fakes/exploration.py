@@ -36,7 +36,7 @@ PLAN = {
 
 @dataclass(frozen=True)
 class Point:
-    """What is set of a run."""
+    """The set values of a run."""
 
     cas: int
     fence: int
@@ -45,8 +45,8 @@ class Point:
 
 
 def cost(label: str, at: Point, machine: str, flavour: str) -> float:
-    """Cycles per pair. The reservation lock pays a CAS and a fence for what its owner does not
-    acquire, and a cancellation for each of them."""
+    """Cycles per pair. The reservation lock pays a CAS and a fence for each acquisition by others,
+    and a revocation for each of them."""
     foreign = 1 - at.share
     tasuki = 40 + at.cas + at.fence
     base = {
@@ -69,7 +69,7 @@ def as_is_cost(label: str, machine: str, flavour: str) -> float:
 
 @dataclass
 class Explored:
-    """Fills a store with explored grids. `costs`: what is stored, by machine, flavour, label and
+    """Fill a store with explored grids. `costs`: the stored values, by machine, flavour, label and
     point."""
 
     store: Store
@@ -195,7 +195,7 @@ class Explored:
 
 
 def explored(path: Path) -> dict[tuple[str, str, str, Point], float]:
-    """Makes a database with explored grids at `path`, and returns the costs that it holds."""
+    """Make a database with explored grids at `path`, and return the costs that it holds."""
     with Store(path) as store:
         explored_store = Explored(store)
         explored_store.fill()

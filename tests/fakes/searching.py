@@ -32,7 +32,7 @@ def find_crossover(
     tolerance: int,
     geometric: bool = False,
 ) -> Crossover:
-    """Finds every crossing that a coarse look at the axis shows, each to `tolerance`.
+    """Find every crossing that a coarse look at the axis shows, each to `tolerance`.
 
     Raises ValueError for an empty range or a tolerance below 1.
     """

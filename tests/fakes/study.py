@@ -1,4 +1,4 @@
-"""A small study from a closed-form cost model, for tests of what is drawn and written from it."""
+"""A small study from a closed-form cost model, for tests of figures and pages from it."""
 
 import json
 from collections.abc import Callable, Sequence

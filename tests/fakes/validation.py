@@ -21,7 +21,7 @@ class Gem5Data:
         self.store = store
 
     def run(self, engine: str, lock: str, cost: float, **changes: object) -> int:
-        """Adds a run of known cost (cycles per pair) and returns its id."""
+        """Add a run of known cost (cycles per pair) and return its id."""
         given: dict[str, object] = {
             "engine": engine,
             "lock": lock,

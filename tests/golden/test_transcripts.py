@@ -1,12 +1,12 @@
-"""What commands write, word for word: a transcript per command, NAME.txt beside this file.
+"""The output of commands, word for word: a transcript per command, NAME.txt beside this file.
 
-A line `$ ./lockcross ...` is a command. Below it stands what it writes, standard output before
+A line `$ ./lockcross ...` is a command. Below it stands its output, standard output before
 standard error, and last its exit code in brackets. The commands of a transcript run in one folder,
 with a study (study.db), a sweep (sweep.db), the file of a machine (mine.toml), and of each kind of
 document one that names a lock which is none (wrong_*.toml).
 
-A new case is its `$` line. `./lockcross test --write-golden tests/golden` writes what commands say
-now, but no other exit code than is there.
+A new case is its `$` line. `./lockcross test --write-golden tests/golden` renews the words, but no
+exit code.
 """
 
 import re
@@ -51,7 +51,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(line: str, folder: Path) -> tuple[str, int]:
-    """Return what the command of a `$` line writes, and its exit code.
+    """Return the output of the command of a `$` line, and its exit code.
 
     Who makes a mistake gets words on standard error alone, and no file.
     """

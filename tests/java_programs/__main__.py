@@ -1,8 +1,8 @@
-"""Record the programs of java-programs/ and write what came of it to docs/java.md:
+"""Record the programs of java-programs/ and write the results to docs/java.md:
 `./lockcross python -m tests.java_programs [NAME...]`. Needs a JDK, Maven and network; their
 libraries are loaded from Maven Central into the build folder. Takes about half an hour.
 
-The section of what was held to a JVM stays as it is: against_jvm.py, beside this, makes it."""
+The section *Held to a JVM* stays as it is: against_jvm.py, beside this, makes it."""
 
 import json
 import os
@@ -27,7 +27,7 @@ RECORDED = [program for program in PROGRAMS if not program.microbenchmark]
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a program: its log's numbers, and the answers of `advise` by machine."""
+    """The results of a program: its log's numbers, and the answers of `advise` by machine."""
 
     program: Program
     log: Mapping[str, Any]
@@ -35,7 +35,7 @@ class Found:
 
 
 def main(names: Sequence[str]) -> None:
-    """Records the programs, all if none is named, and writes the document of those recorded."""
+    """Record the programs, all if none is named, and write the document of those recorded."""
     build(libraries=True)
     programs = chosen(names, RECORDED)
     for program in programs:
@@ -50,12 +50,12 @@ def main(names: Sequence[str]) -> None:
 
 
 def kept(name: str) -> Any:
-    """What is known of a program: its log's numbers and the answers by machine."""
+    """Return the stored results of a program: its log's numbers and the answers by machine."""
     return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
 
 
 def recorded(program: Program) -> Mapping[str, Any]:
-    """Records a program: the numbers of its log, which is kept."""
+    """Record a program: the numbers of its log, which is kept."""
     print(f"== {program.name}", file=sys.stderr)
     log = FOLDER / f"{program.name}.locks"
     command = java(program)
@@ -64,7 +64,7 @@ def recorded(program: Program) -> Mapping[str, Any]:
 
 
 def answers(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """What each machine's locks cost the program whose log is kept."""
+    """Return the cost of each machine's locks for the program with the kept log."""
     log = FOLDER / f"{name}.locks"
     said = run(
         ROOT / "lockcross", "advise", "--log", log, "--machines", ",".join(MACHINES), "--ranking",
@@ -74,7 +74,7 @@ def answers(name: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def run(*words: object, output: bool = False) -> str:
-    """Runs a program in a folder of its own. Raises CalledProcessError if it fails."""
+    """Run a program in a folder of its own. Raises CalledProcessError if it fails."""
     done = subprocess.run(
         [str(word) for word in words], check=True, text=True, cwd=FOLDER,
         stdout=subprocess.PIPE if output else sys.stderr,
@@ -110,7 +110,7 @@ def document() -> str:
     ]
     _, head, held_to_a_jvm = DOCUMENT.read_text("utf-8").partition(HEAD)
     return "\n".join([
-        "# What Java programs do with their locks",
+        "# Locks of Java programs",
         "",
         "Made by `./lockcross python -m tests.java_programs`, which loads the programs from Maven "
         f"Central and records them here: {machine()}. Their drivers are in "
@@ -118,10 +118,10 @@ def document() -> str:
         "that did other work too; the counts do not depend on that, the times do.",
         "",
         "## How local their locks are",
-        "Shares of acquisitions, nested ones too, but for `by owner` (the object's first thread), "
-        "which is of outermost ones. *Changes*: objects that a second thread takes, for a million "
-        "acquisitions: so many cancellations a reservation lock has. *Contended*: operations while "
-        "somebody waits.",
+        "Shares of acquisitions, including nested ones, except `by owner` (the object's first "
+        "thread), which counts outermost ones. *Changes*: objects that a second thread takes, per "
+        "million acquisitions: a reservation lock has as many revocations. *Contended*: operations "
+        "while somebody waits.",
         "",
         *table(
             ("program", "threads", "acquisitions", "objects", "of one thread alone",
@@ -130,32 +130,32 @@ def document() -> str:
         ),
         "",
         "## How near an acquisition is to the last section",
-        "Shares of acquisitions, nested ones too, that begin so soon behind what their thread did "
-        "last with a lock. What recording took of that is taken off; in brackets what it may have "
-        "taken at least and at most ([how](record.md)). Where work lies between, an "
-        "out-of-order core hides an atomic behind it.",
+        "Shares of acquisitions, including nested ones, that begin so soon after their thread's "
+        "last use of a lock. The time of recording is taken off; in brackets with its least and "
+        "its greatest ([how](record.md)). Where work lies between, an out-of-order core hides an "
+        "atomic behind it.",
         "",
         *table(
             ("program", *(f"{ns} ns" for ns in WITHIN)),
             ([one.program.title, *map(interval, one.log["near"])] for one in every),
         ),
         "",
-        "## What recording costs",
-        "CPU time of the whole process, with the JVM's start and the agent's, about a second. *A "
-        "pair*: what recording adds, for each acquisition with its release.",
+        "## The cost of recording",
+        "CPU time of the whole process, including the start of JVM and agent, about a second. *A "
+        "pair*: the addition by recording per lock operation.",
         "",
         *table(
             ("program", "without, s", "with, s", "times", "a pair, ns", "acquisitions a second"),
             ([one.program.title, *overhead(one.log)] for one in every),
         ),
         "",
-        "## What each lock would cost them",
+        "## The cost of each lock",
         "Share of the program's CPU time, had the processor done the rest of its work as fast as "
-        "this one; in brackets the interval that follows from the engine's known error. "
+        "this one; in brackets the interval from the engine's known error. "
         f"`./lockcross advise --log LOG --machines {','.join(MACHINES)} --ranking`. In bold: the "
         "cheapest and those that tie with it. An object's first acquisition waits for its line "
-        "from memory in these runs, where a JVM has just written the object: programs whose "
-        "objects are locked a few times each are charged too much, by every lock alike.",
+        "from memory in these runs, where a JVM has just written the object: programs that lock "
+        "each object only a few times are charged too much, with every lock alike.",
         *(line for machine_ in MACHINES for line in shares(every, machine_)),
         "",
         head + held_to_a_jvm,

@@ -129,7 +129,7 @@ def cpu_seconds(command: Sequence[str]) -> float:
 
 
 def lockcross(*words: object) -> str:
-    """Return what a command of this tree prints. Raises CalledProcessError."""
+    """Return the output of a command of this tree. Raises CalledProcessError."""
     command = [str(ROOT / "lockcross"), *map(str, words)]
     return subprocess.run(
         command, check=True, text=True, stdout=subprocess.PIPE, env=environment()

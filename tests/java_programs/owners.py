@@ -1,11 +1,11 @@
-"""Holds the cost of a cancellation, by the state of the owner, to the JVM of this host:
+"""Compare the cost of a revocation, by the state of the owner, with the JVM of this host:
 `./lockcross python -m tests.java_programs.owners MACHINE [MODE...]` prints the table of
 docs/java.md, some ten minutes. Needs JDK 17 and a program of java-programs/alone, Owners.
 
-Each mode runs with biased locking and without, in turn. What an acquisition takes with it less what
-it takes without stands beside the difference that `advise` predicts from a log of the same program,
-which says in which state the owners were: of three logs, since what the host does meanwhile decides
-who meets whom, the one in the middle. Nothing is fitted.
+Each mode runs with biased locking and without, in turn. The difference in an acquisition's time
+stands beside the one that `advise` predicts from a log of the same program, which says in which
+state the owners were: of three logs, since the host's other work decides who meets whom, the one in
+the middle. Nothing is fitted.
 """
 
 import json
@@ -46,20 +46,20 @@ _KEEP_ALL = "-XX:-EliminateLocks"  # the JVM's compiler then leaves out no lock 
 _STATES = ("running", "blocked", "ended", "untold")
 _HEADS = (
     "the owner", *_STATES, "measured, ns a pair", "predicted, ns a pair", "with this host's CPUs",
-    "both, of what was measured",
+    "both, over measured",
 )  # fmt: skip
 _FEW = 2  # CPUs with which HotSpot's requester sleeps: the machine's dearest cancellation
 
 
 def command(mode: str, *options: str) -> list[str]:
-    """Return what runs a mode."""
+    """Return the command of a mode."""
     words = (mode, str(_CLASS), str(_FIRST), str(_ROUNDS))
     return ["java", _KEEP_ALL, *options, "-cp", str(FOLDER / "alone"), "Owners", *words]
 
 
 def measured(mode: str) -> tuple[float, float]:
-    """Return what an acquisition takes more with biased locking, ns, of the pairs of runs: the
-    median, and the lower quarter, since what else the host does only adds. Raises
+    """Return the extra time of an acquisition with biased locking, ns, of the pairs of runs: the
+    median, and the lower quarter, since the host's other work only adds. Raises
     CalledProcessError."""
     differences = sorted(_ns(mode, *_BIASED) - _ns(mode, *_STACK) for _ in range(_TIMES))
     return median(differences), differences[len(differences) // 4]
@@ -76,7 +76,7 @@ def predicted(
     advice: Mapping[str, Any], clock_mhz: float, acquisitions: int
 ) -> tuple[float, float, float]:
     """Return the same as `advise` says it of all acquisitions of a log, and its ends as far as the
-    machine leaves open what a cancellation costs."""
+    machine leaves open the cost of a revocation."""
     biased, stack = (
         next(row for row in advice["locks"] if row["label"].startswith(name))
         for name in ("biased", "hotspot_stack")
@@ -88,7 +88,7 @@ def predicted(
 
 
 def here(machine: Machine, states: Mapping[str, float]) -> int:
-    """Return what a cancellation costs on a machine, in cycles, by the CPUs that this host has."""
+    """Return the cost of a revocation on a machine, in cycles, by the CPUs that this host has."""
     running = machine.charges.figure("stop_running")
     stop = running.interval[1] if os.cpu_count() == _FEW else running.number
     rest = (states[name] * machine.charges.number(f"stop_{name}") for name in ("blocked", "ended"))

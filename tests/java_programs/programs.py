@@ -59,13 +59,13 @@ def java(program: Program, *options: str) -> list[str]:
 
 
 def environment() -> Mapping[str, str]:
-    """Return this process's variables, without those that change what a JVM does."""
+    """Return this process's variables, without those that change a JVM's behaviour."""
     return {name: value for name, value in os.environ.items() if name not in _VARIABLES}
 
 
 def build(libraries: bool) -> None:
-    """Compile the programs; with `libraries` load those from Maven Central, and compile what needs
-    them. Raises CalledProcessError."""
+    """Compile the programs; with `libraries` load those from Maven Central, and compile the
+    programs that need them. Raises CalledProcessError."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     _compile(_ALONE)
     if libraries:

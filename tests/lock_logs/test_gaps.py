@@ -1,4 +1,5 @@
-"""What a thread does between two sections: logs with known gaps, then programs that really ran."""
+"""The work of a thread between two sections: logs with known gaps, then programs that really
+ran."""
 
 import csv
 from pathlib import Path

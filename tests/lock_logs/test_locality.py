@@ -43,7 +43,7 @@ SHORT = {
 
 
 def write(path: Path, script: str) -> Path:
-    """A log of what an engine recorded."""
+    """Write the log of an engine's recording."""
     raw = path.with_suffix(".raw")
     raw.write_bytes(content(script))
     convert(raw, path)
@@ -51,8 +51,8 @@ def write(path: Path, script: str) -> Path:
 
 
 def content(script: str) -> bytes:
-    """What an engine leaves of events like "0a1": thread 0 begins to acquire object 1. Ten cycles
-    each; the lock is inflated where an exclamation mark follows."""
+    """Return an engine's file for events like "0a1": thread 0 begins to acquire object 1. Ten
+    cycles each; the lock is inflated where an exclamation mark follows."""
     rows = [
         (10 * place, int(word[2]), int(word[0]), SHORT[word[1]], "!" in word)
         for place, word in enumerate(script.split(), start=1)
@@ -112,7 +112,7 @@ def test_nested_acquisitions_are_operations_but_no_sections(log_of: LogOf) -> No
 
 def test_contention_is_a_fat_section_until_the_last_one_has_the_lock(log_of: LogOf) -> None:
     """One fat section: threads 1 and 2 wait for the lock, one after the other gets it. In it: the
-    releases of 0 and 1 and both acquires; flat: what 0 and, behind it, 2 do."""
+    releases of 0 and 1 and both acquires; flat: the operations of 0 and, behind it, of 2."""
     log = log_of(pair(0) + "0a1 0g1 1a1 0r1 2a1 1g1 1r1 2g1 2r1 " + pair(2))
     sections = Sections(log)
     assert tuple(sections.contention().loc["nowait"]) == (1, 10, 1, 2, 4, 0)

@@ -1,4 +1,4 @@
-"""The log of lock events: what a Java program writes as it runs, and what an engine leaves."""
+"""The log of lock events: a Java program's, written as it runs, and an engine's."""
 
 import json
 from collections.abc import Sequence
@@ -114,7 +114,7 @@ def test_a_release_by_another_thread_ends_the_section_of_who_has_the_lock(tmp_pa
 
 
 def test_who_came_first_need_not_be_first(tmp_path: Path) -> None:
-    """Of two that wait the one that came later has the lock first: sections exclude each other."""
+    """The later one of two waiting threads has the lock first: sections exclude each other."""
     begun = Kind.ACQUIRED | BEGUN
     first = [(10, begun, 7), (50, Kind.RELEASE, 7)]
     early, late = [(20, begun, 7), (80, Kind.RELEASE, 7)], [(30, begun, 7), (60, Kind.RELEASE, 7)]
@@ -181,7 +181,7 @@ def test_a_log_without_an_end_is_read_as_far_as_all_have_told(tmp_path: Path) ->
 
 
 def test_two_objects_of_one_hash_are_counted_and_no_mistake(tmp_path: Path) -> None:
-    """Two threads hold what looks like one object: without times of beginning that shows."""
+    """Two threads seem to hold one object: without times of beginning that shows."""
     mine = [(10, Kind.ACQUIRED, 7), (50, Kind.RELEASE, 7)]
     others = [(30, Kind.ACQUIRED, 7), (40, Kind.RELEASE, 7)]
     blocks = records(A, mine), records(B, others), lines(DONE, END)

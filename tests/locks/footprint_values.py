@@ -58,7 +58,7 @@ def compiler() -> str:
 
 
 def counts_of(row: dict[str, object], path: str) -> Counts:
-    """Of a row of the file."""
+    """Return the counts of a row of the file."""
     given = row[path]
     assert isinstance(given, dict)
     numbers = {name: given.get(name, 0) for name in NUMBERS}
@@ -71,7 +71,7 @@ def atomics(counts: Counts) -> int:
 
 
 def main(names: list[str]) -> None:
-    """Writes this compiler's file: the rows of all locks, or those of some anew."""
+    """Write this compiler's file: the rows of all locks, or those of some anew."""
     locks = load_locks()
     file = FOLDER / f"{compiler()}.json"
     rows: Values = json.loads(file.read_text()) if names and file.exists() else {}

@@ -1,4 +1,4 @@
-"""What C headers define and what C files use of it, as far as their text shows."""
+"""The definitions of C headers and their uses in C files, as far as their text shows."""
 
 import re
 from collections.abc import Mapping
@@ -63,14 +63,14 @@ def used(text: str) -> set[str]:
 
 
 def _members(text: str) -> set[str]:
-    """What the structures of a file call their members."""
+    """Return the members' names in the structures of a file."""
     bodies = re.findall(r"\bstruct\b[^{;]*\{([^{}]*)\}", code(text))
     plain = {name for body in bodies for name in re.findall(r"(\w+)(?:\[[^\]]*\])?[;,]", body)}
     return plain | {name for body in bodies for name in re.findall(r"\(\*(\w+)\)\(", body)}
 
 
 def _parameters(text: str) -> set[str]:
-    """What the macros of a file call their parameters."""
+    """Return the parameters' names in the macros of a file."""
     lists = re.findall(r"^#define \w+\(([^)]*)\)", code(text), flags=re.MULTILINE)
     return {name for parameters in lists for name in re.findall(r"\w+", parameters)}
 
@@ -92,7 +92,7 @@ def names_by_header(folders: list[Path]) -> dict[str, set[str]]:
 
 
 def missing(text: str, itself: str, headers: Mapping[str, set[str]]) -> dict[str, list[str]]:
-    """Name -> the headers that define it, for what a file uses of none that it includes."""
+    """Name -> the headers that define it, for names that a file uses from no header it includes."""
     direct = included(text) & set(headers)
     known = defined(text) | _members(text) | _parameters(text)
     known |= {name for header in direct for name in headers[header]}

@@ -1,4 +1,4 @@
-"""What the uncontended paths through the locks are made of: exactly, and beside the papers."""
+"""The operations of uncontended paths through the locks: exactly, and beside the papers."""
 
 import csv
 import io
@@ -62,7 +62,8 @@ def only(rows: Values, locks: set[str]) -> Values:
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_every_path_is_what_it_was(flavour: str, tmp_path: Path) -> None:
     """New locks, or moved values: `./lockcross python -m tests.locks.footprint_values`, and say
-    why. Where nothing is kept for this compiler, what the lock alone decides is compared."""
+    why. Where nothing is kept for this compiler, only counts that the lock alone decides are
+    compared."""
     found = values(counted(flavour, tmp_path, load_locks().values()))
     here = {key: row for key, row in KEPT.get(compiler(), {}).items() if key.split()[1] == flavour}
     of_any = {key: row for rows in KEPT.values() for key, row in of_the_lock(rows).items()}
@@ -82,14 +83,14 @@ def test_what_a_lock_is_made_of_is_the_same_by_every_compiler() -> None:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept for one compiler."""
+    """The values kept for one compiler."""
 
     compiler: str
     rows: Values
 
     def is_plain(self, counted: int, papers: int) -> bool:
-        """Whether loads or stores are those of the paper. GCC 14 and 15 save registers in front of
-        some paths, which adds to them."""
+        """Tell whether loads or stores are those of the paper. GCC 14 and 15 save registers in
+        front of some paths, which adds to them."""
         return counted == papers if self.compiler == "gcc-12" else counted >= papers
 
     def path(self, lock: str, flavour: str, by: str, name: str) -> Counts:

@@ -1,4 +1,4 @@
-"""What the compiler made of the primitives and of the fast paths, read from the disassembly."""
+"""The compiled code of the primitives and of the fast paths, read from the disassembly."""
 
 import re
 import subprocess

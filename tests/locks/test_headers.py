@@ -1,4 +1,4 @@
-"""Headers of the locks compile by themselves, and every C file includes what it uses."""
+"""Headers of the locks compile by themselves, and every C file includes all it uses."""
 
 import re
 import subprocess
@@ -46,7 +46,7 @@ def lock_for(header: str) -> str:
 
 
 def compile_alone(folder: Path, flavour: str, *options: str) -> dict[str, str]:
-    """Header -> what the compiler says of a program that is nothing but this header."""
+    """Header -> the compiler's output for a program that is nothing but this header."""
     said = {}
     for header in HEADERS:
         source = folder / "alone.c"

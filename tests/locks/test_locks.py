@@ -196,7 +196,7 @@ def test_store_then_load_is_in_order(flavour: str, fence: str) -> None:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_no_lock_is_caught(flavour: str, tmp_path: Path) -> None:
-    """The self-checks see what a lock is for: the nop lock passes neither kernel."""
+    """The self-checks notice a missing lock: the nop lock passes neither kernel."""
     outcome = run(build_kernel("conformance", "nop", flavour, "full"), flavour, iterations=1)
     assert outcome.code == 1
     assert outcome.result["ok"] is False

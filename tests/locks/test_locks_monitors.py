@@ -112,7 +112,7 @@ def code(variant: str, flavour: str) -> dict[str, list[Instruction]]:
 
 
 def operation(name: str, variant: str, flavour: str) -> list[Instruction]:
-    """`acquire` or `release`: the routine where there is one, else what is inlined."""
+    """`acquire` or `release`: the routine where there is one, else the inlined code."""
     functions = code(variant, flavour)
     return functions.get(f"thin_{name}") or functions[f"probe_{name}"]
 

@@ -1,5 +1,5 @@
-"""The locks that runtimes ship, where threads meet: what the runtimes' sources say of atomics,
-pauses, parks and stopped threads, counted by the engine."""
+"""The locks that runtimes ship, where threads meet: atomics, pauses, parks and stopped threads as
+in the runtimes' sources, counted by the engine."""
 
 from pathlib import Path
 

@@ -39,7 +39,7 @@ def test_only_a_cell_of_more_threads_gets_another_program() -> None:
 
 
 def test_no_file_counts_threads_by_itself() -> None:
-    """What a thread has is as long as LOCK_MAX_THREADS: the number stands in one place."""
+    """Arrays over threads are as long as LOCK_MAX_THREADS: the number stands in one place."""
     for folder in ("lockimpl", "workloads"):
         for path in (ROOT / folder).rglob("*.[chS]"):
             text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)

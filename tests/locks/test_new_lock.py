@@ -141,7 +141,7 @@ CLIENTS = ("exclusion:2x2", "nesting", "condition:2", "two_locks:2")
 
 
 def prove(tree: Tree, *words: str) -> subprocess.CompletedProcess[str]:
-    """Proves it with the clients that take no time."""
+    """Prove it with the clients that take no time."""
     named = [word for client in CLIENTS for word in ("--clients", client)]
     return tree.lockcross("prove", "pooled", *named, *words)
 

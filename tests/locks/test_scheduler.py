@@ -217,7 +217,8 @@ def test_a_starved_thread_has_an_open_gap(tmp_path: Path) -> None:
 
 
 def mix(folder: Path, **changes: int | str) -> dict[str, int]:
-    """What ten threads under revocable monitors report, and how often the core switched."""
+    """Return the report of ten threads under revocable monitors, and how often the core
+    switched."""
     arguments: Options = {
         "threads": 10,
         "cores": 1,

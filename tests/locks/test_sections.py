@@ -1,5 +1,5 @@
-"""What critical sections say of themselves: locks elided, io_spin, lifted and revocable, and the
-workloads that are about them."""
+"""The declared properties of critical sections: locks elided, io_spin, lifted and revocable, and
+the workloads that are about them."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def cycles(document: dict[str, Any]) -> int:
 
 
 def reported(program: Program, arguments: Options, folder: Path) -> dict[str, int]:
-    """What the workload reports of itself, under the engine."""
+    """Return the workload's report under the engine."""
     done = invoke(program, arguments, {}, folder / "report.json")
     assert done.returncode == 0, done.stdout + done.stderr
     extra: dict[str, int] = json.loads(done.stdout)["extra"]
@@ -128,7 +128,7 @@ def test_short_sections_spin_and_others_park(flavour: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_handler_a_block_costs_more_than_lifting(flavour: str, tmp_path: Path) -> None:
-    """Figure 2: lifted blocks cost what explicit locking costs where they cannot throw, push and
+    """Figure 2: lifted blocks cost as much as explicit locking where they cannot throw, push and
     pop where they can, and less than a handler each."""
     measured = {
         (variant, test, blocks): cycles(
@@ -155,7 +155,7 @@ def test_a_handler_a_block_costs_more_than_lifting(flavour: str, tmp_path: Path)
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("variant", ["", "unmodified"])
 def test_roll_backs_leave_no_trace(variant: str, flavour: str) -> None:
-    """The workload's own sum over what was written, with threads that are switched in the middle
+    """Compare the workload's sum over all writes, with threads that are switched in the middle
     of their sections."""
     mix = Program("priority_mix", "revocable", "full", flavour, variant=variant, scheduled=True)
     for cores in (1, 2):
@@ -178,7 +178,7 @@ def test_roll_backs_leave_no_trace(variant: str, flavour: str) -> None:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_roll_back_is_for_high_priorities(flavour: str, tmp_path: Path) -> None:
-    """On one core: what the high-priority threads gain, all threads together pay."""
+    """On one core all threads together pay for the gain of high-priority threads."""
     arguments: Options = {
         "threads": 5,
         "cores": 1,

@@ -1,4 +1,4 @@
-"""The axes of a cell and lock labels stand once: what is made from them leaves none out."""
+"""The axes of a cell and lock labels stand once: everything made from them has all."""
 
 import inspect
 import io

@@ -34,7 +34,7 @@ from tests.fakes.cells import cell_of
 
 
 def description(name: str = "p3") -> str:
-    """The whole of a machine, also what its file takes from another."""
+    """Return the whole of a machine, including figures that its file takes from another."""
     return load_machine(name).as_toml()
 
 
@@ -75,7 +75,7 @@ SLEPT_ON = re.compile(r"slept on, (\d+) cycles.* as on zen4 \((\d+)\)")
 
 @pytest.mark.parametrize("name", machine_names())
 def test_a_stop_that_was_not_measured_is_another_machines(name: str) -> None:
-    """The rule is in sweeps/machines/README.md: as many cycles; what sleeps, as many us."""
+    """The rule is in sweeps/machines/README.md: as many cycles; sleeping parts, as many us."""
     machine = load_machine(name)
     for stop in STOPS:
         figure = machine.charges.figure(stop)
@@ -136,7 +136,7 @@ def test_every_group_of_machines_has_some() -> None:
 
 
 def test_lines_travel_between_the_cores_of_real_processors() -> None:
-    """Each says for itself what it does, with its source or why it is assumed."""
+    """Each states its behaviour, with its source or why it is assumed."""
     generic = load_machine("generic").memory
     machines = map(load_machine, machine_names())
     real = [one for one in machines if one.group == "contemporary, out of order" and one.processors]

@@ -9,7 +9,7 @@ TABLES = [(Core, ""), (OutOfOrder, ""), (Ordering, ""), (Memory, ""), (Charges, 
 
 
 def test_every_option_is_read() -> None:
-    """As many as entries stand in the file; what is left over no machine file gives."""
+    """As many as entries stand in the file; no machine file gives the rest."""
     given = {prefix + name for table, prefix in TABLES for name in table.model_fields}
     left = {name for name in options() if name not in given}
     fences = {name for name in left if name.startswith("fence_")}

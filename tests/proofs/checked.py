@@ -1,4 +1,4 @@
-"""Clients of locks, and what our own checker reports of them."""
+"""Clients of locks, and our checker's reports on them."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ def program(label: str, client: str, model: str) -> Program:
 
 
 def report(binary: Path, model: str, *options: str) -> dict[str, Any]:
-    """What the checker says, but for the time."""
+    """Return the checker's report, without the time."""
     command = [str(binary), "--model", model, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     written: dict[str, Any] = json.loads(done.stdout)

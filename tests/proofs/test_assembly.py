@@ -58,7 +58,7 @@ def model_of(flavour: str) -> str:
 
 
 def missing(flavour: str, fence: str, primitive: str, code: tuple[Instruction, ...]) -> set[str]:
-    """What the model orders and the instructions do not."""
+    """Return the model's orders that the instructions lack."""
     asked = orders(compile_model(model_of(flavour), fence)[primitive])
     given = orders(machine_steps(code, flavour))
     return {f"{a} before {b}" for a, b in asked - given}
@@ -188,7 +188,7 @@ def test_what_is_not_promised_differs_between_flavours() -> None:
 
 
 def test_two_threads_of_a_lock() -> None:
-    """Allowed is what lockimpl/README.md says that no architecture promises."""
+    """Only the outcomes that no architecture forbids by lockimpl/README.md are allowed."""
     rows = read_rows()
     found = list(pairs_shown(rows))
     assert {one.lock for one in found} == set(pairs())

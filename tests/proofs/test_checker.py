@@ -1,4 +1,4 @@
-"""The checker of proofs/checker: its unit tests, what it says of failures, bounds, random runs."""
+"""The checker of proofs/checker: its unit tests, its reports on failures, bounds, random runs."""
 
 import json
 import subprocess
@@ -72,7 +72,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def result_of(program: Path, name: str, *options: str, model: str = "sc") -> dict[str, Any]:
-    """What the checker says of a client."""
+    """Return the checker's report on a client."""
     return litmus_runs.run(program, model, NAMES.index(name), *options)[1]
 
 

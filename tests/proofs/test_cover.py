@@ -1,5 +1,5 @@
 """States that another covers are left out under the weak models (proofs/checker/src/search), and no
-verdict changes. What covers what is held to enumeration by the checker's unit tests."""
+verdict changes. The checker's unit tests compare the cover relation with enumeration."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""What the checker takes for dead on a thread's stack is dead: junk there changes nothing, and
-where everything is kept the verdicts are the same (proofs/checker/liveness)."""
+"""Data that the checker takes for dead on a thread's stack are dead: junk there changes nothing,
+and where everything is kept the verdicts are the same (proofs/checker/liveness)."""
 
 import subprocess
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_of_a_lock(tmp_path: Path, label: str, model: str) -> None:
 
 
 def with_all_live(folder: Path) -> Path:
-    """The program that was compiled into a folder, without the table of what is live."""
+    """Return the program that was compiled into a folder, without the table of live data."""
     made, binary = folder / "whole.o", folder / "whole"
     _call(compiler(), "-c", str(folder / "client.s"), "-o", str(made))
     library = litmus_runs.BUILT / "libprove.a"
@@ -142,7 +142,8 @@ def test_a_fault_is_noticed(tmp_path: Path, fault: str) -> None:
 
 
 def shows(liveness: Path, library: Path, folder: Path, label: str, client: str) -> bool:
-    """Whether a broken checker says something else where junk is in what it takes for dead."""
+    """Tell whether a broken checker says something else where junk is in data that it takes for
+    dead."""
     one = program(label, client, "tso")
     compiled(one, folder)
     broken = with_table(folder / "client.s", lambda command: _call(*command), liveness)

@@ -1,5 +1,5 @@
-"""What the checker leaves out of a state under the weak models, since nobody will ask for it
-(proofs/checker/src/models/weak.h), changes no verdict, however much it knew when it looked."""
+"""The parts that the checker leaves out of a state under the weak models, since nobody will ask for
+them (proofs/checker/src/models/weak.h), change no verdict, however much it knew when it looked."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_of_a_lock(tmp_path: Path, label: str) -> None:
 
 
 def test_what_was_not_ahead_is_noticed(tmp_path: Path) -> None:
-    """Without that, what was left out depends on what was known."""
+    """Without that, the parts left out depend on the knowledge at the time."""
     right = built("tasuki", tmp_path)
     library = litmus_runs.broken(tmp_path, "weak.cc", "looked_wrong_ = true;", ";")
     wrong = litmus_runs.link(tmp_path / "client.o", tmp_path, library)

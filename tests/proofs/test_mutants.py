@@ -1,4 +1,4 @@
-"""Mutants of the locks: that they still are mutants, that what is stored explains each, and that a
+"""Mutants of the locks: that they still are mutants, that a stored row explains each, and that a
 few of every kind are caught."""
 
 import re
@@ -141,7 +141,7 @@ def test_explanations_are_of_mutants_that_survive() -> None:
 
 
 def test_how_many_there_are_and_are_caught() -> None:
-    """What was asked for: 150 mutants, and 95 of 100 that are wrong are caught."""
+    """The goal: 150 mutants, and 95 of 100 that are wrong are caught."""
     assert len(STORED) >= 150
     assert float(caught_share(list(STORED.values())).removesuffix(" %")) >= 95
 

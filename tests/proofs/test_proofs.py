@@ -1,5 +1,5 @@
 """The locks under memory models: a fast part of `./lockcross prove`, locks that are broken on
-purpose, and what is stored."""
+purpose, and the stored verdicts."""
 
 import json
 import shutil
@@ -110,7 +110,7 @@ _STOPS = "arch_fence_full();\n"
 def test_a_fence_that_is_missing_is_caught(
     tmp_path: Path, model: str, label: str, client: str, header: str, text: str, what: str
 ) -> None:
-    """The same program is proved with the fence, so nothing else can be what fails."""
+    """The same program is proved with the fence, so only the fence can fail."""
     make_library(2)
     one = program(label, client, model)
     fence = _FENCE if header == "arch/order_full.h" else _STOPS

@@ -53,7 +53,7 @@ def found_or_skipped(tool: Tool) -> None:
 
 
 def ours(one: Program, model: str, mutant: Mutant, folder: Path) -> bool:
-    """Whether our own checker proves a mutant."""
+    """Tell whether our own checker proves a mutant."""
     binary = compiled(one, folder, lambda words: mutated(words, mutant, folder))
     verdict = report(binary, model)["verdict"]
     assert verdict in ("proved", "failed")
@@ -68,7 +68,7 @@ def changed(words: Sequence[str], mutant: Mutant, folder: Path) -> list[str]:
 
 
 def theirs(tool: Tool, job: Job, change: Callable[[Sequence[str]], list[str]]) -> str:
-    """What another tool says of it."""
+    """Return another tool's verdict on it."""
     done = subprocess.run(
         change(tool.command(job)), capture_output=True, text=True, check=False, timeout=600
     )

@@ -1,4 +1,4 @@
-"""What tests of several questions take."""
+"""Fixtures of several questions' tests."""
 
 import pytest
 

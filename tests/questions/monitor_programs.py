@@ -1,5 +1,5 @@
-"""Small random Java programs of which every acquisition is known: they count what they do, by the
-line that does it, and print that at their end."""
+"""Small random Java programs whose acquisitions are all known: they count their actions, by line,
+and print that at their end."""
 
 import random
 import re
@@ -12,8 +12,8 @@ _MARK = re.compile(r"/\*(\d+)\*/")
 
 @dataclass(frozen=True)
 class Drawn:
-    """A class `name` whose main runs some programs. `lines[n]`: where what it counts as n is done.
-    `whole`: it ends so that the log of its locks has everything."""
+    """A class `name` whose main runs some programs. `lines[n]`: the line of the actions that it
+    counts as n. `whole`: it ends so that the log of its locks has everything."""
 
     name: str
     source: str
@@ -109,7 +109,7 @@ _END = {
 
 
 class _Writer:
-    """Writes programs; what they call is in `methods`, and `count` things are counted."""
+    """Write programs; their callees are in `methods`, and `count` things are counted."""
 
     def __init__(self, name: str, chance: random.Random) -> None:
         self.name = name
@@ -149,7 +149,7 @@ class _Writer:
         return self.chance.choice(kinds)(left - 1) if left > 0 else "work += 3;"
 
     def _counted(self) -> tuple[str, str]:
-        """A mark for a line, and what counts it."""
+        """Return a mark for a line, and its counter."""
         self.count += 1
         return f"/*{self.count - 1}*/", f"count({self.count - 1});"
 

@@ -1,5 +1,5 @@
-"""The report's interactive map in a real browser: it shows what the database holds, alone and
-offline. Skipped where there is no Chromium or no Playwright."""
+"""The report's interactive map in a real browser: it shows the database, alone and offline. Skipped
+where there is no Chromium or no Playwright."""
 
 import itertools
 import re
@@ -86,7 +86,7 @@ def rows(page: Page) -> dict[str, str]:
 
 
 def at_the_pointer(page: Page, at: Point, dx: float = 0, dy: float = 0) -> tuple[float, float]:
-    """Moves the pointer to a place of the map. Returns where it is on the canvas."""
+    """Move the pointer to a place of the map. Returns where it is on the canvas."""
     page.locator("#explorer-cursor").scroll_into_view_if_needed()
     box = page.locator("#explorer-cursor").bounding_box()
     left, top, right, bottom = 46, 10, box["width"] - 12, box["height"] - 42
@@ -98,7 +98,7 @@ def at_the_pointer(page: Page, at: Point, dx: float = 0, dy: float = 0) -> tuple
 
 
 def slide(page: Page, at: Point) -> None:
-    """Moves both sliders, as somebody at the keyboard does, until they say what they should."""
+    """Move both sliders, as somebody at the keyboard does, until they show the right values."""
     for name, value, words in (
         ("Cost of a cancellation", at.cancel, f"{at.cancel:,} cycles, "),
         ("Owner's share", at.share, f"{100 * at.share:g} %, "),
@@ -229,7 +229,7 @@ def choose(page: Page, machine: str) -> None:
 
 
 def painted(page: Page) -> bool:
-    """Whether the map has a field: its upper right corner is no white."""
+    """Tell whether the map has a field: its upper right corner is no white."""
     return page.evaluate(
         """() => {
           const canvas = document.createElement("canvas");

@@ -1,4 +1,4 @@
-"""The grid of `./lockcross explore`, and what the report's interactive map is given of it."""
+"""The grid of `./lockcross explore`, and its data for the report's interactive map."""
 
 import json
 import re
@@ -96,7 +96,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(database: Path) -> dict[str, Any]:
-    """What the page is given of it."""
+    """Return its data for the page."""
     with Store(database, read_only=True) as store:
         return shown(store)
 

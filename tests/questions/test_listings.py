@@ -1,4 +1,4 @@
-"""What `locks` and `workloads` list: every system of the source documents, and why not more."""
+"""The lists of `locks` and `workloads`: every system of the source documents, and why not more."""
 
 import json
 import re
@@ -38,7 +38,7 @@ def test_every_lock_and_benchmark_of_the_sources_is_there() -> None:
 
 
 def test_every_lock_has_its_row_of_documentation() -> None:
-    """In the table of what an uncontended pair costs."""
+    """Look in the table of the cost of an uncontended pair."""
     text = (ROOT / "lockimpl" / "README.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     named = {name for row in rows for name in re.findall(r"`(\w+)(?::\w+)?`", row)}

@@ -1,4 +1,4 @@
-"""`./lockcross measure`: the arithmetic on samples, and what a host allows."""
+"""`./lockcross measure`: the arithmetic on samples, and a host's permissions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -60,7 +60,8 @@ def test_phases_are_told_apart_by_their_number() -> None:
 
 
 def test_a_recorded_run() -> None:
-    """Of kernel sharing, op=upgrade, times=200: a line that another CPU has read costs more."""
+    """Recorded from kernel sharing, op=upgrade, times=200: a line that another CPU has read costs
+    more."""
     phases = [
         (1, 12143972114453),
         (2, 12143972117075),

@@ -118,7 +118,7 @@ def test_a_hand_over_takes_as_long_on_an_engine() -> None:
 
 def test_single_accesses_are_not_fitted_to_a_hand_over() -> None:
     """Where a load of a line that another CPU has written was measured: then the hand-over stands
-    beside what these figures come to."""
+    beside its value by these figures."""
     for transfer in (210.0, 800.0):
         found = measurement(transfer=transfer, load_dirty=90.1)
         text, own = document(found, *ORIGIN), figures(found)

@@ -1,4 +1,4 @@
-"""What a cancellation costs by the state of the owner: options, machines' charges, logs."""
+"""The cost of a revocation by the state of the owner: options, machines' charges, logs."""
 
 import json
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_a_state_and_a_cost_are_not_both_taken() -> None:
 
 
 def test_the_answer_has_both_ends(tmp_path: Path) -> None:
-    """One cancellation in 22 acquisitions: what stopping a thread costs, at both ends."""
+    """One revocation in 22 acquisitions: the cost of stopping a thread, at both ends."""
     own = own_file(tmp_path)
     use = ("--shared-objects", "1", "--acquisitions", "22", "--owner-share", "0.909090909")
     how = ("--owner", "running", "--run-length", "2", "--ranking", "--format", "json")

@@ -1,4 +1,4 @@
-"""Plans: what they become, and what is said about those that are wrong."""
+"""Plans: their cells, and the messages on wrong ones."""
 
 import itertools
 import os

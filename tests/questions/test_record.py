@@ -79,7 +79,8 @@ def test_every_acquisition_of_a_known_program_is_there(classes: Path) -> None:
 
 @needs_java
 def test_a_program_does_the_same_recorded(classes: Path) -> None:
-    """What it prints; the version of a class for serialization is made of its methods' flags."""
+    """Its output is the same; the version of a class for serialization is made of its methods'
+    flags."""
     command = ["java", "-cp", str(classes), "Known", "100"]
     plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     with_agent = [*command[:1], f"-javaagent:{AGENT}=output={classes.parent}/x.locks", *command[1:]]

@@ -74,7 +74,7 @@ def _faults(folder: Path, one: Drawn, java: str) -> list[str]:
 
 
 def _run(java: str, options: list[str], folder: Path, name: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of a program, without what the recorder says."""
+    """Return exit code, output and errors of a program, without the recorder's words."""
     command = [java, "-Xss300k", *options, "-cp", str(folder), name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     errors = [line for line in done.stderr.splitlines(True) if not line.startswith(_OURS)]

@@ -36,7 +36,7 @@ class Ran:
 
 
 def run(agent: Path, log: Path, java: str, *words: str) -> Ran:
-    """A program with the agent: it must do what it does without, which is tried first."""
+    """Run a program with the agent: it must behave as without, which is tried first."""
     plain = _run([java, QUICK, *words])
     recorded = _run([java, QUICK, f"-javaagent:{agent}=output={log}", *words])
     assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout), (

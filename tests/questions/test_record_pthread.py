@@ -1,4 +1,4 @@
-"""`record --pthread`: a C program of which every lock is known, and what becomes of its log."""
+"""`record --pthread`: a C program of which every lock is known, and its log."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""`record --pthread` changes nothing of what a program does, and misses no acquisition: random
+"""`record --pthread` changes nothing of a program's behaviour, and misses no acquisition: random
 programs (pthread_programs.py). LOCKCROSS_FUZZ says how many."""
 
 import os

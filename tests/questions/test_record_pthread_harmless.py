@@ -1,4 +1,4 @@
-"""`record --pthread` does not harm the program: what people reported of other recorders, by the
+"""`record --pthread` does not harm the program: problems reported of other recorders, by the
 program that showed it. pthread_programs.py has these ways mixed at random."""
 
 import os

@@ -1,4 +1,4 @@
-"""Reproductions: definitions, what is compared, macro-benchmarks, borders, report pages."""
+"""Reproductions: definitions, comparisons, macro-benchmarks, borders, report pages."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""Questions of runtimes' engineers: how they are read, and that every word of an answer is what the
-runs say."""
+"""Questions of runtimes' engineers: how they are read, and that every word of an answer follows
+from the runs."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""What stopping a thread takes: the programs that measure it, and what is made of what they say."""
+"""The cost of stopping a thread: the programs that measure it, and the use of their output."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Studies of cells: the plan, its cells and crossovers, and what is drawn and written of it. Costs
+"""Studies of cells: the plan, its cells and crossovers, and its figures and tables. Costs
 come from a model in place of runs, so no engine is needed."""
 
 from collections.abc import Mapping

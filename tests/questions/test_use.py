@@ -1,4 +1,4 @@
-"""A use of locks as people state it: what runs it is made of, by numbers and by a program's log."""
+"""A use of locks as people state it: its runs, by numbers and by a program's log."""
 
 import itertools
 import random
@@ -36,14 +36,14 @@ def parts(use: Use) -> tuple[WeightedRun, ...]:
 
 
 def acquisitions(run: WeightedRun) -> tuple[int, int, int]:
-    """Of an object: outermost acquisitions in all, others', and the owner's before them."""
+    """Return an object's outermost acquisitions in all, others', and the owner's before them."""
     keys = {name: int(run.parameters[name]) for name in NUMBERS}
     others = keys["turns"] * keys["run_length"]
     return keys["first"] + others + keys["after"], others, keys["first"]
 
 
 def others_share(found: Iterable[WeightedRun]) -> float:
-    """Of all acquisitions: those that another thread than the owner makes."""
+    """Return the share of acquisitions by other threads than the owner."""
     return float(sum(one.weight * Fraction(*reversed(acquisitions(one)[:2])) for one in found))
 
 
@@ -270,7 +270,7 @@ def test_each_amount_of_work_in_a_log_is_run() -> None:
 
 
 def test_a_log_has_no_more_work_than_its_program_has_time() -> None:
-    """Of what recording may have added, half is work here, and then nothing is."""
+    """Half of the time that recording may have added is work here, and then none."""
     amounts = [0.0] * 50 + [150.0] * 50
     assert dict(logged(amounts, 75).scenario.use.works) == {0: 0.5, 150: 0.5}
     half = logged(amounts, 37.5).scenario.use
@@ -288,7 +288,7 @@ def test_more_work_is_more_of_each_amount() -> None:
 
 
 def test_what_recording_took_is_taken_off() -> None:
-    """200 acquisitions of 1 to 3 ms of recording each, in two seconds: what is left is known to a
+    """200 acquisitions of 1 to 3 ms of recording each, in two seconds: the rest is known to a
     third. Half of them outside the sample, which cost something between nothing and all."""
     log = events(*[(2, 0)] * 10)
     totals = Totals(3.0, 2.0, 200, recording=(1e6, 2e6, 3e6))
@@ -312,7 +312,7 @@ def test_what_recording_took_is_taken_off() -> None:
 def test_where_little_is_known_to_be_left_nothing_is_told(
     recording: tuple[float, float, float], words: str
 ) -> None:
-    """Most of it is recording; or what is left may be 0.44 or 0.9 of it; or nothing is."""
+    """Most of it is recording; or the rest may be 0.44 or 0.9 of it; or nothing is left."""
     totals = Totals(3.0, 2.0, 200, recording=recording)
     found = program_of(replace(events((2, 0)), totals=totals))
     assert found is not None and found.untold == f"cannot tell: {words}"
@@ -321,7 +321,7 @@ def test_where_little_is_known_to_be_left_nothing_is_told(
 
 
 def test_an_old_log_is_told_where_its_program_locks_little() -> None:
-    """It does not say what recording cost: a microsecond at most."""
+    """It does not say the cost of recording: a microsecond at most."""
     for acquisitions, untold in ((100_000, False), (600_000, True)):
         totals = Totals(1.0, 1.0, acquisitions)
         found = program_of(replace(events((2, 0)), totals=totals))
@@ -440,7 +440,7 @@ def found_length(length: int, turns: int, after: int) -> float:
 
 
 def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    """Workload lock_use does what its log says of it, nested acquisitions too."""
+    """Workload lock_use behaves as its log says, nested acquisitions too."""
     log = tmp_path / "use.locks"
     line = "run --lock tasuki --workload lock_use --threads 3 objects=6 first=50 turns=3"
     done = lockcross(f"{line} run_length=4 after=31 recursive=0.2 --events", str(log))

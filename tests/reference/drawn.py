@@ -1,5 +1,5 @@
-"""A thousand cells drawn at random, of the kept programs, and what the engine says of each: the
-same on every system, under every QEMU, however fast the engine becomes.
+"""A thousand cells drawn at random, of the kept programs, and the engine's report on each: the same
+on every system, under every QEMU, however fast the engine becomes.
 
 `./lockcross python -m tests.reference.drawn` draws them anew and writes reference/drawn.json; with
 `--measure` it keeps the cells and measures them again.
@@ -64,7 +64,7 @@ class Stored(BaseModel):
 
 @cache
 def stored() -> Stored:
-    """What is kept."""
+    """Return the kept cells."""
     return Stored.model_validate_json(STORED.read_text(encoding="utf-8"))
 
 
@@ -105,7 +105,7 @@ def _numbers(chance: random.Random, bounds: Mapping[str, tuple[int, int]]) -> di
 
 
 def measure(cell: Drawn, options: Mapping[str, int], folder: Path) -> Drawn:
-    """The cell with what the engine says now."""
+    """Return the cell with the engine's present report."""
     report = folder / "report.json"
     flavour = cell.program.rpartition("-")[2]
     binary = reference_programs.unpacked() / cell.program
@@ -121,7 +121,7 @@ def measure(cell: Drawn, options: Mapping[str, int], folder: Path) -> Drawn:
 
 
 def main(keep: bool) -> None:
-    """Writes the file, and says how many cells moved."""
+    """Write the file, and say how many cells moved."""
     found = stored() if keep else draw()
 
     def one(cell: Drawn) -> Drawn:

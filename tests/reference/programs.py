@@ -27,7 +27,7 @@ MANIFEST = FOLDER / "programs.json"  # how each was made, and its digest
 
 
 def name(program: Program) -> str:
-    """Of a program, in the archive and in the manifest."""
+    """Return a program's name in the archive and in the manifest."""
     return f"{program.workload}-{program.lock}-{program.fence}-{program.flavour}"
 
 
@@ -78,7 +78,7 @@ def sources_of(revision: str, folder: Path) -> Path | None:
 
 
 def build(program: Program, sources: Path = ROOT) -> bytes:
-    """Compiles a program."""
+    """Compile a program."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "program"
         subprocess.run(command(program, str(output)), cwd=sources, check=True)
@@ -86,7 +86,7 @@ def build(program: Program, sources: Path = ROOT) -> bytes:
 
 
 def pack(programs: list[Program]) -> None:
-    """Compiles the programs and writes archive and manifest: the same bytes each time."""
+    """Compile the programs and write archive and manifest: the same bytes each time."""
     with ThreadPoolExecutor() as pool:
         built = dict(zip(map(name, programs), pool.map(build, programs), strict=True))
     with tarfile.open(ARCHIVE, "w:xz", preset=9, format=tarfile.USTAR_FORMAT) as archive:
@@ -110,7 +110,7 @@ def pack(programs: list[Program]) -> None:
 
 
 def main() -> None:
-    """Writes both files."""
+    """Write both files."""
     from tests.reference.cycles import CASES, programs
 
     if _git("status", "--porcelain", "--", *SOURCES):

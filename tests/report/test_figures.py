@@ -1,4 +1,4 @@
-"""Figures of a small synthetic study, and what they are drawn from."""
+"""Figures of a small synthetic study, and their data."""
 
 from pathlib import Path
 from xml.etree import ElementTree

@@ -1,4 +1,4 @@
-"""What figures and report take from the reference results."""
+"""The reference results in figures and report."""
 
 import shutil
 from pathlib import Path

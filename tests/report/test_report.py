@@ -1,4 +1,4 @@
-"""The report page: that it stands alone, what it holds, and the tables of the answer."""
+"""The report page: that it stands alone, its contents, and the tables of the answer."""
 
 import base64
 import io
@@ -292,7 +292,7 @@ def test_leads_below_the_threshold_are_ties(tmp_path: Path) -> None:
 def test_fences_of_production_stand_beside_the_full_ones_of_others(
     sentence: CrossoverSentence,
 ) -> None:
-    """What is kept of x86-64 is that with locked RMW, under the names of the locks alone."""
+    """For x86-64 the runs with locked RMW are kept, under the names of the locks alone."""
     rmw = [LockLabel(f"{label}/rmw") for label in (TASUKI, RESERVATION)]
     of = replace(sentence.of, lock_a=rmw[0], lock_b=rmw[1])
     produced = replace(sentence, of=of, cheaper=rmw[1], dearer=rmw[0])

@@ -33,7 +33,7 @@ Run = tuple[str, str, int, int, int, float]  # host, lock, critical and parallel
 def runs(lines: Iterable[str]) -> Iterator[Run]:
     """The runs of lockhammer's CSV: threads, cores used, scheduled and real nanoseconds of a thread
     for each acquisition, nanoseconds of the run for each acquisition, queue, date, host, program,
-    then its options by name and value. The nanoseconds of the run are what its authors draw."""
+    then its options by name and value. Its authors draw the nanoseconds of the run."""
     for row in csv.reader(lines, skipinitialspace=True):
         host, program, options = row[7], row[8], dict(zip(row[9:17:2], row[10:17:2], strict=True))
         critical, parallel = (int(options[name].removesuffix("ns")) for name in ("-c", "-p"))
@@ -62,8 +62,8 @@ def lockhammer_table(found: Iterable[Run]) -> Iterator[Sequence[str]]:
 @dataclass(frozen=True)
 class Part:
     """A processor, its file, and how the system numbers its CPUs: `threads` of a core, neighbours
-    or a whole round of cores apart; clusters of so many cores in order, and what is beyond one.
-    Cores from `first` to `last` are looked at: a processor may have two kinds, or a far socket."""
+    or a whole round of cores apart; clusters of so many cores in order, and those beyond one. Cores
+    from `first` to `last` are looked at: a processor may have two kinds, or a far socket."""
 
     name: str
     file: str
@@ -172,7 +172,7 @@ def _core_to_core(clone: str) -> Iterator[Sequence[str]]:
 
 
 def main() -> None:
-    """Writes the table that is named, from the clone that is named."""
+    """Write the table that is named, from the clone that is named."""
     makers = {"lockhammer": _lockhammer, "core_to_core": _core_to_core}
     if len(sys.argv) != 3 or sys.argv[1] not in makers:
         sys.exit(__doc__)

@@ -1,4 +1,4 @@
-"""Databases that were damaged or changed by something else: one message, and what to do."""
+"""Databases that were damaged or changed by something else: one message, with the remedy."""
 
 import json
 import shutil
@@ -87,8 +87,8 @@ MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT, SYSTEM, STUDY)
 
 
 def facts_are_whole(store: Store, *but: Fact[Any]) -> None:
-    """Every fact is of a type, is read by it, and would be written as it stands, but for those
-    that may lack what has a default."""
+    """Every fact is of a type, is read by it, and would be written as it stands, except those that
+    may lack a value with a default."""
     of_name = {fact.name: fact for fact in FACTS}
     stored = "SELECT name, value FROM facts WHERE name != ?"
     for name, text in store.connection.execute(stored, [UNREAD]):

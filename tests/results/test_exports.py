@@ -1,5 +1,5 @@
-"""What programs get: every export is read back by the common readers as they read by default, and
-nothing is lost; it is written in batches, whole or not at all."""
+"""Exports for other programs: every export is read back by the common readers as they read by
+default, and nothing is lost; it is written in batches, whole or not at all."""
 
 import csv
 import io
@@ -67,8 +67,8 @@ READERS: dict[str, Callable[[Path], Table]] = {
 
 
 def same(read: object, wanted: object) -> bool:
-    """Whether a reader has a value. It may take a text of digits for a number, and a date for a
-    date. Nothing there and an empty text are one thing in CSV."""
+    """Tell whether a reader has a value. It may take a text of digits for a number, and a date for
+    a date. Nothing there and an empty text are one thing in CSV."""
     if wanted in (None, ""):
         return read in (None, "")
     if read is None:
@@ -275,7 +275,7 @@ def test_the_words_are_those_of_the_readers() -> None:
 
 
 def names() -> Iterator[tuple[str, str]]:
-    """Every name that a table can hold, and what it names."""
+    """Return every name that a table can hold, and its kind."""
     for lock in load_locks().values():
         yield "lock", lock.name
         yield from (("variant", name) for name in lock.variants)

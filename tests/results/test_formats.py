@@ -1,4 +1,4 @@
-"""Rows as a table, as CSV and as JSON; the version; what a shell completes."""
+"""Rows as a table, as CSV and as JSON; the version; a shell's completions."""
 
 import csv
 import io

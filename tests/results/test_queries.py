@@ -35,7 +35,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*words: object, code: int = 0) -> str:
-    """Runs a command of the results part; returns what it printed."""
+    """Run a command of the results part and return its output."""
     done = CliRunner().invoke(make_app(), [str(word) for word in words])
     if isinstance(done.exception, LockcrossError):
         assert done.exception.exit_code == code
@@ -120,7 +120,7 @@ def test_queries_make_no_files(database: Path, tmp_path: Path, sql: str) -> None
 
 
 def has_open(process: int, file: Path) -> bool:
-    """Whether a process has a file open: before that, a command is still being started."""
+    """Tell whether a process has a file open: before that, a command is still being started."""
     return file.resolve() in {one.resolve() for one in Path(f"/proc/{process}/fd").iterdir()}
 
 

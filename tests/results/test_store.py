@@ -1,4 +1,4 @@
-"""The store: what it keeps, what it refuses, and that nothing breaks it."""
+"""The store: its contents, its refusals, and that nothing breaks it."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What stands on a terminal of 80 or 100 columns: no number and no name is cut."""
+"""The output on a terminal of 80 or 100 columns: no number and no name is cut."""
 
 import io
 import random
@@ -60,7 +60,7 @@ def test_an_example_is_a_line_that_its_command_takes(
 
 
 def printed(table: Table, width: int) -> str:
-    """What a terminal of this width shows of a table."""
+    """Return a table as a terminal of this width shows it."""
     out = console()
     out.width, out.file = width, io.StringIO()
     out.print(table)

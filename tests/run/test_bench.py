@@ -1,4 +1,4 @@
-"""What of a cell's cost no machine has a say in stays within bounds."""
+"""The parts of a cell's cost that are alike on all machines stay within bounds."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_a_served_cell_makes_fewer_pages_than_one_alone(tmp_path: Path) -> None:
 
 
 def test_the_main_jobs_first_look_asks_for_no_more_runs(tmp_path: Path) -> None:
-    """But for a few: where locks cross, and so what is searched, depends on the compiler."""
+    """A few may differ: where locks cross, and so the searches, depend on the compiler."""
     kept = bench.last_release()["crossover --quick, runs"]
     assert 0 < main_job.runs(main_job.QUICK, tmp_path) <= _OTHER_COMPILER * kept
 

@@ -1,4 +1,4 @@
-"""Building: the cache, the registry, and what is said when it cannot be done."""
+"""Building: the cache, the registry, and the message when it cannot be done."""
 
 import shutil
 from pathlib import Path

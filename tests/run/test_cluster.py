@@ -126,7 +126,7 @@ def test_what_was_lost_is_sent_again_before_all_else() -> None:
 
 
 class Executor:
-    """What a session asks of Parsl's."""
+    """The part of Parsl's executor that a session uses."""
 
     def __init__(self) -> None:
         self.address = "10.0.0.1"

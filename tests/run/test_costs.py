@@ -69,7 +69,7 @@ def replayed(job: Job, slots: int, costs: Costs) -> tuple[float, dict[float, flo
 
 
 def off(job: Job, slots: int, costs: Costs) -> float:
-    """How far what it says is off at worst, as a share of the whole time."""
+    """Return its worst error, as a share of the whole time."""
     end, said = replayed(job, slots, costs)
     return max(abs(then - end) / end for now, then in said.items() if now >= FROM * end)
 

@@ -1,4 +1,4 @@
-"""A disk that is full while servers live: it is said as without servers, what was stored stays,
+"""A disk that is full while servers live: it is said as without servers, stored results stay,
 nothing is left behind, and the next run goes on from there."""
 
 import errno
@@ -34,7 +34,8 @@ def limits(request: pytest.FixtureRequest) -> Limits:
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Of the runs; the driver's own is gone when the test is over, and so are all processes."""
+    """Return the folders of the runs; the driver's is gone when the test is over, and so are all
+    processes."""
     before = children(os.getpid())
     monkeypatch.setattr(work, "RUN_FOLDERS", tmp_path / "runs")
     yield tmp_path / "runs"
@@ -59,8 +60,8 @@ def fill(monkeypatch: pytest.MonkeyPatch, break_it: Callable[[Path], None]) -> N
 def end_of(
     db: Path, limits: Limits, cells: Sequence[Cell] = _CELLS, pages: int | None = None
 ) -> tuple[str, int]:
-    """What a run of cells says to its end, and how many are stored then; with so many pages more in
-    the database, at most."""
+    """Return the output of a run of cells to its end, and how many are stored then; with so many
+    pages more in the database, at most."""
     with Store(db) as store:
         if pages is not None:
             (now,) = store.connection.execute("PRAGMA page_count").fetchone()

@@ -199,7 +199,7 @@ def test_every_bad_end_of_an_engine_has_its_cause(
 
 
 def report_of(folder: Path) -> dict[str, Any]:
-    """What the engine left of a run of CELL."""
+    """Return the engine's report of a run of CELL."""
     kept: list[str] = []
     with Store(folder / "a.db") as store:
         Runner(store, collect=lambda at: kept.append((at / REPORT).read_text())).run([CELL], "t")

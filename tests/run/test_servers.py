@@ -1,4 +1,4 @@
-"""Servers: a cell that a child runs says what it says alone, and nothing that befalls a child or
+"""Servers: a cell in a child gives the same as alone, and nothing that befalls a child or
 its server harms another cell."""
 
 import os
@@ -241,7 +241,7 @@ def test_a_request_that_is_too_long_runs_alone(tmp_path: Path, servers: Servers)
 def test_an_interrupt_while_a_child_is_waited_for_leaves_nothing(
     tmp_path: Path, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It comes in the middle of what is noted of a child that has ended."""
+    """It comes while the end of a child is being noted."""
 
     def interrupted(server: Server, pid: int) -> int:
         monkeypatch.setattr(Server, "end_of", end_of)

@@ -1,4 +1,4 @@
-"""What starts runs (sweeps/run/start.c): a run dies with its driver, and keeps its limits."""
+"""The starter of runs (sweeps/run/start.c): a run dies with its driver, and keeps its limits."""
 
 import os
 import select
@@ -71,7 +71,7 @@ def test_a_run_dies_with_its_driver() -> None:
 
 @pytest.mark.parametrize("end", ["driver", "program"])
 def test_what_a_run_has_started_dies_with_it_and_with_its_driver(tmp_path: Path, end: str) -> None:
-    """A program that is a script, and ignores what it can."""
+    """A program that is a script, and ignores all signals it can."""
     script = f"trap '' TERM; sleep 60 & echo $! >{tmp_path}/child; "
     script += "wait" if end == "driver" else f"until [ -e {tmp_path}/end ]; do sleep 0.1; done"
     driver = (

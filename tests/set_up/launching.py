@@ -42,6 +42,6 @@ def run(tree: Path, *command: str, **variables: str) -> subprocess.CompletedProc
 
 
 def shell(tree: Path, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs a script after sourcing the set-up."""
+    """Run a script after sourcing the set-up."""
     begin = 'set -euo pipefail; root="$1"; source "$root/sweeps/setup/set_up.sh"; choose_work; '
     return run(tree, "bash", "-c", begin + script, "bash", str(tree), **variables)

@@ -23,7 +23,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def qemu(folder: Path, script: str = PLUGINS) -> Path:
-    """A QEMU that says of itself what `script` prints."""
+    """Make a QEMU with the output of `script`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in PROGRAMS:
         program(folder, name, script)
@@ -176,7 +176,7 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
 
 
 def all_ready(tree: Path) -> Path:
-    """Makes everything look set up and kept, as it was a while ago; returns QEMU's folder."""
+    """Make everything look set up and kept, as it was a while ago; returns QEMU's folder."""
     for tool in ("find", "mv"):
         (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
     for name in ("g++", "make", *(f"{isa}-linux-gnu-gcc" for isa in GCC)):
@@ -204,12 +204,12 @@ NOTHING = "if nothing_changed; then echo $qemu $qemu_why; fi"
 
 
 def looked(tree: Path, **variables: str) -> str:
-    """What a launcher takes over from the last look, if anything."""
+    """Return the results that a launcher takes over from the last look, if any."""
     return shell(tree, NOTHING, **variables).stdout
 
 
 def look(tree: Path) -> None:
-    """Looks at everything."""
+    """Look at everything."""
     while int(time.time()) <= int(max(path.stat().st_ctime for path in tree.rglob("*"))):
         time.sleep(0.05)  # what changes in the second of a look counts as changed
     assert shell(tree, "choose_qemu; save_fingerprint $EPOCHSECONDS").returncode == 0
@@ -332,7 +332,7 @@ def test_a_static_qemu_package_is_not_installed_but_its_source_is_built(tree: Pa
 
 
 def build(tree: Path, apt_get: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Tries to build one, with an apt-get that does what `apt_get` says."""
+    """Try to build one, with the apt-get of `apt_get`."""
     program(tree / "bin", "apt-get", apt_get)
     script = 'mkdir -p "$work/build"; exec 9>"$work/build/setup.lock"; build_qemu'
     done = shell(tree, script, **variables)

@@ -1,4 +1,4 @@
-"""docs/machines-tried.md speaks of an engine that computes what the one here does."""
+"""docs/machines-tried.md speaks of an engine with the same results as the present one."""
 
 import os
 import re

@@ -1,4 +1,5 @@
-"""Set-up: what it loads and when, side by side, and how it ends. apt and Python are stand-ins."""
+"""Set-up: its downloads and their times, side by side, and how it ends. apt and Python are
+stand-ins."""
 
 import os
 import re
@@ -167,7 +168,7 @@ def test_an_interrupt_ends_both(tree: Path, number: int) -> None:
 
 
 def test_packages_that_dpkg_was_at_are_no_interrupts_prey(tree: Path) -> None:
-    """Of what is being unpacked the end is awaited; nothing is begun after it."""
+    """The end of an unpacking is awaited; nothing is begun after it."""
     give(
         tree,
         "exec sleep 300",

@@ -32,7 +32,7 @@ def own_slurm() -> Iterator[Slurm]:
 
 @pytest.fixture
 def study(own_slurm: Slurm, tmp_path: Path) -> Iterator[Callable[..., Study]]:
-    """Makes the study of a test: Study's own arguments after the folder."""
+    """Make the study of a test: Study's own arguments after the folder."""
     made: list[Study] = []
 
     def make(**more: Any) -> Study:

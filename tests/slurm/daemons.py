@@ -142,20 +142,20 @@ class Slurm:
         self._start("slurmd", "-D", "-N", name, key=name)
 
     def kill(self, name: str) -> None:
-        """Kills a daemon hard: a node's name or slurmctld. A node's jobs run on."""
+        """Kill a daemon hard: a node's name or slurmctld. A node's jobs run on."""
         daemon = self._daemons.pop(name)
         daemon.kill()
         daemon.wait()
 
     def lose_node(self, name: str) -> None:
-        """Kills a node's daemon and all that runs on the node, as a power cut does."""
+        """Kill a node's daemon and all that runs on the node, as a power cut does."""
         self.kill(name)
         for pid in self.on_node(name):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def call(self, *argv: str) -> str:
-        """What a command of Slurm says."""
+        """Return the output of a command of Slurm."""
         done = subprocess.run(
             argv, env=self.env, capture_output=True, text=True, timeout=60, check=False
         )
@@ -173,7 +173,7 @@ class Slurm:
         return dict(map(str.split, lines))
 
     def processes(self) -> dict[int, str]:
-        """What drivers and jobs of this Slurm have started and still runs: process id -> command
+        """Return the running children of this Slurm's drivers and jobs: process id -> command
         line. Cells have no variables, and name a file of their study."""
         known, found = {daemon.pid for daemon in self._daemons.values()}, {}
         for entry in Path("/proc").glob("[0-9]*"):

@@ -94,7 +94,7 @@ class Study:
         self._plan.write_text(_PLAN.format(cells=cells))
 
     def qemu(self, folder: Path, before: str = "") -> Path:
-        """A QEMU that tells of its runs. `before`: what it does first, in the shell's words."""
+        """Make a QEMU that reports its runs. `before`: its first commands, for the shell."""
         folder.mkdir(exist_ok=True)
         for isa in ("x86_64", "ppc64le", "aarch64"):
             real = find_qemu(isa).path
@@ -103,12 +103,12 @@ class Study:
         return folder
 
     def configure(self, *more: str, **changes: str) -> None:
-        """Writes the cluster file; `more` are further lines."""
+        """Write the cluster file; `more` are further lines."""
         text = _CLUSTER.format(**self._values | changes)
         self._cluster.write_text(text + "\n".join(more) + "\n")
 
     def start(self) -> None:
-        """Starts the driver, also again."""
+        """Start the driver, also again."""
         self._start("--cluster", str(self._cluster))
 
     def _start(self, *options: str) -> None:
@@ -133,7 +133,7 @@ class Study:
         return "".join(path.read_text() for path in sorted(self.folder.glob("driver.*")))
 
     def kill_driver(self) -> None:
-        """Kills the driver hard, and nothing else."""
+        """Kill the driver hard, and nothing else."""
         assert self.driver is not None
         self.driver.kill()
         self.driver.wait()
@@ -144,7 +144,7 @@ class Study:
         return self.driver.wait(limit_s)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """What the database answers; nothing before there is one."""
+        """Return the database's answer; nothing before there is one."""
         try:
             connection = sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10)
         except sqlite3.OperationalError:
@@ -160,7 +160,7 @@ class Study:
         return sum(count for (count,) in self.rows("SELECT count(*) FROM runs"))
 
     def until_stored(self, count: int, limit_s: float = 120) -> None:
-        """Waits until so many cells are stored that the cluster has run."""
+        """Wait until so many cells are stored that the cluster has run."""
         assert until(lambda: self.stored() >= PRIMED + count, limit_s), (
             f"{self.stored()}: {self.said()}"
         )
@@ -238,7 +238,7 @@ class Study:
 
 
 def until(true: Callable[[], object], limit_s: float = 30) -> bool:
-    """Whether it becomes true within the limit."""
+    """Tell whether it becomes true within the limit."""
     deadline = time.monotonic() + limit_s
     while not true():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""A sweep on a real Slurm: what it says is what this machine says."""
+"""A sweep on a real Slurm: its results are this machine's."""
 
 import sqlite3
 from pathlib import Path

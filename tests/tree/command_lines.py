@@ -57,7 +57,7 @@ def stopped(*_: object, **__: object) -> None:
 
 
 def answered(question: Question, *_: object) -> None:
-    """In place of what answers a question."""
+    """Stand in for the answerer of a question."""
     ASKED.append(question)
     stopped()
 
@@ -202,7 +202,7 @@ def _value(parameter: Any, pool: Pool) -> str:
 
 
 def outcome(words: Sequence[str]) -> tuple[int, str]:
-    """The exit code of a command line, and what it said on standard error."""
+    """Return the exit code of a command line, and its output on standard error."""
     out, err = io.StringIO(), io.StringIO()
     # `main` asks for the number of standard output, which a text in memory has not.
     with (
@@ -238,7 +238,7 @@ def not_asked(words: Sequence[str]) -> str:
 
 
 def complaint(words: Sequence[str]) -> str:
-    """What is wrong with how a command line ends; nothing if all is as it should be."""
+    """Return the fault in a command line's end; nothing if all is as it should be."""
     ASKED.clear()
     code, said = outcome(words)
     if ASKED and (wrong := not_asked(words)):

@@ -19,7 +19,7 @@ from tests.fakes.cells import cell_of
 
 
 def documents() -> list[str]:
-    """What users read: the README, the pages, and CONTRIBUTING."""
+    """Return users' documents: the README, the pages, and CONTRIBUTING."""
     return [path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))]
 
 

@@ -1,4 +1,4 @@
-"""What a command imports: what it does not need, nobody waits for."""
+"""The imports of a command: nobody waits for those that it does not need."""
 
 import subprocess
 import sys
@@ -72,7 +72,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 
 @pytest.mark.long
 def test_figures_and_report_are_commands_and_draw_once(database: Path, tmp_path: Path) -> None:
-    """What has nothing to draw imports no Matplotlib."""
+    """A command without figures to draw imports no Matplotlib."""
     words = ["--db", str(database), "--output", str(tmp_path)]
     first = ran("report", *words)
     assert first.stdout.strip() == str(tmp_path / "report.html")

@@ -1,4 +1,4 @@
-"""The documents: what they link to, what they name and the commands they show exist."""
+"""The documents: their links, the files they name and the commands they show exist."""
 
 import itertools
 import re
@@ -55,7 +55,7 @@ DOCUMENTS = [str(path.relative_to(ROOT)) for path in documents()]
 
 
 def links(text: str) -> list[str]:
-    """What a document links to in the tree, without the place in it."""
+    """Return a document's links into the tree, without the place in a page."""
     found = [link.partition("#")[0] for link in _LINK.findall(_FENCE.sub("", text))]
     return [link for link in found if link and "://" not in link]
 
@@ -108,7 +108,7 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 def anchors(text: str) -> set[str]:
-    """What a link may name behind `#`: each heading, as GitHub spells it."""
+    """Return the names that a link may have behind `#`: each heading, as GitHub spells it."""
     found = set[str]()
     for heading in re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.M):
         plain = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -131,7 +131,7 @@ def test_links_lead_to_a_heading_that_is_there(name: str) -> None:
 
 
 # Written by a run or named by the user: in no clone.
-_OF_RUNS = {"lockcross.db", "lockcross.json", "report.html"}
+_OF_RUNS = {"handover.png", "lockcross.db", "lockcross.json", "report.html"}
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -164,6 +164,7 @@ def commands(text: str) -> Iterator[list[str]]:
     for span in code(text):
         _, found, rest = span.partition("./lockcross ")
         if found:
+            rest = rest.partition("`")[0]  # a command quoted in an output
             lexer = shlex.shlex(rest.replace("...", " "), posix=True, punctuation_chars=False)
             lexer.whitespace_split, lexer.commenters = True, "#"
             try:

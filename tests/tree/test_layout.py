@@ -65,7 +65,7 @@ def imported(module: str) -> Iterator[str]:
 
 @cache
 def graph() -> dict[str, set[str]]:
-    """What each module imports; worked out where a test asks, not by every worker."""
+    """Return the imports of each module; worked out where a test asks, not by every worker."""
     return {module: set(imported(module)) - {module} for module in MODULES}
 
 

@@ -1,4 +1,4 @@
-"""What a command says comes next: at a terminal alone, as a line that can be typed."""
+"""The next step that a command names: at a terminal alone, as a line that can be typed."""
 
 import shlex
 from pathlib import Path

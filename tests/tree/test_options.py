@@ -18,8 +18,8 @@ _ONE_EACH_TIME = {"--only", "--set", "--with"}
 
 
 class Declared(NamedTuple):
-    """An option of a command. `meaning`: of its help the words before a semicolon, behind which
-    stands what holds in this command alone, as its default."""
+    """An option of a command. `meaning`: the words of its help before a semicolon; words for this
+    command alone, such as its default, stand behind it."""
 
     command: str
     kind: str

@@ -14,7 +14,8 @@ import pytest
 from results.paths import REFERENCE, ROOT, WORK
 from tests.commands import environment
 
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+TUTORIAL = ROOT / "docs" / "tutorial.md"  # run by test_tutorial.py
+PAGES = (ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {TUTORIAL}))
 # What is not run here, by how it begins, and why. A line ends with a newline.
 ELSEWHERE = {
     "crossover\n": "the main job: tests/questions/test_study.py runs a small one",
@@ -96,7 +97,8 @@ def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def run_here() -> dict[str, list[list[str]]]:
-    """By page, what is run: not again what a page before has, unless it makes what others read."""
+    """Return the commands to run, by page: none of an earlier page, unless others read its
+    output."""
     found: dict[str, list[list[str]]] = {}
     for page in PAGES:
         before = [words for commands in found.values() for words in commands]

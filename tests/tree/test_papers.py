@@ -1,4 +1,4 @@
-"""docs/papers.md: all that the papers have is on it, and what it names is here. That its links,
+"""docs/papers.md: all that the papers have is on it, and all names on it exist. That its links,
 paths and options exist hold the tests of all documents."""
 
 import re

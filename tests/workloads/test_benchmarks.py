@@ -1,4 +1,4 @@
-"""The benchmarks of the sources do what they are to force: counts of the engine, exactly."""
+"""The benchmarks of the sources force the intended events: counts of the engine, exactly."""
 
 import itertools
 import json
@@ -119,7 +119,7 @@ OWNERS = {"waiting": "blocked", "running": "running", "parked": "blocked", "ende
 def test_transition_cancels_every_reservation_once(
     flavour: str, owner: str, tmp_path: Path
 ) -> None:
-    """Each cancellation takes what stopping an owner in that state does, and no other figure."""
+    """Each revocation takes as long as stopping an owner in that state, and no other figure."""
     arguments: Options = {"threads": 2, "objects": 30, "owner": owner}
     costs = []
     for stop in (1000, 2000):

@@ -58,7 +58,7 @@ def test_it_is_listed_and_run(tree: Tree, tmp_path: Path) -> None:
 
 
 def test_it_checks_its_result(tree: Tree) -> None:
-    """Of an odd number of iterations it makes one too many."""
+    """It makes one iteration too many of an odd number."""
     words = ("run", "--lock", "thin", "--workload", "sync_twice", "iterations=99")
     done = tree.lockcross(*words)
     assert done.returncode == 1 and "the protected counter is wrong" in done.stdout + done.stderr

@@ -202,7 +202,7 @@ def any_lock(workload: str) -> str:
 
 
 def refusal(workload: str, threads: int, arguments: dict[str, Any]) -> str:
-    """What a program says of its arguments before it looks at rules; empty if they are good.
+    """Return a program's words on its arguments before it looks at rules; empty if they are good.
 
     It is for as many threads as there may be: the driver's bounds are those of such a program.
     Programs whose threads share cores refuse the marker after all other arguments: none runs.

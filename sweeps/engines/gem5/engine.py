@@ -59,11 +59,10 @@ LATENCIES = ("cas_latency", "fence_latency", "cancel_latency")  # axes of a cell
 
 @dataclass(frozen=True)
 class Latencies:
-    """What a cell sets, by mechanism.
+    """The latencies that a cell sets, by mechanism.
 
-    `mechanisms`: atomic, fence, charge -> mechanism, where something is set; `built_in`: what the
-    program is built with; `program`: what its arguments are (name -> amount); `config`: gem5's
-    (name -> cycles).
+    `mechanisms`: atomic, fence, charge -> mechanism, where something is set; `built_in`: the
+    program's defines; `program`: its arguments (name -> amount); `config`: gem5's (name -> cycles).
     """
 
     mechanisms: dict[str, str]

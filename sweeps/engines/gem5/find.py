@@ -1,4 +1,4 @@
-"""What a gem5 can do, shown by a litmus run.
+"""The abilities of a gem5, shown by a litmus run.
 
 A run of threads that count under a CAS lock: the program ends, and the count is right, only if
 threads start and atomics are atomic across cores. The outcome is kept under build/gem5/, by
@@ -51,7 +51,7 @@ _TOOL = tools.Tool(
 
 def find_gem5(isa: str) -> Gem5:
     """Return the gem5 that simulates an ISA. Raises LockcrossError (1) when it is missing, does not
-    run, is too old or lacks the ISA, saying what to do."""
+    run, is too old or lacks the ISA, with the remedy."""
     advice = (
         f"name its binary in GEM5 (or {VARIABLES[isa]}) or put it on PATH. It is in no package "
         f"registry; to build it, with the X86, ARM and POWER ISAs: {DOCUMENTATION}"
@@ -92,7 +92,7 @@ def ask(path: str) -> Gem5:
 
 
 def complaint(output: str) -> str:
-    """Return the line of gem5's standard error that says what went wrong; seldom the last one."""
+    """Return the line of gem5's standard error that names the fault; seldom the last one."""
     return tools.complaint(output, _COMPLAINT)
 
 
@@ -110,7 +110,7 @@ _TIME_S = 120.0
 
 @cache
 def probe(gem5: Gem5, isa: str, model: str) -> Probe:
-    """Run the litmus test on one core and on two, or return what is stored of it."""
+    """Run the litmus test on one core and on two, or return its stored result."""
     program = Program("threads", "cas_spin", "full", ISAS[isa].flavours[0])
     binary = Builder().build([program])[program]
     key = digest([gem5.description, configs_digest(), binary.digest, isa, model, _CYCLES])
@@ -159,7 +159,7 @@ def script_command(
     gem5: Gem5, isa: str, model: str, cores: int, machine: str, more: list[str]
 ) -> list[str]:
     """Return the command that runs gem5-configs/run.py in the working directory, up to the program.
-    What the machine charges is the program's."""
+    The program has the machine's charges."""
     script = [gem5.path, "-q", "-d", ".", str(SCRIPT), "--isa", isa, "--model", model]
     figures = sorted(figures_of(machine, isa).items())
     settings = [f"--set={name}={n}" for name, n in figures if not name.startswith("charge_")]

@@ -79,8 +79,8 @@ class NativeEngine(base.Engine):
         return host.no_clock()
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """Return what is resolved of a cell: its machine is the host, its seed the number of the
-        repeat. Two lengths where the workload has a length."""
+        """Return the resolved options of a cell: its machine is the host, its seed the number of
+        the repeat. Two lengths where the workload has a length."""
         lengths = {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
         return {"machine": cell.machine, "repeat": cell.seed, "cpus": _cpus(cell), **lengths}
 

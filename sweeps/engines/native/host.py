@@ -1,4 +1,4 @@
-"""What the host is: its processor, its CPUs and how they are related."""
+"""The host: its processor, its CPUs and how they are related."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Reads what the sampler left of a cell on the host, and says why it failed, if it did."""
+"""Read the sampler's output of a cell on the host, and the cause if it failed."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ class NativeLine(GuestLine):
 
 
 class Samples(Document):
-    """What the sampler leaves: the repeats of the last of so many rounds. `fixed`: they ran with a
+    """The sampler's output: the repeats of the last of so many rounds. `fixed`: they ran with a
     fixed priority."""
 
     rounds: Annotated[int, Field(ge=1)]
@@ -77,7 +77,7 @@ class Samples(Document):
 
 @guest.outcome
 def read(cell: Cell, end: ProcessResult, folder: Path) -> RunOutcome:
-    """Return what the repeats of a cell said. Whatever went wrong becomes the outcome's cause."""
+    """Return the results of a cell's repeats. Any fault becomes the outcome's cause."""
     _check_end(cell, end)
     samples = guest.parse_file(Samples, folder / SAMPLES, "the sampler's output")
 

@@ -32,7 +32,7 @@ class Qemu:
 
 @cache
 def find_qemu(isa: str) -> Qemu:
-    """Return an ISA's QEMU, which loads plugins. Raises LockcrossError (1), saying what to do."""
+    """Return an ISA's QEMU, which loads plugins. Raises LockcrossError (1), with the remedy."""
     program = f"qemu-{isa}"
     folder = os.environ.get("LOCKCROSS_QEMU")
     path = shutil.which(str(Path(folder, program)) if folder else program)
@@ -147,7 +147,8 @@ def plugin_options(cell: Cell) -> dict[str, int | str]:
 
 
 def no_barrier(cell: Cell) -> str:
-    """Return that a machine does not say what a cell's process-wide barrier costs, or nothing."""
+    """Return the complaint that a machine lacks the cost of a cell's process-wide barrier, or
+    nothing."""
     if cell.fence != MEMBARRIER or "charge_barrier" in own_options(cell.machine, cell.isa):
         return ""
     return (

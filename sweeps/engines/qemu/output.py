@@ -22,7 +22,8 @@ class CasCounts(Document):
 
 
 class Work(Document):
-    """What a core's instructions did. Loads and stores are plain ones, no part of an atomic."""
+    """The counts of a core's instructions. Loads and stores are plain ones, no part of an
+    atomic."""
 
     core: Count
     instructions: Count
@@ -33,7 +34,7 @@ class Work(Document):
     fences: Counts
 
     def counts(self) -> dict[str, int]:
-        """Return what is counted, by the names of metrics."""
+        """Return the counts, by the names of metrics."""
         return _flat(self.model_dump(by_alias=True, exclude=_WHERE))
 
 
@@ -64,14 +65,14 @@ class CoreReport(Work):
 
 
 class PhaseMark(Work):
-    """A time stamp: phase `phase` begins on a core at `cycle`, and what it did until then."""
+    """A time stamp: phase `phase` begins on a core at `cycle`, and its counts until then."""
 
     phase: Count
     cycle: Count
 
 
 class LinkCounts(Document):
-    """What the plugin and a simulator of the memory system told each other. Touches: hits that it
+    """The messages between the plugin and a simulator of the memory system. Touches: hits that it
     was told of; late: requests that were earlier than its clock."""
 
     requests: Count

@@ -1,6 +1,6 @@
 """SST as the memory system behind the core models of the embedded engine: QEMU with the plugin, as
 an element of the user's own SST starts it. Cores at their nodes, the file that sst-configs/run.py
-reads, the command of a run, and what litmus runs by it show."""
+reads, the command of a run, and the results of its litmus runs."""
 
 import json
 import re
@@ -101,7 +101,7 @@ _TESTS: tuple[tuple[str, str, dict[str, int | str]], ...] = (
 
 @cache
 def probe(sst: Sst, flavour: str) -> Probe:
-    """Run the litmus tests on one core and on two, or return what is stored of them: by SST, the
+    """Run the litmus tests on one core and on two, or return their stored results: by SST, the
     configuration, the plugin and the programs."""
     cells = [
         usual("sst_bus", flavour, workload, parameters, engine="sst", lock=lock)
@@ -129,7 +129,7 @@ def probe(sst: Sst, flavour: str) -> Probe:
 
 
 def _run_once(cell: Cell, binary: Path, limits: Limits) -> RunOutcome:
-    """Run a cell by itself and read what it said. Raises subprocess.TimeoutExpired."""
+    """Run a cell by itself and read its output. Raises subprocess.TimeoutExpired."""
     engine = SstEngine(cell.engine)
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         for name, content in engine.inputs(cell, binary, limits).items():
@@ -251,7 +251,7 @@ class SstEngine(base.Engine):
         return places(self._place, system_of(cell), cell.cores or cell.threads)
 
     def _own(self, cell: Cell) -> dict[str, int | str]:
-        """Return what a run is made of beside the plugin's options."""
+        """Return the options of a run beyond the plugin's."""
         table = {f"sst_{name}": value for name, value in system_of(cell).settings().items()}
         return table | {"place": " ".join(map(str, self._places(cell)))}
 

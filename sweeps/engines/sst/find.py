@@ -1,4 +1,4 @@
-"""The user's own SST: where it is, what it has, and our element compiled for it."""
+"""The user's SST: its place, its parts, and our element compiled for it."""
 
 import fcntl
 import hashlib
@@ -65,12 +65,12 @@ def _ask(path: str, why: str) -> Sst:
 
 
 def flags(sst: Sst, name: str) -> list[str]:
-    """Return words of what sst-config says of one of its keys."""
+    """Return the words of one key of sst-config."""
     return shlex.split(_TOOL.ask(sst.config, f"--{name}").stdout)
 
 
 def complaint(output: str) -> str:
-    """Return the line of SST's standard error, or output, that says what went wrong."""
+    """Return the line of SST's standard error, or output, that names the fault."""
     return tools.complaint(output, "lockcross|fatal|error")
 
 

@@ -86,8 +86,8 @@ RECORD = "sst-record.json"
 
 
 class Record(Document):
-    """What sst-configs/ writes at the end. `cause`: why a run is not complete; `guest_exit`: the
-    exit code of QEMU, or the negative number of the signal that killed it."""
+    """The record that sst-configs/ writes at the end. `cause`: why a run is not complete;
+    `guest_exit`: the exit code of QEMU, or the negative number of the signal that killed it."""
 
     complete: bool
     sst_version: str = ""
@@ -102,7 +102,7 @@ class Record(Document):
 def read(
     cell: Cell, limits: Limits, end: ProcessResult, folder: Path, options: Mapping[str, int | str]
 ) -> RunOutcome:
-    """Read a run. `options`: what it was made of beside the plugin's options."""
+    """Read a run. `options`: its options beyond the plugin's."""
     record = _check_record(cell, limits, end, folder)
     line = guest.check_guest(cell, text_of(folder / GUEST_OUT), 0)
     engine = qemu_output.check_engine(cell, folder / REPORT)

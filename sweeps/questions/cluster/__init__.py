@@ -1,4 +1,4 @@
-"""What the nodes of a cluster are like."""
+"""The nodes of a cluster."""
 
 GROUP = "Run cells"
 COMMANDS = {

@@ -1,4 +1,4 @@
-"""`lockcross cluster`: what the nodes of a cluster are like."""
+"""`lockcross cluster`: a check of the nodes of a cluster."""
 
 import sys
 from typing import Annotated

@@ -252,7 +252,7 @@ def task_of(
 def find(
     tasks: Sequence[CrossoverTask], seeds: int, store: Store, runner: Runner
 ) -> dict[str, list[CrossoverRecord]]:
-    """Search, store what was found in place of what an earlier search found there, and return it by
+    """Search, store the result in place of an earlier search's, and return it by
     its series."""
     searched = search_all(partial(points, runner, PLAN), tasks, range(2, 1 + seeds))
     store_machines(store, {task.line.base.machine for task in tasks})

@@ -1,4 +1,5 @@
-"""Cost per pair against run length: what pays for a cancellation; and the cost of each round."""
+"""Cost per pair against run length: the run length that pays for a revocation; and the cost of each
+round."""
 
 import sqlite3
 from typing import Any

@@ -39,9 +39,9 @@ _SHOWN_AXES = ("cas_latency", "fence_latency", "cancel_latency")  # in the termi
 
 
 def figures(connection: sqlite3.Connection, others: References) -> Iterator[Drawing]:
-    """Yield real processors side by side, the winner map and the rounds; then what the page folds:
-    run lengths, and what machines beside the study's own have, named after the machine. Beside them
-    the borders of several studies."""
+    """Yield real processors side by side, the winner map and the rounds; then the folded figures:
+    run lengths, and those of machines beside the study's, named after the machine. Beside them the
+    borders of several studies."""
     plan, own = PLAN.optional(connection), file_of(connection)
     machines = plan.machines if plan else []
     if plan and of_plan(plan):
@@ -155,7 +155,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
 def part(
     connection: sqlite3.Connection, others: References, drawn: Collection[Drawing]
 ) -> Part | None:
-    """Return the question in the page's head, the figures, the answer and what it rests on."""
+    """Return the question in the page's head, the figures, the answer and its basis."""
     plan = PLAN.optional(connection)
     if plan is None:
         return None

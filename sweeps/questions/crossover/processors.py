@@ -1,4 +1,4 @@
-"""Real processors side by side: what each lock costs on them as they are, with the fences that
+"""Real processors side by side: the cost of each lock on them as they are, with the fences that
 runtimes use there, by one thread and by several that contend."""
 
 import itertools
@@ -41,7 +41,7 @@ def names(plan: Plan) -> list[LockLabel]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a lock costs, in cycles per pair. Eight of ten costs that were measured on silicon for
+    """The cost of a lock, in cycles per pair. Eight of ten costs that were measured on silicon for
     such a prediction lay between `low` and `high`. `name`: how the study names it, the same on each
     processor; `label`: with the kind of fence that it has on this one."""
 
@@ -53,7 +53,8 @@ class Cost:
 
     @property
     def ships_in(self) -> str:
-        """The runtime that has it, without further remarks; nothing for a lock of a paper."""
+        """Return the runtime that has it, without further remarks; nothing for a lock of a
+        paper."""
         return load_locks()[self.label.lock].ships_in.partition(";")[0]
 
     @property
@@ -65,8 +66,8 @@ class Cost:
 @dataclass(frozen=True)
 class Used:
     """The costs of all locks on a processor that is used in one way, in the order of the study.
-    `cheapest`: first the least, then what cannot be told from it, given the engine's error; and so
-    `shipped`, of those alone that a runtime has."""
+    `cheapest`: first the least, then those that cannot be told from it, given the engine's error;
+    and so `shipped`, of those alone that a runtime has."""
 
     threads: int
     contended: bool
@@ -85,7 +86,7 @@ class Used:
 
 @dataclass(frozen=True)
 class Processor:
-    """A processor as it is. `uses`: by name, in the order of the study. `work`: what locks cost
+    """A processor as it is. `uses`: by name, in the order of the study. `work`: the costs of locks
     beside it, a group for each amount of work between two sections, the least first."""
 
     machine: str
@@ -101,7 +102,7 @@ class Processor:
         return free_from(self.work)
 
     def curves(self) -> dict[LockLabel, list[tuple[int, float]]]:
-        """Return what each lock costs over the work, both in cycles, by its name."""
+        """Return the cost of each lock over the work, both in cycles, by its name."""
         found: dict[LockLabel, list[tuple[int, float]]] = {}
         for group in self.work:
             for label, cost in sorted(group.costs.items()):

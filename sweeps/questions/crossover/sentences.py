@@ -19,7 +19,7 @@ class CrossoverSentence:
 
     It speaks of the two locks alone: a third may be cheaper than both. `cheaper` and `dearer` are
     their labels in the range that `reach` names; with the verdict "tie" they cost the same in it.
-    `held`: what else was set, by its name.
+    `held`: the other settings, by name.
     """
 
     of: FoundCrossover
@@ -39,7 +39,7 @@ class CrossoverSentence:
 
     @property
     def short(self) -> str:
-        """Return what a table says whose headings name the two locks and the unit."""
+        """Return the text for a table whose headings name the two locks and the unit."""
         first = "the same" if self.of.verdict == "tie" else self.cheaper.words()
         return f"{first} {self.reach}"
 
@@ -144,7 +144,7 @@ def _reach(crossover: FoundCrossover, scale: Scale | None) -> str:
 
 
 def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
-    """Return what the bands of crossovers are."""
+    """Return the meaning of the bands of crossovers."""
     seeds = max((sentence.of.band.seeds for sentence in sentences if sentence.of.band), default=0)
     if seeds < 2:
         return "one seed"
@@ -156,7 +156,7 @@ _HOW = {"cas_latency": "as measured", "fence_latency": "as measured", "cancel_la
 
 
 class AxisRow(NamedTuple):
-    """Two locks: the machine or ISA, what was held, in words, and for each column where one of
+    """Two locks: the machine or ISA, the values held, in words, and for each column where one of
     them is cheaper."""
 
     pair: str

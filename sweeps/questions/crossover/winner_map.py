@@ -312,8 +312,8 @@ def _write(
 def _beside(
     inside: NDArray[np.bool_], taken: Sequence[tuple[float, float]], length: int
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Where the name of a strip stands, clear of what is `taken`, and the point of the strip next
-    to it (row, column)."""
+    """Where the name of a strip stands, clear of all that is `taken`, and the point of the strip
+    next to it (row, column)."""
     side = inside.shape[0]
     half = np.array([length * _STEP / 2, _HALF_LINE])
     strip = np.argwhere(inside)
@@ -374,7 +374,7 @@ def workload_words(plan: Plan) -> str:
 
 
 def _draw_key(ax: Axes, plan: Plan, machine: str, shown: Sequence[Panel]) -> None:
-    """The signs of the map, and what it is of."""
+    """Draw the signs of the map, and its subject."""
     of, (given, *_) = shown[0].grid, plan.named(MAP)
     marked = any(panel.grid.marks.here for panel in shown)
     handles: list[Artist] = [
@@ -474,7 +474,7 @@ def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
 
 
 def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
-    """Draws the borders as the grid's own costs have them, and the searched crossovers on them."""
+    """Draw the borders as the grid's own costs have them, and the searched crossovers on them."""
     drawn_as = engines.entry(study.engine)
     x, y = _mesh(panel.grid, _RASTER)
     costs = {label: panel.grid.cost_at(label, x, y) for label in panel.labels}
@@ -496,7 +496,7 @@ def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
 
 
 def _labelled(every: Sequence[_Border], studies: Sequence[_Study]) -> list[tuple[_Border, str]]:
-    """Return what is written: each engine beside its longest border, and the locks beside a
+    """Return the texts: each engine beside its longest border, and the locks beside a
     border that the first study does not have."""
     known = {border.pair for border in every if border.study is studies[0]}
     texts = []
@@ -514,7 +514,7 @@ def _labelled(every: Sequence[_Border], studies: Sequence[_Study]) -> list[tuple
 
 
 def _label(ax: Axes, every: Sequence[_Border], texts: Sequence[tuple[_Border, str]]) -> None:
-    """Writes each text near its border, clear of all borders and other texts, with a line to it."""
+    """Write each text near its border, clear of all borders and other texts, with a line to it."""
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     origin, scale = np.array([left, low]), np.array([right - left, high - low]) / _PANEL
     names = [text for text in ax.texts if isinstance(text, Annotation)]

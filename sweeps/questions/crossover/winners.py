@@ -1,4 +1,4 @@
-"""The winner table of a study: what each lock costs on each machine, and who is the cheapest."""
+"""The winner table of a study: the cost of each lock on each machine, and the cheapest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -69,7 +69,7 @@ def check() -> None:
 
 
 def _run(commands: Mapping[str, Sequence[str]]) -> None:
-    """Runs commands in the root of the tree, all of them. Raises LockcrossError if some fail."""
+    """Run commands in the root of the tree, all of them. Raises LockcrossError if some fail."""
     failed = []
     for what, command in commands.items():
         print(f"== {what}", flush=True)

@@ -31,14 +31,14 @@ Point = tuple[int, int, int, float]  # set CAS, fence and cancellation latency, 
 
 def load_exploration() -> Plan:
     """Read the exploration's file. Raises LockcrossError (exit code 2) that names file, key, value
-    and what is allowed."""
+    and the allowed ones."""
     return load_plan(NAME, EXPLORATIONS, lambda loaded: check_grid(loaded.plan)).plan
 
 
 def check_grid(plan: Plan) -> None:
     """Raise ValueError for a plan that the map cannot show: its grid has to lie within the
-    calibrations, and to reach what a cancellation costs on each real processor, since who leaves
-    one on the page goes on from there."""
+    calibrations, and to reach the cost of a revocation on each real processor, since a reader who
+    leaves one on the page continues from there."""
     if plan.calibration is None or plan.check is None:
         raise ValueError(f"{'check' if plan.calibration else 'calibration'}: missing")
     if missing := [name for name in (KIND, AS_IS) if len(plan.named(name)) != 1]:
@@ -143,7 +143,7 @@ class Exploration:
         return [*self._job.known_cells(), *checks]
 
     def run(self) -> None:
-        """Run what is missing and store series, calibrations and facts.
+        """Run the missing cells and store series, calibrations and facts.
 
         Raises LockcrossError (exit code 1) when a run fails.
         """

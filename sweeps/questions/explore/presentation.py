@@ -154,10 +154,10 @@ def _machines(plan: Plan | None) -> list[str]:
 
 @dataclass(frozen=True)
 class CostGrid:
-    """A map's costs. `given` and `axes`: what was set along CAS, fence, cancellation and share, and
-    the same as on the map, where CAS and fence are measured cycles. `costs`: cycles per pair of
-    each lock, in this shape; an axis that the lock does not depend on has length 1. `runs`: of each
-    lock the one that sets the most latencies."""
+    """A map's costs. `given` and `axes`: the set values along CAS, fence, cancellation and share,
+    and the same as on the map, where CAS and fence are measured cycles. `costs`: cycles per pair of
+    each lock, in this shape; an axis that the lock does not depend on has length 1. `runs`: for
+    each lock the one that sets the most latencies."""
 
     given: Sequence[Sequence[float]]
     axes: Sequence[Sequence[float]]
@@ -251,9 +251,9 @@ def _map(results: StudyResults, name: str, plan: Plan | None) -> dict[str, Any]:
 
 
 def processors(results: StudyResults) -> list[dict[str, Any]]:
-    """Return the machines as they are, with their own cores, caches and latencies: those of the
-    study's winner table, then what else an exploration has run. Their locks come cheapest first;
-    costs are as stored, and beside them as the tables of the page have them."""
+    """Return the machines as they are, with their cores, caches and latencies: those of the study's
+    winner table, then further ones of an exploration. Their locks come cheapest first; costs are as
+    stored, and beside them as the tables of the page have them."""
     known: dict[tuple[str, ...], dict[str, Any]] = {}
     explored = PLAN.optional(results.connection)
     for kind, plan in (("table", results.stored_plan), (AS_IS, explored)):
@@ -320,7 +320,7 @@ def _workload(cell: Cell) -> tuple[Any, ...]:
 
 
 def _common(results: StudyResults, run: StudyRun, tie: float) -> dict[str, Any]:
-    """Return what a map and a machine as it is both have."""
+    """Return the common part of a map and a machine as it is."""
     cell = run.cell
     title, out_of_order = results.connection.execute(
         "SELECT title, json_extract(description, '$.out_of_order') IS NOT NULL FROM machines "
@@ -374,7 +374,7 @@ def _command(results: StudyResults, run: StudyRun) -> str:
 
 def _template(command: str) -> str:
     """Return a run's command with `{cas_latency}`, `{fence_latency}`, `{cancel_latency}` and
-    `{owner_share}` for what is set."""
+    `{owner_share}` for the set values."""
     for axis in LATENCIES:
         command = re.sub(rf"({option(axis)}) \d+", rf"\1 {{{axis}}}", command)
     return re.sub(rf"({_SHARE}=)[\d.]+", rf"\1{{{_SHARE}}}", command)

@@ -1,4 +1,4 @@
-"""What each uncontended path through a lock consists of."""
+"""The operations of each uncontended path through a lock."""
 
 GROUP = "Get an answer"
 COMMANDS = {

@@ -1,4 +1,4 @@
-"""`lockcross footprint`: what each uncontended path through a lock consists of, as workload
+"""`lockcross footprint`: the operations of each uncontended path through a lock, as workload
 footprint counts it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ def footprint(
 
 @dataclass(frozen=True)
 class Counts:
-    """What one path consists of: `numbers` by the names in NUMBERS, and the fences that occur, by
+    """The counts of one path: `numbers` by the names in NUMBERS, and the fences that occur, by
     kind. A CAS that wins or loses, and any other atomic, is neither load nor store."""
 
     numbers: Mapping[str, int]
@@ -101,7 +101,7 @@ class Footprint:
 
     @property
     def published(self) -> str:
-        """Return what a source states of the pair, with plain fences, or nothing."""
+        """Return a source's statement on the pair, with plain fences, or nothing."""
         if self.cell.fence == "rmw":
             return ""
         users = (self.by, "any") if self.by == "alone" else (self.by,)
@@ -111,7 +111,7 @@ class Footprint:
 
 @cache
 def _stated() -> Mapping[tuple[str, str], str]:
-    """Return what the sources state of acquire and release together: by lock, and by its user."""
+    """Return the sources' statements on acquire and release together: by lock, and by its user."""
     return {
         (
             str(row["lock"]),
@@ -141,7 +141,7 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
 
 
 def measure(runner: "Runner", wanted: Sequence[Cell]) -> list[Footprint]:
-    """Run what is not stored yet. Raises LockcrossError for a run that failed."""
+    """Run the cells that are not stored. Raises LockcrossError for a run that failed."""
     counted = []
     for cell, run in zip(wanted, runner.require(wanted, PLAN), strict=True):
         sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
@@ -185,7 +185,7 @@ def records(footprints: Iterable[Footprint]) -> Iterator[dict[str, Any]]:
 
 
 def tables(footprints: Sequence[Footprint]) -> Iterator[Rows | str]:
-    """Yield a table per flavour, and what the sources say beside what was counted."""
+    """Yield a table per flavour, and the sources' statements beside the counts."""
 
     def table(title: str, rows: Sequence[Mapping[str, Any]]) -> Rows:
         return Rows(rows, None, title, {"padding": (0, 2, 0, 0)}, {"lock": {"no_wrap": True}})

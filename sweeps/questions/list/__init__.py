@@ -1,4 +1,4 @@
-"""What there is: locks, machines, workloads, plans, engines."""
+"""Lists: locks, machines, workloads, plans, engines."""
 
 GROUP = "See what there is"
 COMMANDS = {

@@ -1,4 +1,4 @@
-"""Commands that list plans and what is installed."""
+"""Commands that list plans and installed tools."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

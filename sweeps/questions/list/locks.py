@@ -34,7 +34,7 @@ def locks(
 
 class Offer(NamedTuple):
     """A lock in one variant. `kinds`: by flavour, the fence kinds it can be built with; `missing`:
-    what is not available ("fence: rmw on ppc64le") and why, in the order found."""
+    unavailable parts ("fence: rmw on ppc64le") and why, in the order found."""
 
     label: str
     kinds: dict[str, tuple[str, ...]]
@@ -67,7 +67,7 @@ def offers(lock: Lock) -> list[Offer]:
 
 
 def overview(known: Iterable[Lock]) -> Iterator[Rows | str]:
-    """Yield a row per lock with its default variant's fence kinds; below, what is not available."""
+    """Yield a row per lock with its default variant's fence kinds; below, the unavailable parts."""
     proofs, records, offered = read_proofs(), list[dict[str, Any]](), list[Offer]()
     for lock in known:
         of_lock = [proof for proof in proofs if proof.lock == lock.name]
@@ -127,7 +127,7 @@ def details(lock: Lock) -> Iterator[Rows | str]:
 
 
 def _missing(offers: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
-    """Return what is not available and why: the labels that this holds for."""
+    """Return the unavailable parts and why: the labels that this holds for."""
     labels: dict[tuple[str, str], list[str]] = {}
     for offer in offers:
         for place in offer.missing.items():

@@ -1,5 +1,5 @@
-"""`lockcross machines`: the machines by group, every figure of one, and what a machine file may
-say."""
+"""`lockcross machines`: the machines by group, every figure of one, and the keys of a machine
+file."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def machines(
 
 def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
     def core(machine: Machine) -> str:
-        """Return the kind of core and its width, and what connects how many of them."""
+        """Return the kind of core and its width, and the number and connection of the cores."""
         kind = "in order" if machine.out_of_order is None else "out of order"
         mesh = f", {machine.sst.topology}: {machine.sst.nodes}" if machine.sst else ""
         return f"{kind} {machine.core.number('width')}-wide{mesh}"
@@ -85,7 +85,7 @@ def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
 
 
 def details(machine: Machine) -> Iterator[Rows | str]:
-    """Yield every figure with its source or reason, and what else was measured."""
+    """Yield every figure with its source or reason, and further measurements."""
     yield f"{machine.name}: {machine.title}"
     figures = {"clock_mhz": machine.clock_mhz}
     for isa in machine.isas:
@@ -127,7 +127,7 @@ def _origin(figure: Figure) -> str:
 
 
 def _units() -> dict[str, str]:
-    """Return the unit of every figure by its own name; what has none chooses a behaviour."""
+    """Return the unit of every figure by its own name; a figure without one chooses a behaviour."""
     tables = [rows for rows in what_may_be_said(load_machine("generic")) if isinstance(rows, Rows)]
     return {
         f"charge_{row['option']}" if rows.title == "[charges]" else row["option"]: row["unit"]
@@ -149,8 +149,8 @@ _FENCE = "of this fence, behind what it waits for"
 
 
 def what_may_be_said(generic: Machine) -> Iterator[Rows | str]:
-    """Yield what a machine file may say, a table for each of its tables: what it means, its unit
-    and bounds, what machine generic has, and the engines that are given it."""
+    """Yield the keys of a machine file, a table for each of its tables: meaning, unit and bounds,
+    the value of machine generic, and the engines that are given it."""
 
     def described(model: type[Figures], known: Iterable[tuple[str, Any]]) -> list[_Option]:
         values = dict(known)

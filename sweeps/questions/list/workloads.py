@@ -65,7 +65,7 @@ def workloads(
 
 
 def details(kind: Workload) -> Iterator[Rows | str]:
-    """Yield what the registry says of a workload: threads, keys, rules, metrics."""
+    """Yield the registry's entry of a workload: threads, keys, rules, metrics."""
     locks = f"; built with lock {', '.join(kind.locks)} only" if kind.locks else ""
     yield f"Threads: {kind.threads}, on {_CORES[kind.cores]}{locks}.\n"
     yield Rows(

@@ -1,4 +1,4 @@
-"""What operations cost on this host."""
+"""The cost of operations on this host."""
 
 GROUP = "Run cells"
 COMMANDS = {

@@ -1,4 +1,4 @@
-"""What a host was measured to take: bars of operations, and the transfers between its CPUs."""
+"""Measurements of a host: bars of operations, and the transfers between its CPUs."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Proofs of the locks: which there are, how they are made, what came of them."""
+"""Proofs of the locks: the list, how they are made, and their results."""
 
 GROUP = "Get an answer"
 COMMANDS = {

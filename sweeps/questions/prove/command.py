@@ -50,7 +50,7 @@ def _print(form: Form, *answers: Answer) -> None:
 def prove_locks(
     jobs: Sequence[Job], outcomes: list[Outcome], tool: Tool, at_once: int, seconds: int
 ) -> None:
-    """Make proofs, and add what comes of each to the outcomes."""
+    """Make proofs, and add each result to the outcomes."""
     first_word(f"proofs by {tool.name}: {len(jobs)}; programs that are new are compiled first")
     with Bar() as progress:
         building = progress.add_task("building", total=len({job.program for job in jobs}))
@@ -84,7 +84,7 @@ _ORDER = (Verdict.FAILED, Verdict.BOUND, Verdict.PROVED, Verdict.ASSUMED, Verdic
 
 
 def by_lock(outcomes: Sequence[Outcome]) -> Answer:
-    """Return one row per lock and model: what came of all its clients together."""
+    """Return one row per lock and model: the result of all its clients together."""
     answer = Answer("lock model verdict clients bound states seconds reason".split(), [])
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
@@ -107,7 +107,7 @@ def by_lock(outcomes: Sequence[Outcome]) -> Answer:
 
 
 def _explain(outcomes: Sequence[Outcome]) -> None:
-    """Print the models; the shortest interleaving of what failed, per lock and model; how many
+    """Print the models; the shortest interleaving of each failure, per lock and model; how many
     there are of each verdict."""
     names = dict.fromkeys(outcome.proof.model for outcome in outcomes)
     own = memory_models().own
@@ -132,15 +132,15 @@ _COLUMNS = {"line": "place", "buffered": "buffer"}  # what the checker calls oth
 
 
 def interleaving(steps: Sequence[Mapping[str, object]]) -> Rows:
-    """Return a counterexample, step by step. What is in a buffer is not yet visible to others."""
+    """Return a counterexample, step by step. Values in a buffer are not yet visible to others."""
     heads = "thread line function access object value buffered".split()
     rows = [{head: str(step[_COLUMNS.get(head, head)]) for head in heads} for step in steps]
     return Rows([{"": str(number), **row} for number, row in enumerate(rows, 1)])
 
 
 def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> bool:
-    """Ask herd7 about instruction sets (none: all), print what is shown of each primitive, and say
-    whether every promise is shown that an architecture gives.
+    """Ask herd7 about instruction sets (none: all), print the shown orders of each primitive, and
+    say whether every promise is shown that an architecture gives.
 
     Raises LockcrossError (1) where herd7 is missing, (2) for an unknown instruction set.
     """
@@ -178,8 +178,8 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
 
 
 def judge_mutants(locks: Sequence[str], deep: bool, store: bool, at_once: int, form: Form) -> bool:
-    """Judge what no earlier run has judged, and print all; say whether all that survives is
-    explained."""
+    """Judge the mutants that no earlier run has judged, and print all; tell whether all survivors
+    are explained."""
     wanted = [lock.name for lock in known_locks(locks)] if locks else []
     first_word("looking for mutants that no stored verdict is of")
     judged = campaign.Campaign(wanted, deep)

@@ -1,4 +1,4 @@
-"""What the database holds: queries, runs, exports, figures, the report, a browser."""
+"""The contents of the database: queries, runs, exports, figures, the report, a browser."""
 
 GROUP = "Read results"
 COMMANDS = {

@@ -1,4 +1,4 @@
-"""`lockcross runs`: which runs there are, by what they differ in."""
+"""`lockcross runs`: lists runs, by their differences."""
 
 import itertools
 import sqlite3

@@ -72,8 +72,8 @@ _KEYS |= {"high": "threads", "owners": "threads", "shared_objects": "objects"}
 
 
 def units(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the unit of every column of the database's tables, of `export` and of what commands
-    print that may hold a number."""
+    """Return the unit of every column of the database's tables, of `export` and of commands' output
+    that may hold a number."""
     axes = {axis.name: axis.quantity.unit for axis in AXES if axis.quantity}
     counts = {name: name.replace("_", " ") for name in _COUNTS.split()}
     metrics = dict(connection.execute("SELECT name, unit FROM metric_names ORDER BY name"))

@@ -1,4 +1,4 @@
-"""What a Java program does with its locks, as it runs."""
+"""Recording a Java program's use of its locks, as it runs."""
 
 GROUP = "Get an answer"
 COMMANDS = {

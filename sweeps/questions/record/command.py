@@ -122,7 +122,7 @@ def record(
 
 
 def _say_what_was_seen(watch: Watch, log: Path, program: Launch, code: int) -> None:
-    """Say what was seen, and end with the program's code, or with 1, where nothing was recorded."""
+    """Print a summary, and end with the program's code, or with 1, where nothing was recorded."""
     watch.wait()
     for line in watch.summary(log, library()):
         _say(line)
@@ -135,8 +135,8 @@ def _say_what_was_seen(watch: Watch, log: Path, program: Launch, code: int) -> N
 
 
 def _adopt() -> None:
-    """Make what the program leaves behind this process's own, which takes leave of it: not every
-    container has a first process that does."""
+    """Adopt the processes that the program leaves behind, and reap them: not every container has a
+    first process that does."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -193,8 +193,8 @@ def _end_of(process: subprocess.Popen[bytes]) -> int:
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    """Return what this process has, but for what its launcher has set for Python, and more: behind
-    what is in a variable already, unless it is one of Lockcross's own."""
+    """Return this process's variables, without those that its launcher has set for Python, and
+    more: behind a variable's present value, unless it is one of Lockcross."""
     ours = ("PYTHONPATH", "PYTHONPYCACHEPREFIX")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     for name, value in more.items():

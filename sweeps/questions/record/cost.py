@@ -1,7 +1,7 @@
-"""What recording adds to an acquisition with its release, measured on this host right after the
-program, by a loop that locks with recording and without. The log keeps it for `advise`.
+"""The addition by recording to an acquisition with its release, measured on this host right after
+the program, by a loop that locks with recording and without. The log keeps it for `advise`.
 
-Each round of the loop begins with a byte to it, which says what is locked, and ends with a byte
+Each round of the loop begins with a byte to it, which names the lock, and ends with a byte
 back; in between the kernel's clock of the whole process is read, which has its writer and its
 compiler, too. A pair of the first rounds takes ten times as long as one of the last where a JVM
 runs them: so do those of a program, and its log does not say how many of them were of which kind.
@@ -38,9 +38,9 @@ _CLOCK_OF_PROCESS = 2  # the low bits of a clock's number: all that its threads 
 
 
 def cost_line(log: Path, pthread: bool) -> dict[str, Any] | None:
-    """Return the line of a log that says what a pair costs to record, in nanoseconds of CPU time,
-    what of that lies between two sections and in one, and what a JVM's start takes, in seconds;
-    None where that cannot be measured."""
+    """Return the line of a log with the cost of recording a pair, in nanoseconds of CPU time, its
+    parts between two sections and in one, and the time of a JVM's start, in seconds; None where
+    that cannot be measured."""
     try:
         with TemporaryDirectory() as folder:
             own = Path(folder) / "pairs.locks"
@@ -71,8 +71,8 @@ def _of_pthread(folder: Path, log: Path) -> tuple[Launch, Launch]:
 
 
 def _of_log(log: Path) -> dict[str, list[float]]:
-    """Return what recording added between two sections of the loop, and to a section, by its own
-    log: its thread's part, without that of the thread that writes. Raises LockcrossError."""
+    """Return the time that recording added between two sections of the loop, and to a section, by
+    its log: its thread's part, without that of the thread that writes. Raises LockcrossError."""
     found = gaps_of(read_events(log))
     return {"gap_ns": added(found.gap), "section_ns": added(found.section)}
 

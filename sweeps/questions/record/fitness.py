@@ -10,7 +10,7 @@ _PRIVILEGES = "security.capability"
 
 @dataclass(frozen=True)
 class Elf:
-    """What a program's header says."""
+    """The header of a program."""
 
     bits: int
     little: bool
@@ -24,7 +24,7 @@ class Elf:
 
 
 def read_elf(program: Path) -> Elf | None:
-    """Return what a file says; None: no ELF file, such as a script, or one that is not whole."""
+    """Return a file's header; None: no ELF file, such as a script, or one that is not whole."""
     from elftools.common.exceptions import ELFError
     from elftools.construct import ConstructError
     from elftools.elf.dynamic import DynamicSegment

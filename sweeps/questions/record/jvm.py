@@ -20,7 +20,7 @@ _SECONDS = 60  # that a JVM takes at most to say its version
 
 @dataclass(frozen=True)
 class Launch:
-    """What is run: its command, and what is set in its environment beside what is there."""
+    """A start: its command, and the additions to its environment."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]

@@ -26,8 +26,8 @@ _SEPARATORS = " :$\t\n;"  # in LD_PRELOAD, or given a meaning by the loader
 
 
 def preloaded(command: Sequence[str], log: Path, most: int, report: Path | None = None) -> Launch:
-    """Return the program with the library, which writes `log`, ends with `most` bytes, and tells in
-    `report` what happens. Raises LockcrossError where there is no such program, or it cannot be
+    """Return the program with the library, which writes `log`, ends with `most` bytes, and writes
+    events into `report`. Raises LockcrossError where there is no such program, or it cannot be
     recorded."""
     program = shutil.which(command[0])
     if program is None:
@@ -73,8 +73,8 @@ def library() -> Path:
 
 
 def _loadable(made: Path) -> Path:
-    """Return the library at a path that LD_PRELOAD can name: a copy, which stays, since what the
-    program has started may start others later. Raises LockcrossError where there is no such
+    """Return the library at a path that LD_PRELOAD can name: a copy, which stays, since the
+    program's children may start others later. Raises LockcrossError where there is no such
     place."""
     if not set(_SEPARATORS) & set(str(made)):
         return made

@@ -1,4 +1,4 @@
-"""What the recorder of mutexes tells of the processes it is in, and what is said of it."""
+"""Messages of the recorder of mutexes from the processes it is in, and their summary."""
 
 import fcntl
 import os
@@ -29,7 +29,7 @@ _ENDS = {
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the recorder: what, of which process (pthread-recorder/writer.c)."""
+    """A line of the recorder: its event and its process (pthread-recorder/writer.c)."""
 
     what: str
     process: int
@@ -37,7 +37,7 @@ class Line:
 
 
 class Watch:
-    """The file in which the processes of one run tell what happens to them."""
+    """The file in which the processes of one run report their events."""
 
     def __init__(self) -> None:
         self._file, name = tempfile.mkstemp(prefix="lockcross-")
@@ -72,7 +72,7 @@ class Watch:
         return False
 
     def summary(self, log: Path, library: Path) -> Iterator[str]:
-        """Yield what is in each log, and why what is in none is not."""
+        """Yield the contents of each log, and why a process has none."""
         lines = self.lines()
         logs = {line.words: line.process for line in lines if line.what == "log"}
         for name, process in logs.items():
@@ -110,7 +110,7 @@ def _of_log(log: Path, process: int) -> Iterator[str]:
 
 
 def _unwatched(lines: list[Line], library: Path) -> Iterator[str]:
-    """Yield what has run and was not seen."""
+    """Yield the programs that have run unseen."""
     for line in dict.fromkeys(lines):
         if line.what == "deep":
             yield (

@@ -58,8 +58,8 @@ class PublishedRow:
     with a tolerance, is a statement that holds or not. `bound_from`: the words that the tolerance
     is from. `why`: why a statement fails, and `shown_by` the command that shows it. `missing`: why
     there is no number of ours.
-    `no_number`: what was run gives no number of meaning, and nothing has failed. `mark`: something
-    published that is drawn at its place and not compared. `kind`: what it is summed up with.
+    `no_number`: the runs give no number of meaning, and nothing has failed. `mark`: something
+    published that is drawn at its place and not compared. `kind`: its group in sums.
     `aside`: why it does not judge the simulation, if it does not.
     """
 
@@ -87,7 +87,7 @@ class PublishedRow:
 
     @property
     def ratio(self) -> float | None:
-        """Ours over the published number."""
+        """Return our number over the published one."""
         if self.ours is None or not self.value:
             return None
         return self.ours / self.value
@@ -135,7 +135,7 @@ class Plot(Document):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A published table or figure and what simulation makes of it."""
+    """A published table or figure and its simulation."""
 
     name: str
     title: str
@@ -150,7 +150,8 @@ class Reproduction:
 
     @property
     def order(self) -> tuple[int, int]:
-        """Pairs of a group whose published values differ clearly: (in the same order, all)."""
+        """Count the pairs of a group whose published values differ clearly: (in the same order,
+        all)."""
         verdicts = [agrees for _, _, agrees in self.pairs()]
         return sum(verdicts), len(verdicts)
 
@@ -229,8 +230,8 @@ class Reproduction:
 
 
 def errors_of(reproduction: Reproduction) -> list[ErrorCount]:
-    """Return how far ours is off at what judges, by the processor that a label begins with and by
-    kind of work. A row has two numbers at least. Single operations have no order."""
+    """Return how far ours is off at the rows that judge, by the processor that a label begins with
+    and by kind of work. A row has two numbers at least. Single operations have no order."""
     found: dict[tuple[str, str], list[PublishedRow]] = {}
     for row in reproduction.rows:
         if row.judges and row.kind in _WORKS:
@@ -282,7 +283,7 @@ KEPT: Fact[Reproduction] = Fact("reproduction", Reproduction)  # one by name
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row without a number of ours, and what gives it. `if_not_positive`: what is shown instead
+    """A row without a number of ours, and its source. `if_not_positive`: the text shown instead
     of a number that means something only above zero."""
 
     row: PublishedRow
@@ -323,7 +324,7 @@ class _MissingError(Exception):
 def run(
     planned: PlannedReproduction, runner: "Runner", store: "Store", keep: bool = True
 ) -> Reproduction:
-    """Run what is missing and return the result; `keep`: store it, for figures and report."""
+    """Run the missing cells and return the result; `keep`: store it, for figures and report."""
     done = runner.run(list(planned.cells.values()), PLAN)
     runs = dict(zip(planned.cells, done, strict=True))
 
@@ -405,7 +406,7 @@ def table_rows(reproduction: Reproduction) -> list[PublishedRow]:
 
 
 def cells(row: PublishedRow) -> tuple[str, str, str, str]:
-    """Return what a table shows of a row: published, ours, ratio, agreement."""
+    """Return a row's cells in a table: published, ours, ratio, agreement."""
     published = str(row.published) if row.published else ""
     if row.published and row.tolerance:
         words = "within" if row.published.value is not None else "give or take"

@@ -68,7 +68,7 @@ _FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
 
 def evaluate(text: str, lookup: Lookup) -> float:
     """Return the value of an expression; `lookup` gives that of a name and its part ("" for none).
-    Raises ValueError for what is no expression, and what `lookup` raises."""
+    Raises ValueError for any other text, and the errors of `lookup`."""
 
     def value(node: ast.expr) -> float:
         match node:
@@ -95,10 +95,10 @@ def evaluate(text: str, lookup: Lookup) -> float:
 
 
 class Source(Document):
-    """Where a published number is from: a cell of a table, or what the text states. `over_...`
+    """Where a published number is from: a cell of a table, or a statement of the text. `over_...`
     divides it by another one (of a table: `over_row` and `over_column`, each the same if left out).
-    `rows` for several rows that measure the same gives their range, each divided by its own of
-    `over_rows`. `factor` converts it to the unit of the row."""
+    `rows` for several rows that measure the same gives their range, each divided by its counterpart
+    of `over_rows`. `factor` converts it to the unit of the row."""
 
     table: str = ""
     row: str = ""
@@ -135,7 +135,7 @@ class Source(Document):
 
 
 class Multiplied(Document):
-    """What stands for one at each combination of the values of its axes."""
+    """The product: one for each combination of the values of its axes."""
 
     each: dict[str, list[Value]] = {}
 
@@ -185,7 +185,7 @@ class CellPlan(Multiplied):
 
 class RowPlan(Multiplied):
     """A row; `ours` is an expression over the names of cells. `tolerance`: of a table's number,
-    which makes it a statement; that of what a text states stands beside its words. `kind` and
+    which makes it a statement; that of a text's statement stands beside its words. `kind` and
     `aside` are PublishedRow's."""
 
     label: str = Field(min_length=1)
@@ -243,9 +243,9 @@ class Definition(Document):
 
 
 def load(name: str, machine: str = "") -> PlannedReproduction:
-    """Read sweeps/plans/reproductions/<name>.toml; with `machine`, for that one instead of its own.
+    """Read sweeps/plans/reproductions/<name>.toml; with `machine`, for that one instead.
 
-    Raises LockcrossError (exit code 2) that names file, key and what is wrong.
+    Raises LockcrossError (exit code 2) that names file, key and mistake.
     """
     path = REPRODUCTIONS.path(name)
     try:

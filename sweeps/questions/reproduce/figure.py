@@ -123,7 +123,7 @@ def _draw_ranges(ax: Axes, points: Sequence[PublishedRow], colour: str) -> None:
 
 
 def _draw_bars(ax: Axes, rows: Sequence[PublishedRow], reproduction: Reproduction) -> None:
-    """Draw a group of bars for each place, with one bar per series; what was published there as
+    """Draw a group of bars for each place, with one bar per series; the published values there as
     black marks."""
     places = list(dict.fromkeys(row.x for row in rows))
     series = _series(rows)

@@ -1,4 +1,4 @@
-"""Macro-benchmarks: sequences drawn to match a program's lock statistics, and what they predict.
+"""Macro-benchmarks: sequences drawn to match a program's lock statistics, and their predictions.
 
 A program of Table 5.6 or 6.2 becomes runs of the workload lock_mix with its shares: acquisitions
 by an object's first locker before any other thread's, after another's, by other threads, nested
@@ -34,10 +34,9 @@ _NOT_CHEAPER = "none: the lock is no cheaper here"
 
 
 class MacroPlan(Document):
-    """The table [macro] of a definition. `published` maps a lock to what precedes the program in
-    the names of stated speedups; `acquisitions` is what a program is scaled to. `shares`: the
-    stated share of locks in a program's run time. `beside`: fence kinds that are run and held to
-    nothing."""
+    """The table [macro] of a definition. `published` maps a lock to the prefix of the program in
+    the names of stated speedups; a program is scaled to `acquisitions`. `shares`: the stated share
+    of locks in a program's run time. `beside`: fence kinds that are run and held to nothing."""
 
     table: str
     locks: list[str] = Field(min_length=1)
@@ -69,7 +68,7 @@ class Statistics:
 
     @property
     def rate(self) -> float:
-        """Cancellations an acquisition."""
+        """Return revocations per acquisition."""
         return self.cancellations / self.acquisitions
 
 
@@ -79,10 +78,10 @@ def programs(table: str) -> list[str]:
 
 
 def statistics(table: str, program: str) -> Statistics:
-    """Return a program's row of Table 5.6 or 6.2, and what Tables 5.2 and 5.3 tell besides.
+    """Return a program's row of Table 5.6 or 6.2, and the entries of Tables 5.2 and 5.3.
 
     The sources do not say how the acquisitions that hit no reservation part into nested ones and
-    other threads'. Where Table 5.2 has the program, what lies outside of first repetitions is
+    other threads'. Where Table 5.2 has the program, acquisitions outside of first repetitions are
     taken for other threads'; where not (Water, Barnes), all of them are.
     """
 
@@ -170,7 +169,7 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
 
 
 def macro_rows(plan: MacroPlan) -> list[PlannedRow]:
-    """Return what a definition's [macro] compares."""
+    """Return the rows that a definition's [macro] compares."""
     places = product(programs(plan.table), plan.fences + plan.beside)
     return [row for program, kind in places for row in _ProgramRows(plan, program, kind).rows()]
 
@@ -198,7 +197,7 @@ class _ProgramRows:
         return cost
 
     def _uncancelled(self, lookup: Lookup, lock: str) -> float:
-        """Return the cost without what cancellations take."""
+        """Return the cost without that of revocations."""
         cost = self._cost(lookup, lock)
         return cost - self._of.rate * self._cancellation(lookup, lock) if cancels(lock) else cost
 
@@ -220,7 +219,7 @@ class _ProgramRows:
         return cycles * self._of.acquisitions * lookup("s", "")
 
     def rows(self) -> Iterator[PlannedRow]:
-        """Yield what is compared, and what our costs imply besides."""
+        """Yield the compared rows, and the implications of our costs."""
         beside = self._kind in self._plan.beside
         for planned in self._held():
             row = replace(planned.row, published=None) if beside else planned.row
@@ -296,7 +295,8 @@ class _ProgramRows:
     def _implied(
         self, lock: str, words: str, stated: Published, speedup: float
     ) -> Iterator[PlannedRow]:
-        """Yield what a published speedup (%) implies with our costs: nothing of it is compared."""
+        """Yield the implications of a published speedup (%) with our costs: nothing of it is
+        compared."""
         less = round(1 - 1 / (1 + speedup / 100), 9)  # of the run time
 
         def removed(lookup: Lookup) -> float:
@@ -328,13 +328,13 @@ class _ProgramRows:
 
 
 def stated_name(prefix: str, program: str) -> str:
-    """Return what the thesis's statement of a program is called."""
+    """Return the name of the thesis's statement on a program."""
     short = {"SPECjbb2000": "jbb"}.get(program, program.lower().replace(" ", "_"))
     return f"{prefix}_{short.removeprefix('_')}"
 
 
 def stated_speedup(prefix: str, program: str) -> Published | None:
-    """Return what the text of the thesis states of a program, where it does."""
+    """Return the thesis's statement on a program, if there is one."""
     try:
         return paper.stated("K", stated_name(prefix, program))
     except KeyError:

@@ -74,7 +74,8 @@ class Case:
 
     @property
     def lead(self) -> float:
-        """The reservation lock's cost over the asymmetric lock's: above 1 where it is overtaken."""
+        """Return the reservation lock's cost over the asymmetric lock's: above 1 where it is
+        overtaken."""
         return self.reservation / self.asymmetric
 
     @property
@@ -86,7 +87,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Overtaken:
-    """What is kept of it."""
+    """The stored result."""
 
     cases: list[Case]
 
@@ -95,7 +96,7 @@ KEPT: Fact[Overtaken] = Fact("overtake", Overtaken)
 
 
 def load(connection: sqlite3.Connection) -> list[Case]:
-    """Return what the database has of it; nothing, if it has none."""
+    """Return the stored result; nothing, if there is none."""
     kept = KEPT.optional(connection)
     return kept.cases if kept else []
 
@@ -121,8 +122,8 @@ class Place:
         return macro.mix_cell(self.machine, LOCKS[0], drawn(self.program)[1])
 
     def access(self, axis: str) -> int:
-        """Return what a source counts to a latency on an axis beside what is set: an atomic is
-        the whole operation."""
+        """Return the cycles that a source counts to a latency on an axis beyond the set ones: an
+        atomic is the whole operation."""
         figures = load_machine(self.machine).figures(self.base.isa)
         return figures["lat_l1"].number if axis == "cas_latency" else 0
 
@@ -143,11 +144,11 @@ class Place:
         return [with_lock(self.base, self.label(lock)) for lock in (macro.BASE, *LOCKS, NO_LOCK)]
 
     def transition(self) -> Cell:
-        """Return the run that says what a cancellation takes."""
+        """Return the run with the cost of a revocation."""
         return macro.transition_cell(self.machine, self.label(LOCKS[0]))
 
     def border(self, axis: str, crossover: Crossover) -> Border:
-        """Return what a search along an axis found, as a source would give it."""
+        """Return the result of a search along an axis, as a source would give it."""
         access, own = self.access(axis), self.own(axis)
         low, high = int(crossover.low) + access, int(crossover.high) + access
         if not crossover.crossings:
@@ -186,7 +187,8 @@ def known_cells() -> list[Cell]:
 
 
 def find(runner: "Runner") -> tuple[list[Case], list[int]]:
-    """Runs what is missing; the cases, and the ids of the runs as they were asked for."""
+    """Run the missing cells and return the cases, and the ids of the runs as they were asked
+    for."""
     ids: list[int] = []
     overheads: dict[Place, Fraction] = {}  # what a cancellation costs besides stopping the owner
 
@@ -196,7 +198,7 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
         return runs
 
     def cost(place: Place, cell: Cell, run: "StoredRun") -> Fraction:
-        """Cycles an acquisition, with as many cancellations as published."""
+        """Return cycles per acquisition, with as many revocations as published."""
         of, scaled = drawn(place.program)
         cycles = Fraction(int(run.metrics["cycles"]), int(scaled["acquisitions"]))
         if not cancels(cell.lock):
@@ -236,7 +238,7 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
 
 
 def run(runner: "Runner", store: "Store") -> list[Case]:
-    """Runs what is missing, stores the result and returns it."""
+    """Run the missing cells, store the result and return it."""
     cases, ids = find(runner)
     KEPT.write(store, Overtaken(cases))
     store.set_series(f"reproduce/{NAME}", ids)

@@ -1,4 +1,4 @@
-"""What one cell costs, and what a machine's operations do."""
+"""The cost of one cell, and of a machine's operations."""
 
 GROUP = "Run cells"
 COMMANDS = {

@@ -115,7 +115,7 @@ def _print_runs(
     all: bool,
     form: Form,
 ) -> None:
-    """Prints a run, or several that differ in their seed alone: the cost, what was assumed, and
+    """Print a run, or several that differ in their seed alone: the cost, the assumptions, and
     with `all` every number that is not zero. `given`: the workload's keys that the user gave."""
     from results.text.terminal import console, say
     from sweeps.model.workloads import WORKLOADS
@@ -162,7 +162,7 @@ def _number(name: str, record: Mapping[str, Any]) -> str:
 
 
 def _assumed(cell: "Cell", given: "Mapping[str, Any]", resolved: "Mapping[str, Any]") -> list[str]:
-    """Return what a run rests on that nobody gave or measured, a line each."""
+    """Return the assumptions of a run, neither given nor measured, a line each."""
     keys = [f"{key}={value}" for key, value in cell.parameters.items() if key not in given]
     refused = [key.removeprefix(_REFUSED) for key in resolved if key.startswith(_REFUSED)]
     lines = {

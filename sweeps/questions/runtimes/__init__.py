@@ -1,4 +1,4 @@
-"""What those who work on runtimes ask about locks, answered by runs."""
+"""Questions of runtime engineers about locks, answered by runs."""
 
 GROUP = "Get an answer"
 COMMANDS = {

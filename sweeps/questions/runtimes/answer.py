@@ -1,8 +1,8 @@
-"""Questions of those who work on runtimes: how each is written down, run and answered.
+"""Questions of runtime engineers: how each is written down, run and answered.
 
-A question is a plan (sweeps/plans/runtimes/NAME.toml) that also says who asked, what of the plan
-stands for what, and how the answer is worded. Every number and name of a lock's rank in the answer
-is filled in from the runs.
+A question is a plan (sweeps/plans/runtimes/NAME.toml) that also says who asked, which words stand
+for which part of the plan, and how the answer is worded. Every number and name of a lock's rank in
+the answer is filled in from the runs.
 """
 
 import sqlite3
@@ -86,7 +86,7 @@ class Compared:
     def add(
         self, place: str, mine: float, theirs: float, error: float | None = None, floor: float = 0.0
     ) -> None:
-        """Take in what both cost in a place; `error`: the least lead that is reliable there, a
+        """Take in the cost of both in a place; `error`: the least lead that is reliable there, a
         share of the pair with the program's work around it, which takes `floor`."""
         lead = Lead(floor + min(mine, theirs), floor + max(mine, theirs), error=error)
         if lead.is_none:
@@ -98,7 +98,7 @@ class Compared:
 
 
 class _Stopped(NamedTuple):
-    """A setting with owners in one state, at one end of what stopping them costs; of a question
+    """A setting with owners in one state, at one end of the cost of stopping them; for a question
     that does not ask for owners' states there is neither."""
 
     group: Group
@@ -107,7 +107,7 @@ class _Stopped(NamedTuple):
 
 
 def _by_owner(every: Sequence[Group]) -> Iterator[_Stopped]:
-    """Yield the settings with owners in each state. What a lock costs lies on straight lines
+    """Yield the settings with owners in each state. A lock's cost lies on straight lines
     between its runs with several costs of a cancellation: the charge is added for each, and from
     1,000 cycles on two threads that stop each other no longer wait for each other besides."""
     settings: dict[tuple[tuple[str, Value], ...], list[Group]] = {}
@@ -188,7 +188,7 @@ class Answered:
         return [cost for cost in costs if cost is not None]
 
     def _setting(self, one: _Stopped) -> dict[str, Value]:
-        """Return what tells a setting from the others."""
+        """Return the values that tell a setting from the others."""
         every = values(one.group.setting) | {OWNER: one.owner}
         return {name: every[name] for name in self.question.settings}
 
@@ -200,8 +200,8 @@ class Answered:
         return _ns(group, group.costs[label].median)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per setting: what tells it from the others, then what each lock costs, by
-        its label; None where it did not run."""
+        """Return one row per setting: its distinguishing values, then the cost of each lock, by its
+        label; None where it did not run."""
         return [
             self._setting(one)
             | {label: self._cost(one.group, _label(one.group, label)) for label in self.labels}
@@ -214,8 +214,8 @@ class Answered:
         return {lock: runtimes for lock, runtimes in shipped.items() if runtimes}
 
     def answer(self) -> str:
-        """Return the answer in words. Raises LockcrossError for a template that asks for what is
-        not there."""
+        """Return the answer in words. Raises LockcrossError for a template that asks for a missing
+        value."""
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
         words = {
             "less": self.less,
@@ -240,8 +240,8 @@ class Answered:
     def _where(
         self, where: Mapping[str, Value], end: str = VALUE
     ) -> list[tuple[dict[str, Value], Group]]:
-        """Return the settings that have these values, with what else tells each from the others, at
-        an end of what stopping an owner costs."""
+        """Return the settings that have these values, with the other distinguishing values of each,
+        at an end of the cost of stopping an owner."""
         every = [(self._setting(one), one.group) for one in self._every if one.end == end]
         return [
             ({name: value for name, value in setting.items() if name not in where}, group)
@@ -284,7 +284,7 @@ class Answered:
         )
 
     def beside(self, along: str, one: str, other: str, **where: Value) -> str:
-        """Say by how much the locks cost less with one value of what tells settings apart than with
+        """Say by how much the locks cost less with one distinguishing value of settings than with
         another, where they do; where they cost more, and where as much. `where`: only settings with
         these values. Nothing is reliable: how far the engine is off between such settings is not
         known.
@@ -310,10 +310,10 @@ class Answered:
     def crossings(
         self, lock: str, other: str, along: str, end: str = VALUE, **where: Value
     ) -> dict[str, float | None]:
-        """Return the value of a key from which a lock costs less than another, by what else tells
-        settings apart; None: not up to the greatest, where a tie is none. What they cost in all
+        """Return the value of a key from which a lock costs less than another, by the other
+        distinguishing values; None: not up to the greatest, where a tie is none. Their total cost
         lies on straight lines between the values that were run, and on the last of them behind the
-        greatest. `where`: only settings with these values; `end`: of what stopping costs."""
+        greatest. `where`: only settings with these values; `end`: of the cost of stopping."""
         lines: dict[str, list[tuple[float, float]]] = {}
         for setting, group in self._where(where, end):
             x = setting.pop(along)
@@ -347,7 +347,7 @@ class Answered:
 
     def thresholds(self, lock: str, other: str, along: str, machines: str, **where: Value) -> str:
         """Say from which value on a lock pays on each of some machines, in brackets at the ends of
-        what stopping an owner costs there."""
+        the cost of stopping an owner there."""
         found = (
             f"{self.threshold(lock, other, along, machine=machine, **where)} on {machine}"
             for machine in machines.split()
@@ -368,8 +368,8 @@ class Answered:
         return value if low == high else f"{value} ({low} to {high})"
 
     def free(self) -> dict[str, float | None]:
-        """Return from how many ns of work between two sections on an atomic is free, by what else
-        tells settings apart; None: not up to the most that was run."""
+        """Return from how many ns of work between two sections on an atomic is free, by the other
+        distinguishing values; None: not up to the most that was run."""
         lines: dict[str, list[Group]] = {}
         for setting, group in self._where({}):
             setting.pop(THINK)
@@ -458,7 +458,7 @@ def _further(one: tuple[float, float], other: tuple[float, float]) -> float | No
 
 
 def _words_of(compared: Compared, behind: Callable[[dict[str, float]], str]) -> str:
-    """`behind`: what is said behind the places of a side."""
+    """Word the sides. `behind`: the words behind the places of a side."""
     words = [
         f"{span(side.values())} {way} {places_words(list(side), compared.places)}{behind(side)}"
         for side, way in ((compared.less, "less"), (compared.more, "more"))

@@ -1,7 +1,7 @@
-"""`lockcross answer`: what came of it all, in five sentences of stored runs.
+"""`lockcross answer`: the results, in five sentences of stored runs.
 
-Every number and name is read from runs. What a sentence takes for granted is tested (`_holds`):
-where the runs no longer say so, there is no answer, but an error that says what to write anew.
+Every number and name is read from runs. A sentence's premises are tested (`_holds`): where the runs
+no longer support one, there is no answer, but an error that names the sentence to rewrite.
 """
 
 import re
@@ -138,7 +138,7 @@ def _which_lock(asked: Mapping[str, Answered]) -> str:
 
 
 def _with_work(work: Answered, best: str) -> str:
-    """Say from which work between two sections on an atomic is free, and what is left of the best
+    """Say from which work between two sections on an atomic is free, and the rest of the best
     lock's lead over HotSpot's."""
     found = work.free()
     known = [place for place, ns in found.items() if ns is not None]
@@ -244,8 +244,8 @@ def _what_surprised(asked: Mapping[str, Answered]) -> str:
 
 
 def trust(rows: Sequence[ErrorCount]) -> list[str]:
-    """Return a table in Markdown: how far simulated costs were off, by kind of work and by what
-    they were held to, on cores out of order."""
+    """Return a table in Markdown: how far simulated costs were off, by kind of work and by
+    reference, on cores out of order."""
     compared = [row for row in rows if (row.core, row.kind) == (OUT_OF_ORDER, ANY)]
     references = {row.machine: row.reference for row in compared}
     heads = [f"{name}{', published' * (of == PUBLISHED)}" for name, of in references.items()]

@@ -1,4 +1,4 @@
-"""What a study of cells found: every quantity that its plan shows, and where two locks change
+"""The results of a study of cells: every quantity that its plan shows, and where two locks change
 places."""
 
 import sqlite3
@@ -101,7 +101,7 @@ def tables(connection: sqlite3.Connection, plan: Plan) -> list[Rows]:
 
 
 def changes(connection: sqlite3.Connection, plan: Plan) -> Rows:
-    """Return the searches whose locks change places: which two locks, along which axis, what is
+    """Return the searches whose locks change places: which two locks, along which axis, the values
     held, and where they do, in words, with the bracket and the crossover's id."""
     results = StudyResults(connection)
     records = [row for along in plan.along for row in _changes_along(results, along)]

@@ -27,8 +27,8 @@ def _shown(given: Given) -> tuple[sqlite3.Connection, Plan, Show]:
 
 
 def draw_lines(given: Given) -> Figure:
-    """Draw each quantity along an axis, with a column for each combination of what is held. Raises
-    NoDataError."""
+    """Draw each quantity along an axis, with a column for each combination of the values held.
+    Raises NoDataError."""
     connection, plan, show = _shown(given)
     panels = [
         lines.Lines(title, show.words or show.along, quantity.unit, panel)
@@ -72,7 +72,8 @@ def draw_map(given: Given) -> Figure:
 
 
 def slope(costs: np.ndarray) -> float:
-    """Return what each link from the corner adds, by least squares over the nodes of a mesh."""
+    """Return the addition of each link from the corner, by least squares over the nodes of a
+    mesh."""
     known = ~np.isnan(costs)
     links = np.indices(costs.shape).sum(axis=0)[known]
     return float(np.polyfit(links, costs[known], 1)[0])

@@ -1,4 +1,4 @@
-"""Studies of cells on the page, among the figures and in the terminal: what their plans show."""
+"""Studies of cells on the page, among the figures and in the terminal."""
 
 import sqlite3
 from collections.abc import Collection, Iterator

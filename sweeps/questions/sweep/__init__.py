@@ -1,4 +1,4 @@
-"""What every lock costs in each setting of a plan."""
+"""The cost of every lock in each setting of a plan."""
 
 GROUP = "Run cells"
 COMMANDS = {

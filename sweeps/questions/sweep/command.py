@@ -209,7 +209,7 @@ def _print_tables(comparison: "Comparison") -> None:
 
 
 def _print_rows(comparison: "Comparison", form: Form) -> None:
-    """A row for each point of each curve."""
+    """Print a row for each point of each curve."""
     from results.store.queries import Answer
 
     numbers = ("cycles_per_pair", "least", "most", "unit", "seeds")

@@ -47,13 +47,13 @@ BAR_NAMES = tuple(name for name in get_args(_Bar) if name != "runs")
 
 
 class Bars(Document):
-    """What a set is held against: mean, median and worst error, share of lock pairs in the same
-    order, and above which lead the reference's cheapest lock is to be the candidate's; and of each
-    two locks that the reference tells apart at all the median error of their difference, and the
-    share of right signs; None: no bar. `each_isa`: they hold for each ISA by itself. `known`: which
-    bars are missed (`runs`: that none fails), by ISA, or `all`; `missed`: why, to be said where one
-    is. `own`: axes that the candidate's cells set and the reference's leave unset, and to what;
-    variants that interrupt a thread by a signal have what that takes of one that runs."""
+    """The bars of a set: mean, median and worst error, share of lock pairs in the same order, and
+    above which lead the reference's cheapest lock is to be the candidate's; and of each two locks
+    that the reference tells apart at all the median error of their difference, and the share of
+    right signs; None: no bar. `each_isa`: they hold for each ISA by itself. `known`: which bars are
+    missed (`runs`: that none fails), by ISA, or `all`; `missed`: why, to be said where one is.
+    `own`: axes that the candidate's cells set and the reference's leave unset, with their values;
+    variants that interrupt a thread by a signal have its cost for a running one."""
 
     mean: Annotated[float, Field(ge=0)] | None = None
     median: Annotated[float, Field(ge=0)] | None = None
@@ -69,7 +69,7 @@ class Bars(Document):
 
 
 class StoredSet(Bars):
-    """What a database says of a set."""
+    """A database's description of a set."""
 
     title: str = ""
     candidate: str = engines.DEFAULT
@@ -102,7 +102,7 @@ def signed(value: float | None) -> str:
 
 
 def setting_words(setting: Cell) -> str:
-    """Return what the locks of a contest have in common, readable."""
+    """Return the common setting of the locks of a contest, readable."""
     given = ", ".join(f"{key} {value}" for key, value in setting.parameters.items())
     threads = f"{setting.threads} thread{'s' * (setting.threads > 1)}"
     if setting.cores is not None:
@@ -133,8 +133,7 @@ class Run:
     instructions: float | None
 
     def subject(self, own: Collection[str] = ()) -> tuple[str, Cell, LockLabel]:
-        """Return what two runs that are compared have in common. `own`: axes that it sets by
-        itself."""
+        """Return the common part of two compared runs. `own`: axes that it sets by itself."""
         return self.set, self.cell.setting(own), self.cell.label
 
 
@@ -153,7 +152,7 @@ class Compared:
 
     @cached_property
     def setting(self) -> Cell:
-        """Return what it has in common with the other locks of its contest."""
+        """Return the common part with the other locks of its contest."""
         return self.cell.setting()
 
     @property
@@ -240,7 +239,7 @@ class SetSummary:
 
     @property
     def why_missed(self) -> str:
-        """Return what is known of a missed bar; empty where none is missed."""
+        """Return the known cause of a missed bar; empty where none is missed."""
         return self.bars.missed if self.met is False else ""
 
 
@@ -255,7 +254,7 @@ class Speed:
 
 
 class Stored:
-    """What a database has of validations: the `runs` of every set, and of which sets it says what.
+    """The validations of a database: the `runs` of every set, and its descriptions of sets.
     `java`: the locks that are Java's; None: it does not say."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -266,7 +265,7 @@ class Stored:
         self.java = java.names if java else None
 
     def about(self, name: str) -> StoredSet:
-        """Return what is said of a set, if anything is."""
+        """Return the description of a set, if there is one."""
         return self._sets.get(name, _UNKNOWN_SET)
 
     def is_candidate(self, run: Run) -> bool:

@@ -45,7 +45,7 @@ Subject = tuple[str, str, str, str]  # reference, machine, core, work
 
 
 class Cells:
-    """What databases have: their compared cells by what a row is about; the most CAS operations a
+    """The cells of databases: compared ones by the subject of a row; the most CAS operations a
     pair of each lock in runs of one thread; how many cells were left out, by the reason."""
 
     def __init__(self) -> None:

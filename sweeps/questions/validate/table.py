@@ -1,4 +1,4 @@
-"""The validation in the terminal: what `lockcross validate` prints, and what it fails for."""
+"""The validation in the terminal: the output of `lockcross validate`, and its failures."""
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
@@ -19,7 +19,7 @@ _SHOWN = 5  # findings of a set that are listed; the report has all
 
 
 def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
-    """Yield errors and bars, what was left out, changed winners, and the engines' speed."""
+    """Yield errors and bars, the cells left out, changed winners, and the engines' speed."""
     summaries = summarize(connection)
     if not summaries:
         yield "The database holds no validation; ./lockcross validate makes one."
@@ -115,8 +115,7 @@ def _errors(summaries: list[SetSummary]) -> Rows:
 
 
 def _findings(summary: SetSummary) -> list[str]:
-    """Return what is to be said of a set: its bars, those that are missed, and what was found in
-    it."""
+    """Return the words on a set: its bars, the missed ones, and its findings."""
     bars = {
         "mean at most": summary.bars.mean,
         "median at most": summary.bars.median,

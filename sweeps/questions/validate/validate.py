@@ -72,7 +72,7 @@ class Definition(Document):
 def load_validation(name: str) -> Definition:
     """Read sweeps/plans/validations/<name>.toml.
 
-    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+    Raises LockcrossError (exit code 2) that names file, key, value and the allowed ones.
     """
     return VALIDATIONS.load(Definition, name)
 
@@ -127,7 +127,7 @@ def _as_placed(
     definition: Definition, cells: Sequence[Cell], apart: Apart, runner: Runner
 ) -> list[Cell]:
     """Return the cells, the candidate's with its cores as far from one another as the host's CPUs
-    were: a hypervisor moves these. Near or far is what a hand-over by workload transfer takes."""
+    were: a hypervisor moves these. A hand-over by workload transfer tells near from far."""
     labels = (definition.candidate, definition.far)
     takes: dict[tuple[str, str, str], tuple[float | None, ...]] = {}
 
@@ -167,9 +167,9 @@ def _handover_on(label: str, place: tuple[str, str, str], runner: Runner) -> flo
 
 
 def own_latencies(judged: Set, cell: Cell) -> Mapping[str, Any]:
-    """Return what the candidate's cell sets and the reference's leaves unset. An owner that waits
-    for the others of its round is blocked in a JVM; in these programs it looks for them, so a
-    signal to it interrupts a thread that runs."""
+    """Return the latencies that the candidate's cell sets and the reference's leaves unset. An
+    owner that waits for the others of its round is blocked in a JVM; in these programs it looks for
+    them, so a signal to it interrupts a thread that runs."""
     if not judged.own or not load_locks()[cell.lock].has(Trait.BY_SIGNAL, cell.variant):
         return judged.own
     machine = load_machine(cell.machine)
@@ -186,7 +186,7 @@ def run(
     machine: str = "",
     seeds: int = 1,
 ) -> None:
-    """Run sets and store what they show. `machine`: that describes the host, where a reference is
+    """Run sets and store their results. `machine`: that describes the host, where a reference is
     the host ("": see cells_of); `seeds`: of each cell.
 
     Raises LockcrossError when an engine is missing.

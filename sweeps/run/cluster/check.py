@@ -1,4 +1,4 @@
-"""Ask every node of a block what it has, and compare it with this machine by a small cell."""
+"""Ask every node of a block for its parts, and compare it with this machine by a small cell."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ _SHOWN: dict[str, Any] = {
 
 
 def check(cluster: Cluster, nodes: int) -> tuple[Rows, list[str], float]:
-    """Return what so many nodes answer, one row per node; what is wrong with them, in words; and
+    """Return the answers of so many nodes, one row per node; their faults, in words; and
     the cycles of a small cell here. One worker per node, in one job. Raises LockcrossError as a
     sweep does."""
     work, cycles = _run_here()

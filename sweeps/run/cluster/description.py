@@ -1,4 +1,4 @@
-"""Cluster files: which jobs a batch system is asked for, and what their nodes find."""
+"""Cluster files: the jobs to request from a batch system, and the surroundings of their nodes."""
 
 import re
 from typing import Annotated, Literal

@@ -113,7 +113,7 @@ def _make_provider(cluster: Cluster, least: int) -> Any:
 
 
 def _start(cluster: Cluster) -> str:
-    """Return what the shell of each node does: the tree's variables, the file's commands, then
+    """Return the script of each node's shell: the tree's variables, the file's commands, then
     Parsl's pool of workers with the arguments that it is given. The starter sees to it that
     workers end with the pool, however that ends."""
     variables = {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}

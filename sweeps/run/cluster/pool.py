@@ -22,8 +22,8 @@ _LOST = ("WorkerLost", "ManagerLost")
 
 
 class Chunks:
-    """The cells that are still to be sent. What was expected of a cell is replaced by what cells of
-    its kind have taken."""
+    """The cells that are still to be sent. The expected time of a cell is replaced by the time of
+    cells of its kind."""
 
     def __init__(self, works: Sequence[Work], slots: int) -> None:
         self._waiting = deque(works)
@@ -102,7 +102,7 @@ class ParslPool:
             yield done
 
     def _collect(self, answer: Answer, sent: list[Work], chunks: Chunks) -> Sequence[Done]:
-        """Take in what came of a chunk; what did not is sent again."""
+        """Take in the results of a chunk; send cells without one again."""
         if (error := answer.exception()) is not None:
             return self._lost(error, sent, chunks)
         reply: Reply = answer.result()
@@ -139,7 +139,8 @@ class ParslPool:
         return []
 
     def state(self) -> str:
-        """Say what blocks and workers there are, and how many cells a second have ended lately."""
+        """Say how many blocks and workers there are, and how many cells a second have ended
+        lately."""
         if not (blocks := self._session.state()):
             return ""
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""What runs on a node, and what is sent to it and back; driver and node have the same code."""
+"""The code on a node, and the messages to it and back; driver and node have the same code."""
 
 import hashlib
 import os
@@ -39,8 +39,8 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of a chunk. `folders` are those of runs that are kept, by identity. `refused`: why
-    the node cannot run cells, so that those without a result must run elsewhere."""
+    """The results of a chunk. `folders` are those of runs that are kept, by identity. `refused`:
+    why the node cannot run cells, so that those without a result must run elsewhere."""
 
     place: Place
     block: str
@@ -50,7 +50,7 @@ class Reply:
 
 
 class UnfitError(Exception):
-    """This node cannot run the cells; the text says why, and what to do."""
+    """This node cannot run the cells; the text says why, and how to fix it."""
 
 
 def plugin_digest() -> str:
@@ -136,8 +136,9 @@ def other_file(path: Path, expected: str, program: bool = True) -> str:
 def describe_node(
     engines: Sequence[tuple[str, str, str]], chunk: Chunk
 ) -> tuple[dict[str, object], list[str]]:
-    """Return what a node says of itself, by name, and what keeps it from running cells. `engines`:
-    label and ISA of each engine that the driver has, with its version; `chunk`: a small cell."""
+    """Return a node's description of itself, by name, and its obstacles to running cells.
+    `engines`: label and ISA of each engine that the driver has, with its version; `chunk`: a small
+    cell."""
     reply = run_chunk(chunk)
     wrong = [other_engine(*engine) for engine in engines]
     wrong += [reply.refused, *(done.cause for done in reply.done)]

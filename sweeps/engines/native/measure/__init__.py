@@ -1,4 +1,4 @@
-"""The host described as a machine: what `lockcross measure` asks of the engine on the host."""
+"""The host described as a machine: the part of the host's engine behind `lockcross measure`."""
 
 from sweeps.engines.native.host import model
 from sweeps.engines.native.measure.machine_file import document

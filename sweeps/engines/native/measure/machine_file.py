@@ -129,7 +129,7 @@ _STOPS = {
 
 @dataclass(frozen=True)
 class _Figures:
-    """Makes figures of what was found on a host. `stand_in`: the machine that has them where
+    """Make figures of the findings on a host. `stand_in`: the machine that has them where
     nothing was found. `measured_by`: the command, the day and the processor, for their sources."""
 
     host: Measurement
@@ -159,8 +159,8 @@ class _Figures:
         return Figure(value=value, source=self.source(*names, how=how))
 
     def measured(self, key: str, name: str, less: float = 0, what: str = "") -> Figure:
-        """Return the figure `key` from one finding, `less` what engines add themselves: `what` it
-        is."""
+        """Return the figure `key` from one finding, `less` the part that engines add themselves;
+        `what`: its meaning."""
         how = self.host.found[name].meaning if name in self.host.found else ""
         how += f", less {less:.3g} of {what}" if what else ""
         return self.of(key, lambda value: value - less, name, how=how)
@@ -170,7 +170,7 @@ class _Figures:
         return self.of(key, _FOLLOWS[key], *signature(_FOLLOWS[key]).parameters)
 
     def has(self, key: str) -> bool:
-        """Return whether a figure follows from what was found, or is the stand-in's: not every
+        """Tell whether a figure follows from the findings, or is the stand-in's: not every
         machine has all."""
         names = {*signature(_FOLLOWS[key]).parameters}
         return names <= {*self.host.found} or key in self.stand_in.figures(host_isa())
@@ -188,7 +188,7 @@ class _Figures:
 
     def table(self, model: type[Figures], known: dict[str, Figure]) -> dict[str, Figure]:
         """Return a table of the model: known figures; how the engine is set up, with the stand-in's
-        reasons; for what was not measured the stand-in's as assumptions, if every machine has it.
+        reasons; for figures not measured the stand-in's as assumptions, if every machine has it.
         """
         return {
             name: known.get(name) or (self.same(name) if name in _SETTINGS else self.neutral(name))
@@ -197,7 +197,8 @@ class _Figures:
         }
 
     def behaviour(self, name: str) -> Behaviour:
-        """Return what a share says; the stand-in's, as an assumption, where there is none."""
+        """Return the behaviour that a share shows; the stand-in's, as an assumption, where there is
+        none."""
         if name == "atomic_start" and {*_BEHIND_ATOMIC} <= {*self.host.found}:
             return self._atomic_start()
         share, names = _SHARES.get(name, ("", ()))
@@ -215,7 +216,7 @@ class _Figures:
         return 1 if cas is None or load is None else max(0, cas - load - 1) / cas
 
     def atomic_forward(self, result: Behaviour, lat_l1: int) -> Figure:
-        """Return what an atomic adds that takes its word from an older store."""
+        """Return the extra cost of an atomic that takes its word from an older store."""
         early = result.stated == "early"
 
         def added(store: float, chain: float, add: float) -> float:
@@ -226,16 +227,16 @@ class _Figures:
         return self.of("atomic_forward", added, *names, how=how)
 
     def _atomic_start(self) -> Behaviour:
-        """Return when an atomic starts. What retires behind one adds to the next one's time where
-        that waits until it is the oldest; stores to many lines add to it, too, where it waits until
-        they have drained."""
+        """Return when an atomic starts. Instructions that retire behind one add to the next one's
+        time where that waits until it is the oldest; stores to many lines add to it, too, where it
+        waits until they have drained."""
         nops, stores = (self.host.found[name] for name in _BEHIND_ATOMIC)
         start = "when_oldest" if stores.value > _PASSES else "when_drained"
         source = self.source(*_BEHIND_ATOMIC, how=nops.meaning)
         return Behaviour(value="at_once" if nops.value > _PASSES else start, source=source)
 
     def misprediction(self, mispredict: int) -> int:
-        """Return what a misprediction costs on an engine, from its execution to the right
+        """Return the cost of a misprediction on an engine, from its execution to the right
         path's."""
         return self.same("front_end").number + 1 + mispredict + 1
 
@@ -452,10 +453,10 @@ def _fitted_transfers(make: _Figures, nearest: float, mispredict: int) -> dict[s
 
 
 def _latency(make: _Figures, lat_l1: int, result: Behaviour) -> dict[str, Figure]:
-    """Return what atomics and fences cost: of an atomic what it holds up others for. In a dependent
-    chain its result takes longer: by as much as a CAS there takes longer than one whose result
-    nothing needs. Where the result is early that is what a comparison takes, and an addition has
-    none."""
+    """Return the cost of atomics and fences: for an atomic, the time for which it holds up others.
+    In a dependent chain its result takes longer: by as much as a CAS there takes longer than one
+    whose result nothing needs. Where the result is early that is the time of a comparison, and an
+    addition has none."""
     figures = {}
     chained, apart = make.value("cas"), make.value("cas_throughput")
     for name, finding in zip(ATOMICS, ("cas", "cas_lost", "fetch_add"), strict=True):
@@ -474,7 +475,7 @@ def _latency(make: _Figures, lat_l1: int, result: Behaviour) -> dict[str, Figure
 
 
 def _stop(make: _Figures, charge: str) -> Figure:
-    """Return what a runtime's own way of stopping an owner takes beside the accesses of a
+    """Return the cost of a runtime's way of stopping an owner beyond the accesses of a
     handshake, which engines time themselves: from a handshake alone to the dearest that was
     measured."""
     name, *others = _STOPS[charge]

@@ -1,5 +1,5 @@
-"""What one thread measures: caches, arithmetic, atomics, fences, and what passes them; and what two
-do: lines that move between CPUs, and stopping, parking and waking."""
+"""Measurements by one thread: caches, arithmetic, atomics, fences, and accesses that pass them; and
+by two: lines that move between CPUs, and stopping, parking and waking."""
 
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from sweeps.support.toml import Document
 
 
 class Loop(Document):
-    """A loop of kernel micro, or what holds for all loops of a part (findings.toml)."""
+    """A loop of kernel micro, or the settings of all loops of a part (findings.toml)."""
 
     loop: str = ""
     less: str = ""
@@ -44,7 +44,7 @@ class LoopGroup(Loop):
     figures: dict[str, Loop]
 
     def loops(self) -> dict[str, Loop]:
-        """Return each loop with what holds for the whole part."""
+        """Return each loop with the settings of the whole part."""
         common = self.model_dump(exclude={"figures"}, exclude_unset=True)
         return {
             name: Loop(**{"loop": name} | common | loop.model_dump(exclude_unset=True))
@@ -91,7 +91,7 @@ def run_loop(
     kib: int = 16,
     inner: int = 1,
 ) -> Estimate:
-    """Return cycles of a turn. A chase has one length: what its beginning costs is lost in it,
+    """Return cycles of a turn. A chase has one length: the cost of its beginning is lost in it,
     while its memory is at another place in every run."""
     turns: Sequence[int] = _TURNS
     if op == "chase":
@@ -114,8 +114,9 @@ class Level:
 
 
 def levels(caches: Sequence[host.Cache], free_kib: int) -> list[Level]:
-    """Return what is chased through: half of the first cache; in every other one eight times the
-    one before, but at most half of its own; for memory twice the last, if there is that much."""
+    """Return the sizes to chase through: half of the first cache; in every other one eight times
+    the one before, but at most half of that cache; for memory twice the last, if there is that
+    much."""
     most = min(free_kib, MOST_KIB)
     chased = []
     before = 0
@@ -210,7 +211,7 @@ def history(times: Times) -> Found:
 
 
 def fences(times: Times) -> Found:
-    """Yield each fence of the ISA alone, and what it adds behind one store and behind four."""
+    """Yield each fence of the ISA alone, and its addition behind one store and behind four."""
     for number, name in enumerate(ISAS[host_isa()].fences):
         for stores, suffix, where in (
             ("zero", "", "in a loop of nothing else"),
@@ -286,7 +287,7 @@ TRANSFER = "transfer"
 
 
 def _of_two(name: str, values: Sequence[float], **about: object) -> tuple[str, Finding]:
-    """Return a figure of two threads, by its name. `about`: what only the run knows of it."""
+    """Return a figure of two threads, by its name. `about`: facts that only the run knows."""
     return name, of_both(values, KNOWN.both[name].format(**about))
 
 
@@ -298,8 +299,8 @@ def pairs_of(cpus: Sequence[int], most: int = MOST_PAIRS) -> list[tuple[int, int
 
 
 def placement(programs: Programs, pair: Sequence[int]) -> float:
-    """Return cycles of a hand-over between two CPUs, as a probe of how far apart they are: what
-    else runs only adds to it."""
+    """Return cycles of a hand-over between two CPUs, as a probe of how far apart they are: other
+    work only adds to it."""
     binary = programs.build("transfer")
     runs = [
         handover(programs.run(binary, pair, op="store", iterations=_TRANSFERS))
@@ -328,7 +329,7 @@ def of_transfers(matrix: Mapping[tuple[int, int], list[float]]) -> Finding:
 def _sharing(
     programs: Programs, cpus: Sequence[int], op: str, **more: int
 ) -> tuple[list[float], list[float]]:
-    """Return cycles of what kernel sharing measures first and second, of each line, a value a
+    """Return cycles of the first and the second measurement of kernel sharing, per line, a value a
     round. With one CPU two threads share it."""
     binary = programs.build("sharing", scheduled=len(cpus) == 1)
     run = partial(programs.run, binary, cpus, op=op, times=_LINES, rounds=_RECORDED, **more)
@@ -396,9 +397,9 @@ def waking(
     lasting: Sequence[Sequence[Waking]],
     park: float,
 ) -> Found:
-    """Yield what waking takes, by how long the thread has slept: of runs that meet it while it
-    enters the kernel, of one that sleeps, and of runs in which it sleeps ever longer. `park`: what
-    it takes not to sleep."""
+    """Yield the cost of waking, by how long the thread has slept: of runs that meet it while it
+    enters the kernel, of one that sleeps, and of runs in which it sleeps ever longer. `park`: the
+    cost of not sleeping."""
     awake = _otherwise(entering, asleep, 0, "call")
     long = _otherwise(lasting, asleep, -1, "until")
     unpark = _of_two("unpark", [each.call for each in asleep])
@@ -469,7 +470,7 @@ def _part(met: Sequence[tuple[float, bool]], weight: float) -> float:
 
 
 def stopping(programs: Programs, pair: Sequence[int]) -> Found:
-    """Yield what stopping a thread takes that runs on another CPU."""
+    """Yield the cost of stopping a thread that runs on another CPU."""
     stops, _ = _sharing(programs, pair, "stop")
     yield _of_two("stop_by_handshake", stops)
     binary = programs.build("rounds", "reservation", "signal")
@@ -483,7 +484,7 @@ def stopping(programs: Programs, pair: Sequence[int]) -> Found:
 
 
 def switching(programs: Programs, cpu: int) -> Found:
-    """Yield what a switch between two threads takes that share a core, by the M:N runtime."""
+    """Yield the cost of a switch between two threads that share a core, by the M:N runtime."""
     turns, _ = _sharing(programs, [cpu], "turn", threads=2, cores=1)
     yield "switch", of_both([cycles / 2 for cycles in turns], KNOWN.alone["switch"])
 
@@ -504,8 +505,7 @@ def thread_counts(cpus: int) -> list[int]:
 
 
 def barriers(programs: Programs, cpus: Sequence[int]) -> Found:
-    """Yield what it takes to make all other threads execute a fence, and what each of them
-    loses."""
+    """Yield the cost of making all other threads execute a fence, and the loss of each of them."""
     binary = programs.build("interrupts")
     found: dict[str, Finding] = {}
     for threads in thread_counts(len(cpus)):

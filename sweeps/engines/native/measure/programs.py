@@ -1,5 +1,5 @@
-"""Runs programs for the host and reads what they printed in cycles; and what is found in that: a
-figure with its spread and its meaning."""
+"""Run programs for the host and read their output in cycles; and findings: a figure with its spread
+and its meaning."""
 
 import json
 import subprocess
@@ -83,7 +83,7 @@ class Programs:
 
 
 def _run(binary: str, words: list[str]) -> Line:
-    """Return what a program that verified itself printed. Raises LockcrossError (1)."""
+    """Return the output of a program that verified itself. Raises LockcrossError (1)."""
     try:
         done = run([binary, *words], _TIME_LIMIT_S)
         line: Line = json.loads(done.stdout)
@@ -103,7 +103,7 @@ def _run(binary: str, words: list[str]) -> Line:
 
 
 def measured_phases(line: Line) -> tuple[list[float], list[float]]:
-    """Return cycles of what kernel sharing measures first, and second, in each round."""
+    """Return cycles of the first and second measurement of kernel sharing, in each round."""
     thread = line["host"]["threads"][0]
     scale = cycles_per_tick(line, thread)
     cycles: dict[int, list[float]] = {1: [], 3: []}
@@ -116,8 +116,8 @@ def measured_phases(line: Line) -> tuple[list[float], list[float]]:
 @dataclass(frozen=True)
 class Waking:
     """One round of kernel sharing's `unpark`, in cycles: how long before the unpark the thread had
-    begun to park (`parked`; less than 0: it did so later), what the `call` took, and how long after
-    its beginning the woken thread ran (`until`)."""
+    begun to park (`parked`; less than 0: it did so later), the time of the `call`, and how long
+    after its beginning the woken thread ran (`until`)."""
 
     parked: float
     call: float
@@ -145,7 +145,7 @@ CYCLES, SHARE = "cycles", "share"
 @dataclass(frozen=True)
 class Finding:
     """A measured figure. `spread`: between the quartiles, in the same unit. `alone`: one thread
-    took part. `beside`: of a difference that may be nothing, what it is a difference of; a spread
+    took part. `beside`: for a difference that may be nothing, the minuend; a spread
     that is narrow for that is narrow for it."""
 
     value: float

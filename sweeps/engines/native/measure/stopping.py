@@ -1,5 +1,5 @@
-"""What stopping a thread takes, by how it is done and by what that thread does meanwhile: measured
-by programs of their own, in C and, where JVMs are found, in Java (stops/)."""
+"""The cost of stopping a thread, by mechanism and by the thread's state: measured by separate
+programs, in C and, where JVMs are found, in Java (stops/)."""
 
 import hashlib
 import os
@@ -88,7 +88,7 @@ _NS = ("least", "quarter", "median", "three_quarters", "percentile_99", "mean")
 
 
 class Sampled(Document):
-    """What a program printed: ns of single stops. `apart`: cycles in which a line went from one of
+    """The output of a program: ns of single stops. `apart`: cycles in which a line went from one of
     the two CPUs to the other, before or after, whichever took longer: a hypervisor may move them.
     """
 
@@ -110,7 +110,7 @@ class Sampled(Document):
 
 @dataclass(frozen=True)
 class Stop:
-    """What stopping takes by one mechanism in one state, over some runs; in ns."""
+    """The cost of stopping by one mechanism in one state, over some runs; in ns."""
 
     mechanism: str
     state: str
@@ -123,8 +123,8 @@ class Stop:
 
     @property
     def quietest(self) -> Sampled:
-        """Return the run of the least median, since what else runs on the host only adds; of those
-        with the CPUs where they were nearest to each other."""
+        """Return the run of the least median, since other work on the host only adds; only runs
+        with the CPUs nearest to each other count."""
         nearest = min(each.apart for each in self.runs)
         near = [each for each in self.runs if each.apart <= MOVED * nearest]
         return min(near, key=lambda each: each.median)
@@ -148,7 +148,7 @@ class Stop:
 
 
 def sampled(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Sampled:
-    """Return what a program printed. Raises LockcrossError (exit code 1) where it fails."""
+    """Return the output of a program. Raises LockcrossError (exit code 1) where it fails."""
     try:
         done = run(command, _TIME_LIMIT_S, env=environment)
         if done.returncode == 0:
@@ -187,7 +187,7 @@ def program() -> Path:
 
 
 def by_program(mechanism: str, cpus: Sequence[int], apart: Apart) -> Iterator[Stop]:
-    """Yield what stopping takes by a mechanism of the kernel or of memory, in every state."""
+    """Yield the cost of stopping by a mechanism of the kernel or of memory, in every state."""
     rest = [str(_SAMPLES), *(str(cpu) for cpu in cpus[:2])]
     states = {state: [str(program()), mechanism, state, *rest] for state in OF_PROGRAM}
     for state, runs in _in_turn(states, apart).items():
@@ -199,7 +199,7 @@ def _in_turn(
     apart: Apart,
     environment: Mapping[str, str] | None = None,
 ) -> dict[str, list[Sampled]]:
-    """Run every command, and again, so that what changes on the host meanwhile is in all."""
+    """Run every command, and again, so that changes on the host affect all."""
     runs: dict[str, list[Sampled]] = {name: [] for name in commands}
     before = apart()
     for _ in range(_RUNS):
@@ -235,7 +235,7 @@ class Jvm:
         return None
 
     def stops(self, cpus: Sequence[int], apart: Apart) -> Iterator[Stop]:
-        """Yield what stopping takes it, in every state. Raises LockcrossError (exit code 1)."""
+        """Yield its cost of stopping, in every state. Raises LockcrossError (exit code 1)."""
         if (way := self.runtime()) is None:
             raise LockcrossError(f"{self.java}: no operation of this release is known", exit_code=1)
         operation, known = way
@@ -256,7 +256,7 @@ class Jvm:
     def command(
         self, operation: str, known: Runtime, name: str, state: State, cpus: Sequence[int]
     ) -> list[str]:
-        """Return what is run for a state."""
+        """Return the command for a state."""
         bulk = state.operation == "bulk"
         options = [*known.options, *([] if bulk else known.single), *state.options]
         samples = [str(_BULK_SAMPLES if bulk else _JAVA_SAMPLES), str(_ROUNDS)]

@@ -28,9 +28,9 @@ Part = Callable[[], parts.Found]
 
 @dataclass
 class Measurement:
-    """What was found on a host: figures by name, and the reasons of those that were left out.
-    `matrix`: cycles of a line's hand-over between two CPUs, a value a run. `stops`: what stopping a
-    thread takes, in ns. `notes`: what this host cannot do."""
+    """The findings on a host: figures by name, and the reasons of those that were left out.
+    `matrix`: cycles of a line's hand-over between two CPUs, a value a run. `stops`: the cost of
+    stopping a thread, in ns. `notes`: things that this host cannot do."""
 
     processor: str
     caches: Sequence[host.Cache]
@@ -60,7 +60,7 @@ class Measurement:
                 return
 
     def forget(self, names: Collection[str]) -> None:
-        """Drop what was found of these, and why they were left out."""
+        """Drop the findings of these, and the reasons why they were left out."""
         for name in names:
             self.found.pop(name, None)
             self.left_out.pop(name, None)
@@ -134,7 +134,7 @@ def measure(say: Callable[[str], None], javas: Sequence[str] = ()) -> Measuremen
 
 
 def measure_stops(say: Callable[[str], None], javas: Sequence[str] = ()) -> Measurement:
-    """Measure what stopping a thread takes on this host, and its clock alone. As `measure`."""
+    """Measure the cost of stopping a thread on this host, and its clock alone. As `measure`."""
     jvms = stopping.jvms(javas)
     _prepare()
     measured = Measurement(host.processor(), host.caches(), [cpu.number for cpu in host.cpus()])
@@ -165,8 +165,8 @@ def _stops(
     measured: Measurement,
     say: Callable[[str], None],
 ) -> None:
-    """Measure what stopping a thread takes, by every mechanism: each once, since each has runs of
-    which the quietest counts. What a JVM cannot do is a note."""
+    """Measure the cost of stopping a thread, by every mechanism: each once, since the quietest of
+    its runs counts. A mechanism that a JVM lacks is a note."""
     cpus = measured.cpus
     if len(cpus) < 2:
         return
@@ -225,7 +225,7 @@ def _groups(
 
 def free_kib(meminfo: Path, limits: Sequence[tuple[Path, Path]] = ()) -> int:
     """Return KiB of memory that the system, or the container, can give; 0 where the system does not
-    say. `limits`: files of a limit and of what is used of it."""
+    say. `limits`: files of a limit and of its use."""
     try:
         known = host.parse_cpuinfo(meminfo.read_text(encoding="utf-8", errors="replace"))
         free = int(known["MemAvailable"].split()[0])

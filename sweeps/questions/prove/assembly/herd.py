@@ -1,6 +1,6 @@
 """herd7: litmus tests of compiled threads in its own language, and its verdicts. Nothing is added
-to the compiled instructions or left out but what only computes in registers and what herd7 has no
-word for, which instructions.toml says."""
+to the compiled instructions. Left out are computations in registers and instructions that herd7
+does not know, listed in instructions.toml."""
 
 import re
 import tempfile
@@ -77,8 +77,8 @@ def column(code: Code, flavour: str) -> list[str]:
 
 
 def litmus_text(test: Litmus, codes: Sequence[Code], flavour: str) -> str:
-    """Write a litmus test of compiled threads; what a thread saw in `r` is in the place `saw_r`.
-    Raises TranslationError."""
+    """Write a litmus test of compiled threads; the value that a thread saw in `r` is in the place
+    `saw_r`. Raises TranslationError."""
     known = instruction_set(flavour)
     # herd7 knows POWER's pair only where all accesses have one size; power_apart.cat and
     # power_together.cat keep the plain pair atomic.

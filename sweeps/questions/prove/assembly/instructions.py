@@ -52,7 +52,7 @@ class Instruction:
 
     @property
     def order(self) -> str:
-        """Return what it orders by: its mnemonic, and for a dmb which accesses."""
+        """Return its ordering: its mnemonic, and for a dmb which accesses."""
         return f"dmb {self.operands}" if self.mnemonic == "dmb" else self.mnemonic
 
     def touches_memory(self) -> bool:
@@ -70,7 +70,7 @@ Code = tuple[Instruction, ...]  # of a thread
 
 def sequence_of(threads: Iterable[Code]) -> str:
     """Return the instructions of a test that access memory or order, and the branches that POWER's
-    isync needs. Registers and what computes in them differ between compilers and order nothing
+    isync needs. Registers and computations in them differ between compilers and order nothing
     here."""
     orders = r"bne-|dmb|isb|(hw|lw|i)?sync|eieio|[mls]fence"
     return " | ".join(
@@ -142,7 +142,7 @@ def _compiled(source: str, flavour: str, fence: str, root: Path, *options: str) 
 
 
 def _functions(lines: Iterable[str]) -> dict[str, Code]:
-    """Read what objdump shows, by function, without the padding after each."""
+    """Read the output of objdump, by function, without the padding after each."""
     functions: dict[str, list[Instruction]] = {}
     current: list[Instruction] = []
     for line in lines:
@@ -168,8 +168,8 @@ def _instruction(address: int, text: str) -> Instruction:
 def weakenings(
     threads: Sequence[Code], tested: Iterable[int], flavour: str
 ) -> Iterator[tuple[str, tuple[Code, ...]]]:
-    """Yield what was weakened, and the threads then. The n-th ordering instruction of every thread
-    that holds the primitive is weakened at once: it is the same one."""
+    """Yield the weakened instruction, and the threads then. The n-th ordering instruction of every
+    thread that holds the primitive is weakened at once: it is the same one."""
     ways = {
         i: [
             (n, ways)
@@ -192,8 +192,7 @@ def weakenings(
 
 
 def _weaker(instruction: Instruction, flavour: str) -> list[Instruction]:
-    """Return what an instruction becomes, in each way to weaken it; nothing where it orders
-    nothing."""
+    """Return an instruction's weaker forms; nothing where it orders nothing."""
     for pattern, *ways in instruction_set(flavour).weaker:
         if ordering := re.fullmatch(pattern, instruction.order):
             words = [ordering.expand(way).partition(" ") for way in ways]

@@ -170,15 +170,15 @@ def _in_c(threads: Sequence[Sequence[str]], bits: Mapping[str, int]) -> Threads:
 
 
 def arguments_of(thread: Sequence[str]) -> tuple[str, ...]:
-    """Return the places that a thread uses, then where it puts what it saw."""
+    """Return the places that a thread uses, then where it puts the values it saw."""
     words = set(re.findall(r"\b[a-z]\b", " ".join(thread)))
     return tuple(name for name in PLACES + _SEEN if name in words)
 
 
 def function_in_c(name: str, thread: Sequence[str], bits: Mapping[str, int]) -> str:
-    """Write a thread as a C function. It tells what it saw at its end, where that orders nothing: a
-    store that depends on a load would let a barrier between stores order the load. A pair of words
-    is reached as words."""
+    """Write a thread as a C function. It reports the values it saw at its end, where that orders
+    nothing: a store that depends on a load would let a barrier between stores order the load. A
+    pair of words is reached as words."""
 
     def width(argument: str) -> int:
         pair = bits.get(argument) == 64 and not any(f"u64({argument}" in line for line in thread)

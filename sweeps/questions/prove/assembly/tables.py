@@ -1,4 +1,4 @@
-"""What the verdicts come to: which orders are shown, and which instructions no order needs; and the
+"""Tables of the verdicts: which orders are shown, and which instructions no order needs; and the
 tables of lockimpl/README.md."""
 
 import re
@@ -19,8 +19,8 @@ _SHORT = {"acquire": "acq", "release": "rel", "behind": "behind", "order": "a th
 
 @dataclass(frozen=True)
 class PrimitiveShown:
-    """What is shown of a primitive in one flavour and fence kind, where it is compiled to `code`.
-    All but the last are names of litmus tests."""
+    """The shown orders of a primitive in one flavour and fence kind, where it is compiled to
+    `code`. All but the last are names of litmus tests."""
 
     code: AssemblyRow
     forbidden: list[str]  # as it should be
@@ -31,7 +31,7 @@ class PrimitiveShown:
 
     @property
     def words(self) -> str:
-        """Return what is shown, in words."""
+        """Return the shown orders, in words."""
         parts = [_by_role(self.forbidden)] if self.forbidden else []
         if self.missing:
             parts.append(f"**not shown**: {', '.join(self.missing)}")
@@ -45,7 +45,7 @@ class PrimitiveShown:
 
 
 def _by_role(tests: Sequence[str]) -> str:
-    """List shapes by what is asked of the primitive."""
+    """List shapes by the question about the primitive."""
     roles: dict[str, list[str]] = {}
     for test in tests:
         role, _, shape = test.rpartition(": ")
@@ -93,7 +93,7 @@ def primitives_shown(rows: Iterable[AssemblyRow]) -> Iterator[PrimitiveShown]:
 
 @dataclass(frozen=True)
 class PairShown:
-    """What is shown of two threads of a lock, in one flavour and fence kind."""
+    """The shown orders of two threads of a lock, in one flavour and fence kind."""
 
     lock: str
     name: str
@@ -104,15 +104,15 @@ class PairShown:
 
     @property
     def holds(self) -> bool:
-        """Tell whether the outcome is forbidden, by an architecture or what is assumed of it, in
+        """Tell whether the outcome is forbidden, by an architecture or an assumption on it, in
         every compiler's instructions."""
         last, _ = self.verdicts[-1]
         return all(verdict == "forbidden" for model, verdict in self.verdicts if model == last)
 
 
 def pairs_shown(rows: Iterable[AssemblyRow]) -> Iterator[PairShown]:
-    """Yield one per pair of threads, flavour and fence kind; what several compilers' instructions
-    have in common is said once."""
+    """Yield one per pair of threads, flavour and fence kind; common parts of several compilers'
+    instructions are said once."""
     pairs: dict[tuple[str, ...], dict[tuple[str, str], None]] = {}
     for row in rows:
         if row.kind == "lock":
@@ -123,7 +123,7 @@ def pairs_shown(rows: Iterable[AssemblyRow]) -> Iterator[PairShown]:
 
 
 def architectural(fence: str) -> bool:
-    """Say whether an architecture gives what a fence kind promises. It does not for
+    """Tell whether an architecture gives the promise of a fence kind. It does not for
     `store_forward`, which is for processors that do more (lockimpl/README.md)."""
     return fence != "store_forward"
 

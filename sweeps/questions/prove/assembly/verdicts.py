@@ -1,5 +1,5 @@
-"""What herd7 is asked about the primitives and the locks, and its verdicts, as they are stored in
-results/reference/assembly.csv."""
+"""The questions for herd7 about the primitives and the locks, and its verdicts, as they are stored
+in results/reference/assembly.csv."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -105,14 +105,15 @@ def _is_asked(primitive: str, flavour: str) -> bool:
 
 @cache
 def questions(flavour: str) -> tuple[Question, ...]:
-    """Return what herd7 is asked of a flavour: of the primitives, then of the locks."""
+    """Return the questions for herd7 on a flavour: on the primitives, then on the locks."""
     return (*_of_primitives(flavour), *_of_locks(flavour))
 
 
 def _questions(
     flavour: str, fence: str, test: Litmus, kind: str, codes: tuple[Code, ...], change: str = ""
 ) -> Iterator[Question]:
-    """Ask under every model; what must allow the outcome under the one that shows the promise."""
+    """Ask under every model; about a weakened form or a contrast only under the one that shows the
+    promise."""
     weakened = kind == "weakened"
     sequence = "" if weakened else sequence_of(codes)
     models = herd.models_of(flavour, test)
@@ -180,7 +181,7 @@ def compiler_of(flavour: str) -> str:
 
 
 def codes(flavour: str) -> Iterator[AssemblyRow]:
-    """Yield what each primitive by itself is compiled to."""
+    """Yield the code that each primitive by itself is compiled to."""
     for fence in fence_kinds_of(flavour):
         for name, code in compile_probes(flavour, fence).items():
             if _changes(name, fence) and _is_asked(name, flavour):
@@ -193,7 +194,7 @@ def codes(flavour: str) -> Iterator[AssemblyRow]:
 def verdicts(
     herd7: herd.Herd, flavour: str, at_once: int, tell: Callable[[], None]
 ) -> list[AssemblyRow]:
-    """Return what the primitives of a flavour are compiled to, and herd7's verdicts on the
+    """Return the code of the primitives of a flavour, and herd7's verdicts on the
     questions about it; `tell` is told of each."""
 
     def answered(question: Question) -> AssemblyRow:

@@ -1,1 +1,2 @@
-"""Mutants of the locks: every order weakened, every step left out, and what catches each."""
+"""Mutants of the locks: every order weakened, every step left out, and the check that catches
+each."""

@@ -1,5 +1,5 @@
-"""A mutation run: each mutant against all that may catch it. What is known is stored, and what
-nothing catches is explained (explanations.toml)."""
+"""A mutation run: each mutant against all that may catch it. Verdicts are stored, and survivors
+explained (explanations.toml)."""
 
 import hashlib
 import re
@@ -41,11 +41,11 @@ _NO_COMMENT = re.compile(r"/\*.*?\*/|\s+", re.DOTALL)
 
 
 class Verdict(StrEnum):
-    """What came of a mutant.
+    """The verdict on a mutant.
 
-    Of those that nothing catches: `unneeded` is an order that nothing relies on; `equivalent` a
+    Those that nothing catches: `unneeded` is an order that nothing relies on; `equivalent` a
     step whose change keeps every promise; `policy` one that keeps them in another way, which costs
-    more or less; `outside` is wrong, but only beyond what the checker can look at; `missed` is
+    more or less; `outside` is wrong, but only beyond the checker's reach; `missed` is
     wrong and within it. `survives`: nobody has said why.
     """
 
@@ -84,8 +84,8 @@ def explanations() -> dict[str, Explanation]:
 
 @dataclass(frozen=True)
 class JudgedMutant:
-    """A row of mutants.csv. `conformance` and `checker`: what they say, if they catch it;
-    `sources`: a digest of the changed header and of what looks for mutants."""
+    """A row of mutants.csv. `conformance` and `checker`: their words, if they catch it; `sources`:
+    a digest of the changed header and of the programs that look for mutants."""
 
     mutant: str
     kind: str
@@ -138,8 +138,8 @@ def read_judged(path: Path = STORED) -> dict[str, JudgedMutant]:
 
 
 class Campaign:
-    """The mutants that are looked for in programs of some locks (all, without locks), and what is
-    known of them: from the reference, and from runs that were stopped. `deep`: those that survive
+    """The mutants that are looked for in programs of some locks (all, without locks), and their
+    known verdicts: from the reference, and from runs that were stopped. `deep`: those that survive
     are tried again, with larger clients."""
 
     def __init__(self, locks: Sequence[str], deep: bool) -> None:
@@ -161,7 +161,7 @@ class Campaign:
         return verdict == Verdict.CAUGHT or not (self._deep or verdict == Verdict.SURVIVES)
 
     def run(self, at_once: int) -> Iterator[JudgedMutant]:
-        """Judge what is missing, side by side; yield each row once it is known and saved."""
+        """Judge the missing ones, side by side; yield each row once it is known and saved."""
         if self.missing:
             make_library(at_once)
         with ThreadPoolExecutor(at_once) as pool:
@@ -176,7 +176,7 @@ class Campaign:
                 pool.shutdown(cancel_futures=True)
 
     def rows(self) -> list[JudgedMutant]:
-        """Return what is known, in the order of the mutants, with today's explanations."""
+        """Return the known rows, in the order of the mutants, with today's explanations."""
         return [row for row in self._all_rows() if row.mutant in self._names]
 
     def store(self) -> None:
@@ -189,9 +189,9 @@ class Campaign:
 
 
 def judge(mutant: Mutant, deep: bool = False) -> JudgedMutant:
-    """Find what catches a mutant: the conformance kernel and the clients, each by itself, the
-    cheapest first; where neither does, with more effort. Orders are not for the kernel: simulated
-    cores are in order."""
+    """Find the check that catches a mutant: the conformance kernel and the clients, each by itself,
+    the cheapest first; where neither does, with more effort. Orders are not for the kernel:
+    simulated cores are in order."""
     began = time.monotonic()
 
     def conformance(effort: Effort) -> dict[str, str]:
@@ -258,7 +258,7 @@ def summary(rows: Sequence[JudgedMutant]) -> Answer:
 
 
 def by_mutant(rows: Sequence[JudgedMutant]) -> Answer:
-    """Return one row per mutant: what catches it, or why nothing does."""
+    """Return one row per mutant: the check that catches it, or why none does."""
     answer = Answer("mutant line change verdict by model says seconds".split(), [])
     for row in rows:
         catchers = f"{row.lock} {row.client}".strip(), "conformance" * bool(row.conformance)

@@ -1,6 +1,6 @@
-"""What catches a mutant: the conformance kernel on simulated cores, and the clients of our own
-checker. Both give the same verdict on a busy machine: they are bounded by what they do, not by how
-long it takes."""
+"""The checks that catch a mutant: the conformance kernel on simulated cores, and the clients of our
+own checker. Both give the same verdict on a busy machine: they are bounded by their work, not by
+their time."""
 
 import json
 import re
@@ -29,7 +29,7 @@ _RUN_S = 60  # a run of the kernel takes a second or two
 @dataclass(frozen=True)
 class KernelRun:
     """Threads, iterations and seed of the kernel. A thread that waits for ever is seen when all
-    have executed `instructions`, twice of what any lock takes. `cancel_latency`: so few cycles that
+    have executed `instructions`, twice the number of any lock. `cancel_latency`: so few cycles that
     an owner is still in its fast path when it is stopped; None: the machine's."""
 
     threads: int
@@ -123,7 +123,7 @@ _one_at_a_time = Lock()
 def by_checker(target: str, mutant: Mutant, effort: Effort) -> dict[str, str]:
     """Look for an execution of a lock's clients that the mutant breaks, and the lock does not: the
     cheapest client first. Returns which `lock` and `client` caught it, under which `model`, in
-    which `way`, and what the `checker` found; nothing where none does."""
+    which `way`, and the `checker`'s words; nothing where none does."""
     with TemporaryDirectory() as folder:
         for program in programs_of(target, effort.long):
             binary = _compiled(program, mutant, Path(folder))
@@ -158,8 +158,8 @@ def _compiled(program: Program, mutant: Mutant | None, folder: Path) -> Path:
 
 
 def _explored(binary: Path, model: str, effort: Effort) -> tuple[str, str]:
-    """Return in which way the search ended before a bound, of its own or of the checker itself, and
-    what failed; "" if nothing fails."""
+    """Return in which way the search ended before a bound, of the client or of the checker, and the
+    failure; "" if nothing fails."""
     ways = {
         "all executions": ["--states", str(effort.states)],
         "random executions": ["--random", str(effort.random_runs)],
@@ -181,6 +181,6 @@ def _explored(binary: Path, model: str, effort: Effort) -> tuple[str, str]:
 
 @cache
 def _failure_of_the_lock(program: Program, model: str, effort: Effort) -> str:
-    """Return what fails without a mutant: then the lock's mutants show nothing."""
+    """Return the failure without a mutant: then the lock's mutants show nothing."""
     with TemporaryDirectory() as folder:
         return _explored(_compiled(program, None, Path(folder)), model, effort)[1]

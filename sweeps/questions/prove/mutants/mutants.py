@@ -65,8 +65,8 @@ class _Change(Entry):
 
 
 class Step(_Change):
-    """A step of an algorithm that is changed: `old` stands once in the header; `why` says what goes
-    wrong, `by` what is expected to catch it first."""
+    """A step of an algorithm that is changed: `old` stands once in the header; `why` says how it
+    goes wrong, `by` which check is expected to catch it first."""
 
     name: str
     why: str
@@ -75,13 +75,13 @@ class Step(_Change):
 
 
 class Header(Entry):
-    """What the mutants of a header need.
+    """The needs of a header's mutants.
 
     `targets`: the locks in whose programs they are looked for; else a lock's own header is for it
     alone, and a part is for every lock that includes it. `not_modelled`: a condition of the
     preprocessor that holds in no program of a model. `few`: macros, for programs of the conformance
-    kernel with small pools, so that what is in them goes from object to object.
-    `smaller`: text that is changed in every copy, for what clients do not come to otherwise.
+    kernel with small pools, so that their contents go from object to object.
+    `smaller`: text that is changed in every copy, for cases that clients do not reach otherwise.
     """
 
     file: str
@@ -132,7 +132,7 @@ _CONDITIONS = {"ifdef": "defined {0}", "ifndef": "not defined {0}", "else": "not
 
 def conditions_at(source: str, position: int) -> tuple[str, ...]:
     """Return the preprocessor's conditions that a place is under, the outermost first; `not ...`
-    for what stands after an #else."""
+    for text after an #else."""
     stack: list[str] = []
     for word, rest in _DIRECTIVE.findall(source[:position]):
         before = stack.pop() if word in ("elif", "else", "endif") else ""
@@ -177,7 +177,7 @@ def users_of(file: str) -> tuple[str, ...]:
 
 @cache
 def weakened() -> dict[str, dict[str, str]]:
-    """Return for each primitive what is taken away, and what is left."""
+    """Return for each primitive the order taken away, and the rest."""
     return read_registry(RootModel[dict[str, dict[str, str]]], DATA / "weakened.toml").root
 
 

@@ -1,4 +1,4 @@
-"""Mutants that operators make of the code of the locks: what people get wrong, one place at a time.
+"""Mutants that operators make of the code of the locks: common mistakes, one place at a time.
 There are too many for a run, so a share is drawn, by a hash of the name."""
 
 import hashlib

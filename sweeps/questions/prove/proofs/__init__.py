@@ -1,1 +1,1 @@
-"""Proofs of the locks: what there is to prove, by which tools, and what came of it."""
+"""Proofs of the locks: the programs to prove, the tools, and the results."""

@@ -21,7 +21,8 @@ from sweeps.verdicts import (
 
 
 def _key(proof: Proof, tool: str = "", model: str = "") -> tuple[str, str, str, str]:
-    """Return what tells a proof from others (or from that by another tool, under another model)."""
+    """Return a key that tells a proof from others (or from that by another tool, under another
+    model)."""
     return proof.label, proof.client, tool or proof.tool, model or proof.model
 
 

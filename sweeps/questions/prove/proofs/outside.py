@@ -59,7 +59,7 @@ def _known() -> _Tools:
 
 
 class _Outside(Tool):
-    """What both have in common: nothing is built, since they compile the sources themselves."""
+    """The common part of both: nothing is built, since they compile the sources themselves."""
 
     smallest = True  # they take long
 
@@ -148,7 +148,7 @@ class Dartagnan(_Outside):
     name = "dartagnan"
 
     def refuses(self, job: Job) -> str:
-        """Refuse what its models lack."""
+        """Refuse parts that its models lack."""
         if job.program.label.fence == MEMBARRIER:
             return _NO_BARRIER
         if job.model == "power" and (mixed := self._mixed(job)):

@@ -1,4 +1,4 @@
-"""Our own checker, proofs/checker: builds it, and programs for it, and reads what they print."""
+"""Our own checker, proofs/checker: build it, and programs for it, and read their output."""
 
 import fcntl
 import hashlib
@@ -103,7 +103,7 @@ class Checker(Tool):
 
 
 def failure_of(report: dict[str, dict[str, str]]) -> str:
-    """Return what failed, from a report of the checker."""
+    """Return the failure, from a report of the checker."""
     return f"{report['failure']['kind']}: {report['failure']['what']}"
 
 
@@ -187,7 +187,7 @@ def object_file(command: Sequence[str], folder: Path, run: Callable[[Sequence[st
 def with_table(
     text: Path, run: Callable[[Sequence[str]], None], liveness: Path = _LIVENESS
 ) -> Path:
-    """Make the object file of a client's assembly text, beside it, with the table of what is live
+    """Make the object file of a client's assembly text, beside it, with the table of live data
     after each of its calls."""
     tabled, made = text.with_suffix(".live.s"), text.with_suffix(".o")
     if is_analysed():

@@ -1,5 +1,5 @@
-"""What there is to prove: programs, of locks, variants, fence kinds and clients that go together;
-and what a lock relies on beyond a model."""
+"""The programs to prove: of locks, variants, fence kinds and clients that go together;
+and a lock's assumptions beyond a model."""
 
 import hashlib
 import os
@@ -244,9 +244,9 @@ _FENCE_KINDS = re.compile(r"\w+_fence_kinds = [^,]*, ")
 
 
 def _entries_of(registry: str, label: LockLabel) -> str:
-    """Return what locks.def says of this lock and variant. A program has the numbers of all others
-    and uses none of them: a new lock leaves the proofs of the others what they are. So does a new
-    kind of fence those of the lock's other kinds."""
+    """Return the entries of this lock and variant in locks.def. A program has the numbers of all
+    others and uses none of them: a new lock leaves the proofs of the others as they are. So does a
+    new kind of fence those of the lock's other kinds."""
     names = {f"{label.lock}_traits", f"{label.lock}_{label.variant}_traits"}
     entries = (entry[0] for entry in _ENTRY.finditer(registry) if entry[1] in names)
     return _FENCE_KINDS.sub("", " ".join(entries))

@@ -1,4 +1,4 @@
-"""Makes proofs side by side, and tells what came of them."""
+"""Make proofs side by side, and report the results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,11 +28,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a tool found.
+    """The finding of a tool.
 
-    `reason`: why a proof failed, or which bound was reached, or what the tool cannot take; `bound`:
-    what was bounded besides Tool.bounds; `steps`: the counterexample, for each step what the thread
-    did, where, and what was in its buffer; `text`: the same in a tool's own words.
+    `reason`: why a proof failed, or which bound was reached, or the part that the tool cannot take;
+    `bound`: further bounds besides Tool.bounds; `steps`: the counterexample, for each step the
+    thread's action, its place and its buffer; `text`: the same in the tool's words.
     """
 
     verdict: Verdict
@@ -50,9 +50,9 @@ class Finding:
 
 
 class Tool(ABC):
-    """A model checker. `bounds`: what it bounds besides threads and rounds, in words; `defines`:
-    macros of its own for every program; `smallest`: without --deep it tries each client in its
-    smallest size alone, else in all that are not for --deep."""
+    """A model checker. `bounds`: its bounds besides threads and rounds, in words; `defines`: its
+    macros for every program; `smallest`: without --deep it tries each client in its smallest size
+    alone, else in all that are not for --deep."""
 
     name: str
     bounds = ""
@@ -61,14 +61,14 @@ class Tool(ABC):
 
     @abstractmethod
     def version(self) -> str:
-        """Return its version. Raises LockcrossError where it is missing, saying what to do."""
+        """Return its version. Raises LockcrossError where it is missing, with the remedy."""
 
     @abstractmethod
     def models(self, program: Program) -> Iterable[str]:
         """Name the models that it has for a program."""
 
     def prepare(self, programs: Sequence[Program], done: Callable[[], None]) -> None:
-        """Build what the jobs of these programs need; call `done` after each."""
+        """Build the needs of these programs' jobs; call `done` after each."""
         for _ in programs:
             done()
 
@@ -82,12 +82,12 @@ class Tool(ABC):
 
     @abstractmethod
     def finding(self, job: Job, result: ProcessResult) -> Finding:
-        """Read what came of it."""
+        """Read the result."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A proof, and what its tool found."""
+    """A proof, and its tool's finding."""
 
     proof: Proof
     finding: Finding
@@ -95,7 +95,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Tell whether nothing is wrong: what ran into a bound is not proved, but no failure."""
+        """Tell whether nothing is wrong: a proof that ran into a bound is no failure."""
         return self.proof.verdict != Verdict.FAILED
 
 
@@ -106,7 +106,7 @@ def plan(
     deep: bool,
     wanted: Collection[str] = (),
 ) -> tuple[list[Job], list[Outcome]]:
-    """Return the jobs of a tool under the models that are wanted (none: all), and what is refused.
+    """Return the jobs of a tool under the models that are wanted (none: all), and the refused ones.
     Raises LockcrossError where there is neither."""
     jobs, refused, known = [], [], set[str]()
     if tool.smallest and not deep:
@@ -135,7 +135,7 @@ def plan(
 def prove(
     jobs: Sequence[Job], tool: Tool, at_once: int, limit_s: float, built: Callable[[], None]
 ) -> Iterator[Outcome]:
-    """Build and run jobs, each within `limit_s` seconds of CPU time, and yield what came of each,
+    """Build and run jobs, each within `limit_s` seconds of CPU time, and yield each result,
     in the order in which they end."""
     tool.prepare(list(dict.fromkeys(job.program for job in jobs)), built)
     with Processes[Job](at_once, RUN_FOLDERS) as processes:
