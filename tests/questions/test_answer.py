@@ -1,5 +1,5 @@
-"""`answer`: five sentences, all of whose numbers are the stored runs', and an error where the runs
-say something else."""
+"""`answer`: three sentences and a table, all of whose numbers are the stored runs', and an error
+where the runs say something else."""
 
 import json
 import re
@@ -13,7 +13,13 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.store import reading
 from sweeps.accuracy.errors import read_rows
-from sweeps.questions.runtimes.summary import RUNS, sentences, trust, with_answer
+from sweeps.questions.runtimes.summary import (
+    RUNS,
+    Finding,
+    answers,
+    trust,
+    with_answer,
+)
 from tests.commands import lockcross
 
 README = ROOT / "README.md"
@@ -25,50 +31,58 @@ def changed(tmp_path: Path) -> Path:
     return Path(shutil.copy(RUNS, tmp_path / "runs.db"))
 
 
-def found(db: Path) -> list[str]:
+def found(db: Path) -> tuple[list[str], list[Finding]]:
     with reading(db) as connection:
-        return sentences(connection)
+        return answers(connection)
+
+
+def row(db: Path, question: str) -> Finding:
+    (one,) = (one for one in found(db)[1] if one.question.startswith(question))
+    return one
 
 
 def test_the_readme_has_what_the_stored_runs_say() -> None:
-    said = with_answer(README, found(RUNS), trust(read_rows()))
+    said = with_answer(README, *found(RUNS), trust(read_rows()))
     assert README.read_text(encoding="utf-8") == said, "./lockcross answer --page README.md"
 
 
 def test_it_is_printed_and_nothing_is_run(tmp_path: Path) -> None:
     done = lockcross("answer")
     assert done.returncode == 0, done.stderr
-    said = found(RUNS)
-    assert len(said) == 5 and all(one in done.stdout for one in said)
-    rows = json.loads(lockcross("answer", "--format", "json").stdout)
-    assert [row["answer"] for row in rows] == said
+    said, rows = found(RUNS)
+    assert len(said) == 3 and all(one in done.stdout for one in said)
+    assert all(one.question in done.stdout for one in rows)
+    assert json.loads(lockcross("answer", "--format", "json").stdout) == [vars(one) for one in rows]
     done = lockcross("answer", "--db", str(tmp_path / "none.db"))
     assert done.returncode == 2 and not list(tmp_path.iterdir())
 
 
 def costs(db: Path, change: str) -> None:
-    """Change the costs of runs."""
+    """Changes what runs cost."""
     with sqlite3.connect(db) as connection:
         done = connection.execute(f"UPDATE runs SET cycles_per_pair = {change}")
         assert done.rowcount > 0
 
 
-def test_another_cost_is_another_sentence(changed: Path) -> None:
+def test_another_cost_is_another_answer(changed: Path) -> None:
     """The best mutex is another one, where it costs tenfold."""
-    before = found(RUNS)[0]
-    (best,) = re.findall(r"mutexes that threads fight for, `(\w+)` is", before)
+    before = row(changed, "Which mutex").answer
+    (best,) = re.findall(r"`(\w+)`", before)
     costs(changed, f"cycles_per_pair * 10 WHERE lock = '{best}'")
-    assert f"`{best}` is the cheapest in" not in found(changed)[0]
+    assert f"`{best}`" not in row(changed, "Which mutex").answer
 
 
 def test_a_border_is_where_two_runs_say(changed: Path) -> None:
-    """One lock costs 100; the other costs 50 and a revocation of 25,000 cycles, which the owner's
-    499 acquisitions and the other's one pay for."""
+    """Of a lock that costs 100 and of one that costs 50 and a revocation of 25,000 cycles, where
+    the owner's 499 acquisitions and the other's one bring in what it takes."""
     first, shared = (f"json_extract(parameters, '$.{key}')" for key in ("first", "turns"))
     costs(changed, f"100 WHERE lock = 'hotspot_light' AND {shared} > 0")
     costs(changed, f"50 + 25000.0 / ({first} + 1) WHERE lock = 'reservation' AND {shared} > 0")
-    ends = re.findall(r"([\d,]+) and ([\d,]+) times if", found(changed)[1])
-    assert ends == [("499", "499")] * 3  # whatever the owner does
+    said, rows = found(changed)
+    assert said[2].count("499") == 2
+    pays = [one for one in rows if "one revocation of `reservation`" in one.question]
+    assert [re.findall(r"[\d,]+(?= on)", one.answer) for one in pays] == [["499", "499"]] * 3
+    assert {one.range for one in pays} == {"499 to 499, 499 to 499"}  # whatever the owner does
 
 
 @pytest.mark.parametrize(
@@ -107,8 +121,8 @@ def test_runs_that_are_missing_are_named(changed: Path) -> None:
 def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Mine\n")
-    with pytest.raises(LockcrossError, match=r"page\.md: does not have the four marks"):
-        with_answer(page, ["one"], ["two"])
+    with pytest.raises(LockcrossError, match=r"page\.md: does not have the six marks"):
+        with_answer(page, ["one"], [], ["two"])
 
 
 def test_trust_is_what_errors_csv_counts() -> None:

@@ -4,7 +4,7 @@ GROUP = "Get an answer"
 COMMANDS = {
     "answer": (
         "summary",
-        "Say in five sentences what came of it all, and how reliable that is.",
+        "Print the results, and how reliable they are.",
         "answer",
         "runtimes",
     ),

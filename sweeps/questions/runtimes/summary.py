@@ -1,13 +1,15 @@
-"""`lockcross answer`: the results, in five sentences of stored runs.
+"""`lockcross answer`: the results, in three sentences and a table, of stored runs.
 
-Every number and name is read from runs. A sentence's premises are tested (`_holds`): where the runs
-no longer support one, there is no answer, but an error that names the sentence to rewrite.
+Every number and name is read from runs. What they take for granted is tested (`_holds`): where the
+runs no longer say so, there is no answer, but an error that says what to write anew.
 """
 
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -29,12 +31,13 @@ from sweeps.accuracy.errors import (
 from sweeps.cli.options import Database, Page
 from sweeps.model.engines import ENGINES
 from sweeps.questions.runtimes.answer import (
+    HIGH,
+    LOW,
     VALUE,
     Answered,
     Compared,
     ends_words,
     load,
-    places_words,
     span,
 )
 from sweeps.study.runs import Value
@@ -44,7 +47,7 @@ ALONE, WORK, BARRIERS, MUTEXES = "byte_writer", "work", "membarrier", "mutexes"
 SHARED = "cancellations"
 _FEW, _MANY = 4, 256  # objects of a class: its first ones, and more than its heuristics let pass
 _MEASURED = ("zen4", "redwood_cove")  # whose costs of a cancellation were measured
-_STATES = {"ended": "the owner has ended", "blocked": "it waits", "running": "it runs"}
+_STATES = {"ended": "has ended", "blocked": "is blocked", "running": "runs"}
 _ASKED = (ALONE, WORK, BARRIERS, MUTEXES, SHARED)
 _MUCH = 1000  # cycles of work between two sections: more than an out-of-order core looks ahead
 
@@ -53,55 +56,105 @@ _BLOCK = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One row of the answer. `range`: the least and the greatest, over what the answer is about;
+    `reliable`: in how many of its leads, where it is about leads."""
+
+    question: str
+    answer: str
+    range: str = ""
+    reliable: str = ""
+
+
 def answer(
     page: Page = None,
     form: Format = Form.TABLE,
     db: Database = RUNS,
 ) -> None:
-    """Say in five sentences what came of it all, and how reliable that is.
+    """Print the results, and how reliable they are.
 
     It runs nothing: all of it is made from the stored results of `runtimes` and `validate`. Into a
     page it goes between the marks that README.md has.
     """
     with reading(db) as connection:
-        found = sentences(connection)
+        said, found = answers(connection)
     trusted = trust(read_rows())
+    rows = Rows([vars(one) for one in found])
     if form == Form.TABLE:
-        from results.text.terminal import say
+        from results.text.terminal import console, say
 
-        say("\n\n".join([*found, "\n".join(trusted), _RELIABLE]))
+        say("\n".join(said))
+        console(fold=False).print(rows)
+        say("\n".join([*trusted, "", _RELIABLE]))
     else:
-        print_parts(form, Rows([{"sentence": n, "answer": one} for n, one in enumerate(found, 1)]))
+        print_parts(form, rows)
     if page is not None:
         with writing(page, "name another file with --page"):
-            page.write_text(with_answer(page, found, trusted), encoding="utf-8")
+            page.write_text(with_answer(page, said, found, trusted), encoding="utf-8")
 
 
-def with_answer(page: Path, found: Sequence[str], trusted: Sequence[str]) -> str:
-    """Return the text of a page, with the sentences between its first two marks, and the table
-    between the others. Raises LockcrossError for a page that does not have them."""
+def with_answer(
+    page: Path, said: Sequence[str], found: Sequence[Finding], trusted: Sequence[str]
+) -> str:
+    """Return the text of a page, with the sentences between its first two marks, the answers
+    between the next, and the errors between the last. Raises LockcrossError for a page that does
+    not have them."""
     text = page.read_text(encoding="utf-8")
-    if len(_BLOCK.findall(text)) != 2:
-        raise LockcrossError(f"{page}: does not have the four marks that README.md has")
+    if len(_BLOCK.findall(text)) != 3:
+        raise LockcrossError(f"{page}: does not have the six marks that README.md has")
+    heads = [field.name for field in fields(Finding)]
+    table = [heads, ["---"] * len(heads), *(vars(one).values() for one in found)]
     parts = iter(
-        ("".join(f"{number}. {one}\n" for number, one in enumerate(found, 1)),
-         "".join(f"{line}\n" for line in trusted))
-    )  # fmt: skip
-    return _BLOCK.sub(lambda marks: f"{marks[1]}{next(parts)}{marks[2]}", text)
-
-
-def sentences(connection: sqlite3.Connection) -> list[str]:
-    """Return the five. Raises LockcrossError where the database lacks a question's runs, or they
-    say something else than a sentence takes for granted."""
-    asked = {name: _answered(name, connection) for name in _ASKED}
-    made: tuple[Callable[[Mapping[str, Answered]], str], ...] = (
-        _which_lock,
-        _where_reservation_wins,
-        _where_asymmetric_locks_do,
-        _was_it_right_to_remove_biased_locking,
-        _what_surprised,
+        (
+            [f"{number}. {one}" for number, one in enumerate(said, 1)],
+            [f"| {' | '.join(cells)} |" for cells in table],
+            trusted,
+        )
     )
-    return [one(asked) for one in made]
+    return _BLOCK.sub(lambda marks: "\n".join([marks[1].rstrip(), *next(parts), marks[2]]), text)
+
+
+def answers(connection: sqlite3.Connection) -> tuple[list[str], list[Finding]]:
+    """Return the answer in three sentences, and the rows of its table. Raises LockcrossError where
+    the database lacks a question's runs, or they say something else than is taken for granted."""
+    asked = {name: _answered(name, connection) for name in _ASKED}
+    found = _findings(asked)  # its facts are the finer ones
+    return _sentences(asked), found
+
+
+def _sentences(asked: Mapping[str, Answered]) -> list[str]:
+    alone, work, shared = asked[ALONE], asked[WORK], asked[SHARED]
+    best, won = _winner(alone)
+    _holds("one lock is the cheapest of one thread everywhere", won == len(alone.places))
+    _holds("the cheapest lock of one thread is reservation", best == "reservation")
+    beside = alone.compared(best, "hotspot_light")
+    free = work.free()
+    known = [place for place, ns in free.items() if ns is not None]
+    pays = partial(_crossing, shared, best, "hotspot_light", VALUE, objects=_FEW)
+    ended, runs = (pays(machine=_MEASURED[0], owner=state) for state in ("ended", "running"))
+    return [
+        f"**In a loop that does nothing but lock**, no lock is cheaper than `{best}` on any "
+        f"processor: a lock and unlock takes {median(beside.less.values()):.0f} ns less than with "
+        f"HotSpot's lock of today (median of {len(beside.less)} processors).",
+        f"**In a program**, a core hides an atomic behind the work between two locks: on "
+        f"{len(known)} of {len(free)} processors the best shipped lock with an atomic is then as "
+        "cheap as the best without.",
+        "**When a second thread comes**, the owner must be stopped: on "
+        f"{_MEASURED[0]}, {ended} lock operations of the owner save as much as that costs if the "
+        f"owner's thread has ended, and {runs} if it runs.",
+    ]
+
+
+def _findings(asked: Mapping[str, Answered]) -> list[Finding]:
+    return [
+        *_of_one_thread(asked),
+        *_of_revocations(asked[SHARED]),
+        *_of_asymmetric_locks(asked),
+        *_of_biased_locking(asked),
+        *_of_releases(asked[ALONE]),
+        *_of_contention(asked[MUTEXES]),
+    ]
 
 
 def _answered(name: str, connection: sqlite3.Connection) -> Answered:
@@ -114,108 +167,160 @@ def _answered(name: str, connection: sqlite3.Connection) -> Answered:
         ) from None
 
 
-def _which_lock(asked: Mapping[str, Answered]) -> str:
-    alone, mutexes = asked[ALONE], asked[MUTEXES]
+def _of_one_thread(asked: Mapping[str, Answered]) -> list[Finding]:
+    alone, work = asked[ALONE], asked[WORK]
     best, won = _winner(alone)
-    mutex, times = _winner(mutexes)
-    others = [mutexes.compared(mutex, other) for other in mutexes.labels if other != mutex]
-    leads = sum(len(one.less) + len(one.more) for one in others)
-    reliable = sum(len(one.reliable) for one in others)
     beside = alone.compared(best, "hotspot_light")
+    loaded = work.compared(best, "hotspot_light", think=_MUCH)
     _holds("the cheapest lock of one thread costs less than HotSpot's", not beside.more)
+    _holds("with work HotSpot's lock costs more somewhere", bool(loaded.less) and not loaded.more)
+    others = {label: alone.compared(best, label) for label in alone.labels if label != best}
+    alike = [f"`{label}`" for label, one in others.items() if 2 * len(one.reliable) < one.places]
+    free = {place: ns for place, ns in work.free().items() if ns is not None}
+    _holds("an atomic is free somewhere", bool(free))
     savings = _saved_on_silicon()
     _holds("on silicon a locked operation is a cheaper fence than mfence", min(savings) > 0)
-    return (
-        f"**Which lock.** In a loop that does nothing but lock, `{best}` is the cheapest on "
-        f"{_of(won, alone)} processors that were simulated: {alone.cost(best)} a pair, "
-        f"{span(beside.less.values())} less than what HotSpot ships today (LTS 25; "
-        f"{_reliably(beside)}). {_with_work(asked[WORK], best)} Of mutexes that threads fight for, "
-        f"`{mutex}` is the cheapest in {_of(times, mutexes)} settings ({reliable} of {leads} leads "
-        "are reliable); on x86-64 a fence should be a locked operation, which took "
-        f"{min(savings):.0f} to {max(savings):.0f} % off a tasuki lock with mfence on "
-        f"{len(savings)} real processors."
-    )
+    return [
+        Finding(
+            "Which lock costs one thread in a loop the least, and how much?",
+            f"`{best}`, on {_of(won, alone)} processors",
+            alone.cost(best),
+        ),
+        Finding(
+            f"Which locks are too close to `{best}` to call, on most processors?",
+            ", ".join(alike) or "none",
+        ),
+        Finding(
+            f"How much less does `{best}` cost than HotSpot's lock of today (LTS 25)?",
+            f"{median(beside.less.values()):.0f} ns",
+            span(beside.less.values()),
+            _reliably(beside),
+        ),
+        Finding(
+            f"Where does it still cost less, with {_MUCH:,} cycles of work between two locks?",
+            f"on {_of(len(loaded.less), loaded)} processors",
+            span(loaded.less.values()),
+            _reliably(loaded),
+        ),
+        Finding(
+            "From which work on is the best shipped lock with an atomic as cheap as the best "
+            "without?",
+            f"{median(free.values()):.0f} ns, on {len(free)} of {len(work.free())} processors",
+            f"{ends_words(free)} ns",
+        ),
+        Finding(
+            "Which fence is cheaper on x86-64, mfence or a locked operation?",
+            "a locked operation, on real processors",
+            f"{min(savings):.0f} to {max(savings):.0f} % of a `tasuki` lock and unlock",
+            f"{len(savings)} of {len(savings)}",
+        ),
+    ]
 
 
-def _with_work(work: Answered, best: str) -> str:
-    """Say from which work between two sections on an atomic is free, and the rest of the best
-    lock's lead over HotSpot's."""
-    found = work.free()
-    known = [place for place, ns in found.items() if ns is not None]
-    beside = work.compared(best, "hotspot_light", think=_MUCH)
-    _holds("an atomic is free somewhere", bool(known))
-    _holds("with work HotSpot's lock costs more somewhere", bool(beside.less) and not beside.more)
-    of = "all" if len(known) == len(found) else f"{len(known)} of"
-    return (
-        f"With work between two sections an atomic is free on {of} {len(found)}, "
-        f"{work.free_words()}: then the cheapest lock with one that ships costs no more than the "
-        f"cheapest without. HotSpot's, which takes two, costs {span(beside.less.values())} more on "
-        f"{len(beside.less)} even with {_MUCH:,} cycles of work ({_reliably(beside)})."
-    )
-
-
-def _where_reservation_wins(asked: Mapping[str, Answered]) -> str:
-    shared = asked[SHARED]
+def _of_revocations(shared: Answered) -> list[Finding]:
+    reliable = _reliably(shared.compared("reservation", "hotspot_light", objects=_FEW))
     flat = shared.pays("reservation", "j9_flat", "first", objects=_FEW, owner="ended")
-    beside = shared.compared("reservation", "hotspot_light", objects=_FEW)
-    return (
-        "**Reservation** pays once an object's owner has taken it often enough before another "
-        f"thread comes. On {' and '.join(_MEASURED)}, beside HotSpot's lightweight locking, that "
-        f"is {_by_state(shared, 'reservation', 'hotspot_light')}. In brackets: with the cheapest "
-        "and the dearest cancellation that measurement leaves open, a bare handshake and HotSpot "
-        f"on two CPUs ({_reliably(beside)}). Beside OpenJ9's flat lock, which releases by a plain "
-        f"store, it pays {flat}, if the owner has ended."
-    )
+    return [
+        *(
+            Finding(
+                "How many lock operations of the owner pay for one revocation of "
+                f"`reservation`, beside HotSpot's lock, if the owner {words}?",
+                _from(shared, "reservation", "hotspot_light", state),
+                _open(shared, "reservation", "hotspot_light", state),
+                reliable,
+            )
+            for state, words in _STATES.items()
+        ),
+        Finding(
+            "How many beside OpenJ9's flat lock, if the owner has ended?",
+            _from(shared, "reservation", "j9_flat", "ended"),
+            flat.removeprefix("from "),
+        ),
+    ]
 
 
-def _by_state(shared: Answered, lock: str, other: str) -> str:
-    """Say from how many acquisitions a lock pays on machines that were measured, by state of the
-    owner."""
-    parts = []
-    for state, words in _STATES.items():
-        each = (
-            shared.threshold(lock, other, "first", machine=name, owner=state, objects=_FEW)
-            for name in _MEASURED
-        )
-        parts.append(f"{' and '.join(each)} times if {words}")
-    return ", ".join(parts)
+def _crossing(shared: Answered, lock: str, other: str, end: str, **where: Value) -> str:
+    """Return from how many acquisitions a lock pays in one setting, in words."""
+    (x,) = shared.crossings(lock, other, "first", end, **where).values()
+    return "never" if x is None else f"{x:,.0f}"
 
 
-def _where_asymmetric_locks_do(asked: Mapping[str, Answered]) -> str:
-    shared, barriers = asked[SHARED], asked[BARRIERS]
-    winners = [*shared.winners(objects=_FEW).values(), *asked[ALONE].winners().values()]
+def _from(shared: Answered, lock: str, other: str, state: str, objects: int = _FEW) -> str:
+    """Say from how many acquisitions a lock pays on machines that were measured."""
+    of = partial(_crossing, shared, lock, other, VALUE, owner=state, objects=objects)
+    return ", ".join(f"{of(machine=name)} on {name}" for name in _MEASURED)
+
+
+def _open(shared: Answered, lock: str, other: str, state: str) -> str:
+    """Say the same with the cheapest and the dearest revocation that measurement leaves open."""
+    of = partial(_crossing, shared, lock, other, owner=state, objects=_FEW)
+    return ", ".join(f"{of(LOW, machine=name)} to {of(HIGH, machine=name)}" for name in _MEASURED)
+
+
+def _of_asymmetric_locks(asked: Mapping[str, Answered]) -> list[Finding]:
+    shared, barriers, alone = asked[SHARED], asked[BARRIERS], asked[ALONE]
+    winners = [*shared.winners(objects=_FEW).values(), *alone.winners().values()]
     won = sum("asym_tasuki" in equal for equal in winners)
-    beside = asked[ALONE].compared("asym_tasuki", "hotspot_light")
+    beside = alone.compared("asym_tasuki", "hotspot_light")
     paid = barriers.compared("asym_tasuki/membarrier", "asym_tasuki/rmw")
-    best = _won(barriers, "asym_tasuki/membarrier")
     _holds("an asymmetric lock costs one thread less than HotSpot's somewhere", bool(beside.less))
     _holds("a process-wide barrier pays somewhere", bool(paid.less))
-    return (
-        f"**An asymmetric lock** is the cheapest in {won} of {len(winners)} settings, though for "
-        f"one thread cheaper than HotSpot's {places_words(list(beside.less), beside.places)} "
-        f"({_reliably(beside, beside.less)}); a process-wide barrier in place of its fence pays in "
-        f"{_of(len(paid.less), barriers)} settings, on {_processors(paid.less)} "
-        f"({_reliably(paid, paid.less)}), and makes it the cheapest in {best}."
-    )
+    return [
+        Finding(
+            "Where is the asymmetric lock `asym_tasuki` the cheapest?",
+            f"in {won} of {len(winners)} uses on processors",
+        ),
+        Finding(
+            "Where does it cost one thread in a loop less than HotSpot's lock?",
+            f"on {_of(len(beside.less), beside)} processors",
+            span(beside.less.values()),
+            _reliably(beside, beside.less),
+        ),
+        Finding(
+            "Where is it cheaper with a process-wide barrier (membarrier) in place of its fence?",
+            f"on {_processors(paid.less)}, in {_of(len(paid.less), barriers)} uses",
+            span(paid.less.values()),
+            _reliably(paid, paid.less),
+        ),
+    ]
 
 
-def _was_it_right_to_remove_biased_locking(asked: Mapping[str, Answered]) -> str:
-    alone = asked[ALONE]
+def _of_biased_locking(asked: Mapping[str, Answered]) -> list[Finding]:
+    alone, shared = asked[ALONE], asked[SHARED]
     stack, light = (alone.compared("biased", other) for other in ("hotspot_stack", "hotspot_light"))
     _holds("biased locking costs one thread less than what came after", not stack.more | light.more)
-    shared = asked[SHARED]
-    many = [
-        ends_words(_borders(shared, owner=state, objects=_MANY)) for state in ("ended", "running")
+    return [
+        *(
+            Finding(
+                "How many lock operations of the owner paid for one revocation of biased "
+                f"locking (JDK 6 to 17), beside stack locking, if the owner {words}?",
+                _from(shared, "biased", "hotspot_stack", state),
+                _open(shared, "biased", "hotspot_stack", state),
+            )
+            for state, words in _STATES.items()
+        ),
+        *(
+            Finding(
+                f"How many of each of {_MANY} objects of a class, which it gives up at once, if "
+                f"owners {words}?",
+                _from(shared, "biased", "hotspot_stack", state, _MANY),
+                ends_words(_borders(shared, owner=state, objects=_MANY)),
+            )
+            for state, words in (("ended", "have ended"), ("running", "run"))
+        ),
+        Finding(
+            "How much did its removal cost a thread that locks for each byte that it writes?",
+            f"{median(stack.less.values()):.0f} ns",
+            span(stack.less.values()),
+            _reliably(stack),
+        ),
+        Finding(
+            "How much more than biased locking does today's lock cost it?",
+            f"{median(light.less.values()):.0f} ns",
+            span(light.less.values()),
+            _reliably(light),
+        ),
     ]
-    return (
-        "**Removing biased locking** was right where another thread comes early: on "
-        f"{' and '.join(_MEASURED)} before the owner has taken one of a class's first objects "
-        f"{_by_state(shared, 'biased', 'hotspot_stack')}. Of a class with {_MANY} such objects, "
-        f"whose revocations end at the 40th, it was right within {many[0]} if owners have ended, "
-        f"or {many[1]} if they run. It was wrong for a thread that locks for each byte, which has "
-        f"paid {span(stack.less.values())} more a pair since ({_reliably(stack)}), and pays "
-        f"{span(light.less.values())} with today's locks ({_reliably(light)})."
-    )
 
 
 def _borders(answered: Answered, **where: Value) -> dict[str, float]:
@@ -227,25 +332,48 @@ def _borders(answered: Answered, **where: Value) -> dict[str, float]:
     return known
 
 
-def _what_surprised(asked: Mapping[str, Answered]) -> str:
-    alone = asked[ALONE]
+def _of_releases(alone: Answered) -> list[Finding]:
     saved = alone.compared("biased", "hotspot_stack").less
     flat = alone.compared("j9_flat", "hotspot_stack")
     barriers = alone.compared("art_thin:without_read_barriers", "art_thin")
     shares = [100 * flat.less.get(place, 0.0) / saving for place, saving in saved.items()]
     _holds("a release without an atomic has a third of what biased locking saved", min(shares) > 33)
     _holds("ART without read barriers costs less than with them", not barriers.more)
-    return (
-        "**What surprised**: a release without an atomic, as in OpenJ9's flat lock, brings "
-        f"{min(shares):.0f} to {max(shares):.0f} % of what biased locking saved, and has nothing "
-        f"to cancel ({_reliably(flat)}). Android's lock without read barriers has it too: "
-        f"{span(barriers.less.values())} less than with them ({_reliably(barriers)})."
-    )
+    return [
+        Finding(
+            "How much of what biased locking saved does a release by a plain store save, as in "
+            "OpenJ9?",
+            f"{median(shares):.0f} %, with nothing to revoke",
+            f"{min(shares):.0f} to {max(shares):.0f} %",
+            _reliably(flat),
+        ),
+        Finding(
+            "How much do the read barriers of its collector add to Android's lock?",
+            f"{median(barriers.less.values()):.0f} ns",
+            span(barriers.less.values()),
+            _reliably(barriers),
+        ),
+    ]
+
+
+def _of_contention(mutexes: Answered) -> list[Finding]:
+    best, times = _winner(mutexes)
+    others = [mutexes.compared(best, other) for other in mutexes.labels if other != best]
+    leads = sum(len(one.less) + len(one.more) for one in others)
+    reliable = sum(len(one.reliable) for one in others)
+    found = "not known: " * (2 * reliable < leads)
+    return [
+        Finding(
+            "Which mutex is the cheapest for threads that contend?",
+            f"{found}`{best}` in {_of(times, mutexes)} uses",
+            reliable=f"{reliable} of {leads}",
+        )
+    ]
 
 
 def trust(rows: Sequence[ErrorCount]) -> list[str]:
-    """Return a table in Markdown: how far simulated costs were off, by kind of work and by
-    reference, on cores out of order."""
+    """Return a table in Markdown: how far simulated costs were off, by kind of work and by what
+    they were held to, on cores out of order."""
     compared = [row for row in rows if (row.core, row.kind) == (OUT_OF_ORDER, ANY)]
     references = {row.machine: row.reference for row in compared}
     heads = [f"{name}{', published' * (of == PUBLISHED)}" for name, of in references.items()]
@@ -284,7 +412,7 @@ def _holds(what: str, true: bool) -> None:
     if not true:
         raise LockcrossError(
             f"the stored runs do not say any more that {what}: "
-            "the sentence in sweeps/questions/runtimes/summary.py is to be written anew",
+            "that part of sweeps/questions/runtimes/summary.py is to be written anew",
             exit_code=1,
         )
 
@@ -306,16 +434,15 @@ def _processors(places: Iterable[str]) -> str:
     return ", ".join(sorted({place.partition(",")[0] for place in places}))
 
 
-def _of(some: int, answered: Answered) -> str:
-    every = len(answered.places)
+def _of(some: int, of: Answered | Compared) -> str:
+    every = of.places if isinstance(of, Compared) else len(of.places)
     return f"all {every}" if some == every else f"{some} of {every}"
 
 
 def _reliably(compared: Compared, leads: Mapping[str, float] | None = None) -> str:
     """Say in how many settings with these leads, or with any, the lead is reliable."""
     places = (compared.less | compared.more if leads is None else leads).keys()
-    some, every = len(places & compared.reliable), len(places)
-    return f"reliable in all {some}" if some == every else f"reliable in {some} of {every}"
+    return f"{len(places & compared.reliable)} of {len(places)}"
 
 
 def _saved_on_silicon() -> list[float]:
