@@ -139,7 +139,7 @@ def of_plan(default: str = "") -> Any:
     return typer.Option("--plan", help=f"{text}.", autocompletion=plans)
 
 
-def isa(default: str = "the machine's first") -> Any:
+def isa(default: str = "the flavour's or machine's") -> Any:
     text = f"Instruction set: x86_64, ppc64le or aarch64; default: {default}."
     return typer.Option("--isa", help=text, autocompletion=isas)
 
