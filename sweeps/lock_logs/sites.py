@@ -5,11 +5,10 @@ little by itself: its acquisitions are given to the lines that call it, in the s
 stacks of a sample of them have.
 """
 
-import numpy as np
 import pandas as pd
 
-from sweeps.lock_logs.locality import with_owners
-from sweeps.lock_logs.log import EventLog, Kind, Site, levels
+from sweeps.lock_logs.locality import Sections, with_owners
+from sweeps.lock_logs.log import EventLog, Site
 
 _OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
@@ -20,8 +19,8 @@ def sites(log: EventLog) -> pd.DataFrame:
 
     Columns: `line` and, where that is in the JDK and was called from elsewhere, `through` it;
     `acquisitions`, nested ones too; `nested`, `first` (before any other thread's first) and
-    `others` (not by the object's first thread) of them, `waited` for another thread; `objects` of
-    the place, `changed`: those of them that another thread takes as well.
+    `others` (not by the object's first thread) and `contended` of them; `objects` of the place,
+    `changed`: those of them that another thread takes as well.
     """
     counts = _by_site(log)
     rows = []
@@ -38,38 +37,20 @@ def sites(log: EventLog) -> pd.DataFrame:
 
 
 def _by_site(log: EventLog) -> pd.DataFrame:
-    events = log.events
-    acquired = events[events["kind"] == Kind.ACQUIRED]
-    begun = events["kind"] == Kind.ACQUIRE
-    marked = with_owners(acquired).assign(nested=_nested(acquired, events))
+    marked = with_owners(Sections(log).acquisitions())
     by_site = marked.groupby("site")
     each = marked.drop_duplicates(["site", "object"]).groupby("site")
-    return (
-        pd.DataFrame(
-            {
-                "acquisitions": by_site.size(),
-                "nested": by_site["nested"].sum(),
-                "first": by_site["before"].sum(),
-                "others": by_site["other"].sum(),
-                "waited": events[begun].groupby("site").size(),
-                "objects": each.size(),
-                "changed": each["shared"].sum(),
-            }
-        )
-        .fillna(0)
-        .astype(float)
-        .loc[lambda table: table["acquisitions"] > 0]
-    )
-
-
-def _nested(acquired: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
-    """Return whether each acquisition is by a thread that has the object already."""
-    kinds = events["kind"].to_numpy()
-    taken = (kinds == Kind.ACQUIRED).astype(np.int64)
-    by_thread = np.asarray(events.groupby(["object", "thread"]).ngroup(), np.int64)
-    depth = levels(taken - (kinds == Kind.RELEASE), by_thread)
-    nested: pd.Series = pd.Series(depth, events.index).loc[acquired.index] > 1
-    return nested
+    return pd.DataFrame(
+        {
+            "acquisitions": by_site.size(),
+            "nested": by_site["nested"].sum(),
+            "first": by_site["before"].sum(),
+            "others": by_site["other"].sum(),
+            "contended": by_site["contended"].sum(),
+            "objects": each.size(),
+            "changed": each["shared"].sum(),
+        }
+    ).astype(float)
 
 
 def _callers(log: EventLog) -> dict[int, dict[str, float]]:

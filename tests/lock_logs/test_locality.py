@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines.qemu.engine import EVENTS
-from sweeps.lock_logs.locality import Sections, locality, repetitions
+from sweeps.lock_logs.locality import Sections, locality, pattern, repetitions
 from sweeps.lock_logs.log import (
     ENGINE_HEADER,
     ENGINE_RECORD,
@@ -26,6 +26,7 @@ from sweeps.lock_logs.log import (
     convert,
     read_events,
 )
+from sweeps.lock_logs.sites import sites
 from sweeps.model.cell import Cell
 from sweeps.run.runner import Runner
 from tests.commands import lockcross
@@ -99,6 +100,17 @@ def test_repetitions_are_what_their_definition_says(pairs: list[tuple[int, int]]
         text = "".join(str(thread) for one, thread in pairs if one == number)
         runs = [len(list(run)) for _, run in groupby(text)]
         assert (length, first, longest) == (len(text), runs[0], max(runs))
+
+
+def test_contended_is_who_finds_the_lock_held_not_who_works_while_another_waits(
+    log_of: LogOf,
+) -> None:
+    """Thread 0 waits, and meanwhile 1 takes the object twice undisturbed. Then 2 comes while 1 has
+    it. Five acquisitions are outermost, one is nested."""
+    waits = "0a1 0g1 0w1 " + pair(1, 2) + "1a1 1g1 1a1 1g1 2a1 1r1 1r1 2g1 2n1 2r1 0b1 0r1"
+    log = log_of(waits)
+    assert pattern(log).contended == 1 / 6 and pattern(log).nested == 1 / 6
+    assert sites(log)[["acquisitions", "contended"]].sum().tolist() == [6, 1]
 
 
 def test_nested_acquisitions_are_operations_but_no_sections(log_of: LogOf) -> None:

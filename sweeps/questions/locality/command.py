@@ -127,7 +127,7 @@ def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
     shares = {
         "first": "before others",
         "others": "by others",
-        "waited": "waited",
+        "contended": "contended",
         "nested": "nested",
     }
     total = table["acquisitions"].sum()
