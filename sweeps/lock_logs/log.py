@@ -2,6 +2,7 @@
 run (`java-agent/`), `run --events` from the events that an engine recorded."""
 
 import json
+import re
 import struct
 import sys
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,9 @@ _ONE = np.uint64(1)
 _ROUND = 1 << 64 - _TIME  # of a record's times, which have 48 bits
 _BUFFERS = 1 << 32  # more than there are buffers
 _FOR_RECORDING = "`./lockcross record` and `./lockcross run ... --events FILE` write one"
+
+# The first release of the JDK whose usual lock it is, the newest first.
+_HOTSPOT = ((23, "hotspot_light"), (15, "hotspot_stack"), (0, "biased"))
 
 # What an engine leaves of a run (section 6, too).
 ENGINE_VERSION = 1
@@ -125,6 +129,17 @@ class EventLog:
     def tells_modes(self) -> bool:
         """Tell whether the log has what mode a lock was in: a simulated one's has."""
         return self.about.get("log") == "engine"
+
+    @property
+    def runtime_lock(self) -> str:
+        """Return the usual lock of the runtime that the program was recorded on."""
+        if self.about.get("log") == "pthread":
+            return "futex_mutex"
+        if "OpenJ9" in str(self.about.get("java.vm.name")):
+            return "j9_flat"
+        found = re.match(r"(?:1\.)?(\d+)", str(self.about.get("java.version")))
+        release = int(found[1]) if found else _HOTSPOT[0][0]
+        return next(lock for first, lock in _HOTSPOT if release >= first)
 
     @property
     def expected_collisions(self) -> float:

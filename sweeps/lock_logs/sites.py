@@ -5,22 +5,26 @@ little by itself: its acquisitions are given to the lines that call it, in the s
 stacks of a sample of them have.
 """
 
+from collections import Counter, defaultdict
+from math import nan, sqrt
+
 import pandas as pd
 
 from sweeps.lock_logs.locality import Sections, with_owners
 from sweeps.lock_logs.log import EventLog, Site
 
+_SURE = 1.96  # standard deviations: 19 times in 20
 _OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
 
 def sites(log: EventLog) -> pd.DataFrame:
-    """Return a row for each place, the one with most acquisitions by the object's first thread
-    before any other's first: these a lock that is biased makes free.
+    """Return a row for each place, the one with most acquisitions first.
 
     Columns: `line` and, where that is in the JDK and was called from elsewhere, `through` it;
     `acquisitions`, nested ones too; `nested`, `first` (before any other thread's first) and
     `others` (not by the object's first thread) and `contended` of them; `objects` of the place,
-    `changed`: those of them that another thread takes as well.
+    `changed`: those of them that another thread takes as well. `off`: acquisitions by which the
+    share of a sampled line may be wrong, 19 times in 20; not a number where nothing was sampled.
     """
     counts = _by_site(log)
     rows = []
@@ -28,12 +32,26 @@ def sites(log: EventLog) -> pd.DataFrame:
     for site, row in counts.iterrows():
         named = log.sites.get(int(str(site)))
         parts = callers.get(int(str(site))) if named is None or named.jdk else None
-        for line, share in parts.items() if parts else [(_line(named), 1.0)]:
-            through = f"{named.type}.{named.method}" if named and parts and share else ""
-            rows.append({"line": line, "through": through, **(row * share).to_dict()})
-    table = pd.DataFrame(rows, columns=["line", "through", *counts.columns])
-    table = table.groupby(["line", "through"], as_index=False).sum()
-    return table.sort_values(["first", "acquisitions", "line"], ascending=[False, False, True])
+        if not parts:
+            rows.append({"line": _line(named), "through": "", **row, "off": nan})
+            continue
+        through, stacks = (
+            "" if named is None else f"{named.type}.{named.method}",
+            sum(parts.values()),
+        )
+        for line, count in parts.items():
+            share = count / stacks
+            off = row["acquisitions"] * _half_width(share, stacks)
+            rows.append({"line": line, "through": through, **row * share, "off": off})
+    table = pd.DataFrame(rows, columns=["line", "through", *counts.columns, "off"])
+    table = table.groupby(["line", "through"], as_index=False).sum(min_count=1)
+    return table.sort_values(["acquisitions", "line"], ascending=[False, True])
+
+
+def _half_width(share: float, count: int) -> float:
+    """Return by how much a share that was found in so many draws may be off (Wilson's interval)."""
+    part = _SURE**2 / count
+    return _SURE * sqrt(share * (1 - share) / count + part / count / 4) / (1 + part)
 
 
 def _by_site(log: EventLog) -> pd.DataFrame:
@@ -53,19 +71,14 @@ def _by_site(log: EventLog) -> pd.DataFrame:
     ).astype(float)
 
 
-def _callers(log: EventLog) -> dict[int, dict[str, float]]:
-    """Return for each site the shares of the lines of the program that it is called from."""
-    found: dict[int, dict[str, float]] = {}
+def _callers(log: EventLog) -> dict[int, Counter[str]]:
+    """Return for each site how many stacks have which line of the program, that calls it."""
+    found: dict[int, Counter[str]] = defaultdict(Counter)
     pairs = log.stacks.groupby(["site", "stack"]).size().reset_index(name="count")
     for site, stack, count in pairs.astype(int).to_numpy().tolist():
         frames = log.frames.get(stack, ())  # the innermost first
         if line := next((frame for frame in frames if not frame.startswith(_OF_THE_JDK)), ""):
-            of_site = found.setdefault(site, {})
-            of_site[line] = of_site.get(line, 0.0) + count
-    for of_site in found.values():
-        total = sum(of_site.values())
-        for line in of_site:
-            of_site[line] /= total
+            found[site][line] += count
     return found
 
 
