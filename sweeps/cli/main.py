@@ -176,7 +176,41 @@ def loaded(name: str) -> Any:
     _take_options_strictly(app)
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
-    return group.commands[name]
+    found = group.commands[name]
+    if {flag for parameter in found.params for flag in parameter.opts} >= _DRIVER:
+        found.params.append(_wait())
+    return found
+
+
+_DRIVER = {"--db", "--no-server"}  # options of commands that write a database for a while
+
+
+def _set_wait(wanted: bool) -> None:
+    from results.store.database import Drivers
+
+    Drivers.wait = wanted
+
+
+Wait = Annotated[
+    bool,
+    typer.Option(
+        "--wait",
+        help="Wait where another driver is writing the database.",
+        callback=_set_wait,
+        expose_value=False,
+    ),
+]
+
+
+def _wait() -> Any:
+    """Return the option of every driver by which it waits for another one."""
+    app = typer.Typer(add_completion=False)
+
+    @app.command()
+    def driver(_wait: Wait = False) -> None:
+        """Has the option."""
+
+    return typer.main.get_command(app).params[0]
 
 
 class _Loaded(Mapping[str, Any]):

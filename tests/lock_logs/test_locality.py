@@ -126,13 +126,17 @@ def test_a_line_gains_by_the_lock_that_saves_most_there() -> None:
         "tasuki": 40.0,
         "j9_flat": 35.0,
     }
-    costs = Costs("zen5", "hotspot_light", pair, 1000, 1e9)
+    costs = Costs("zen5", pair, 1000, 1e9)
     alone = {"acquisitions": 100.0, "first": 100.0, "changed": 0.0}
-    assert costs.of_line(alone) == {"cost": 5000, "saved": 4500, "by": "reservation"}
+    assert costs.of_line(alone, "hotspot_light") == {
+        "cost": 5000,
+        "saved": 4500,
+        "by": "reservation",
+    }
     shared = {"acquisitions": 100.0, "first": 50.0, "changed": 1.0}
-    assert costs.of_line(shared) == {"cost": 5000, "saved": 2000, "by": "thin"}
+    assert costs.of_line(shared, "hotspot_light") == {"cost": 5000, "saved": 2000, "by": "thin"}
     dearest = replace(costs, pair=pair | {"hotspot_light": 4.0})
-    assert dearest.of_line(shared) == {"cost": 400, "saved": 0, "by": ""}
+    assert dearest.of_line(shared, "hotspot_light") == {"cost": 400, "saved": 0, "by": ""}
 
 
 def test_a_sampled_line_says_how_far_it_may_be_off(log_of: LogOf) -> None:

@@ -78,6 +78,7 @@ def locality(
     machine: Annotated[
         str, options.machine("none; with one, lines have costs, and those that gain most are first")
     ] = "",
+    no_server: options.NoServer = False,
     form: Format = Form.TABLE,
     db: options.Database = DATABASE,
 ) -> None:
@@ -97,7 +98,8 @@ def locality(
             print(f"{log.name}: {remark}", file=sys.stderr)
     if sites:
         most = _LINES if form == Form.TABLE else None
-        parts = (part for log in logs for part in (*_sites(log, most, machine, db), ""))
+        costs = _costs(machine, {log.runtime_lock for log in logs}, no_server, db)
+        parts = (part for log in logs for part in (*_sites(log, most, costs), ""))
         print_parts(form, *parts, fold=False)
         return
     shown = _tables(logs, long_ms) if tables else _plainly(logs)
@@ -131,19 +133,23 @@ def _remarks(log: "EventLog") -> Iterator[str]:
         )
 
 
-def _sites(log: "EventLog", most: int | None, machine: str, db: Path) -> "Iterator[Rows | str]":
+def _costs(machine: str, runtimes: set[str], no_server: bool, db: Path) -> "Costs | None":
+    """Return what locks cost on a machine, those of some runtimes too; None without a machine."""
+    if not machine:
+        return None
+    from sweeps.model.machine import machine_named
+    from sweeps.questions.locality.gains import costs_of
+
+    return costs_of(machine_named(machine), runtimes, options.served(no_server), db)
+
+
+def _sites(log: "EventLog", most: int | None, costs: "Costs | None") -> "Iterator[Rows | str]":
     """Yield the lines of source that take locks, so many at most. Raises LockcrossError for a log
     without them."""
     from sweeps.lock_logs.sites import sites
 
     if not log.sites:
         raise LockcrossError(f"{log.name}: has no lines of source; `record` writes logs with them")
-    costs = None
-    if machine:
-        from sweeps.model.machine import machine_named
-        from sweeps.questions.locality.gains import costs_of
-
-        costs = costs_of(machine_named(machine), log.runtime_lock, db)
     table = sites(log)
     shares = {
         "first": "before others",
@@ -179,7 +185,7 @@ def _sites(log: "EventLog", most: int | None, machine: str, db: Path) -> "Iterat
     formats |= {name: partial(_count, name) for name in ("objects", "taken by several")}
     heads: dict[str, dict[str, Any]] = {name: {"justify": "right"} for name in formats}
     heads |= {name: {"overflow": "fold"} for name in ("line", "through", "by")}
-    order = f"those that would gain most on {machine}" if costs else "the most acquisitions"
+    order = f"those that would gain most on {costs.machine}" if costs else "the most acquisitions"
     title = f"{log.name}: the lines of source that take locks, {order} first"
     yield Rows(records[:most], formats, title, {"padding": (0, 2, 0, 0)}, heads)
     if most is not None and len(records) > most:
@@ -193,7 +199,7 @@ def _sites(log: "EventLog", most: int | None, machine: str, db: Path) -> "Iterat
         )
     if costs:
         yield (
-            f"cycles: of uncontended pairs with {costs.runtime}, which this program's runtime uses "
+            f"cycles: of uncontended pairs with {log.runtime_lock}, which the program's runtime has "
             "as a rule, in a loop that does nothing else; work beside a lock hides some of them. "
             "Saved: at most, by the lock that is named; a reservation pays "
             f"{costs.cancellation:,} cycles for each object that several threads take."
@@ -206,7 +212,7 @@ def _gain(log: "EventLog", row: Mapping[Any, Any], costs: "Costs | None") -> dic
     """Return what a line's locks cost, and what it would gain."""
     if costs is None:
         return {}
-    found = costs.of_line(row)
+    found = costs.of_line(row, log.runtime_lock)
     seconds = log.totals.cpu_plain if log.totals else None
     return {
         "cycles": round(found["cost"]),

@@ -5,12 +5,13 @@ hidden. A reservation saves on what comes before another thread's first; then th
 stopped, and its lock goes on as tasuki.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from results.store.store import Store
+from sweeps.engines.base import Limits
 from sweeps.model.cell import NO_LOCK, isa_and_flavour, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, load_locks
@@ -29,15 +30,14 @@ class Costs:
     """What a pair of each lock costs on a processor, and a cancellation: cycles."""
 
     machine: str
-    runtime: str  # the lock that the program was recorded with
     pair: Mapping[str, float]
     cancellation: int
     hz: float
 
-    def of_line(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the cycles that a line's locks take, those that another lock saves of them, and
-        which lock that is."""
-        own, acquisitions = self.pair[self.runtime], row["acquisitions"]
+    def of_line(self, row: Mapping[str, Any], runtime: str) -> dict[str, Any]:
+        """Return the cycles that a line's locks take with that of its runtime, those that another
+        lock saves of them, and which lock that is."""
+        own, acquisitions = self.pair[runtime], row["acquisitions"]
         first, changed = row["first"], row["changed"]
         saved = {lock: acquisitions * (own - self.pair[lock]) for lock in _OTHERS}
         saved[_RESERVED] = (
@@ -50,11 +50,12 @@ class Costs:
         return {"cost": own * acquisitions, "saved": gain, "by": best if gain else ""}
 
 
-def costs_of(machine: str, runtime: str, db: Path) -> Costs:
-    """Return the costs on a machine, run where they are not stored. Raises LockcrossError."""
+def costs_of(machine: str, runtimes: Iterable[str], limits: Limits, db: Path) -> Costs:
+    """Return the costs on a machine, of some runtimes' locks and those that may be better. What is
+    not stored is run. Raises LockcrossError."""
     isa, flavour = isa_and_flavour(machine, "", "")
     described, known = load_machine(machine), load_locks()
-    locks = list(dict.fromkeys((NO_LOCK, runtime, _RESERVED, *_OTHERS)))
+    locks = list(dict.fromkeys((NO_LOCK, *sorted(runtimes), _RESERVED, *_OTHERS)))
     kinds = [set(known[lock].fence_kinds) - ISAS[isa].refused_fence_kinds.keys() for lock in locks]
     fences = [_USUAL_FENCE if _USUAL_FENCE in kind else FULL for kind in kinds]
     cells = [
@@ -62,7 +63,9 @@ def costs_of(machine: str, runtime: str, db: Path) -> Costs:
         for lock, fence in zip(locks, fences, strict=True)
     ]
     with Store(db) as store:
-        bare, *found = (float(point.cost) for point in points(Runner(store), _PLAN, cells))
+        bare, *found = (
+            float(point.cost) for point in points(Runner(store, limits=limits), _PLAN, cells)
+        )
     pair = {lock: cost - bare for lock, cost in zip(locks[1:], found, strict=True)}
     stop = described.figures(isa)["charge_stop_running"].number
-    return Costs(machine, runtime, pair, stop, described.clock_mhz.number * 1e6)
+    return Costs(machine, pair, stop, described.clock_mhz.number * 1e6)
