@@ -199,8 +199,8 @@ def _sites(log: "EventLog", most: int | None, costs: "Costs | None") -> "Iterato
         )
     if costs:
         yield (
-            f"cycles: of uncontended pairs with {log.runtime_lock}, which the program's runtime has "
-            "as a rule, in a loop that does nothing else; work beside a lock hides some of them. "
+            f"cycles: of uncontended pairs with {log.runtime_lock}, the usual lock of its runtime, "
+            "in a loop that does nothing else; work beside a lock hides some of them. "
             "Saved: at most, by the lock that is named; a reservation pays "
             f"{costs.cancellation:,} cycles for each object that several threads take."
         )
