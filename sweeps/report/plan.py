@@ -182,7 +182,23 @@ def draw_plan(runs: Sequence[StudyRun], name: str, folder: Path) -> dict[str, Pa
             title += f", the first {MOST_PANELS} of {len(comparison.panels)} settings"
         file = f"{name}_{axis}".replace("/", "_")
         drawn[title] = write(file, title, lambda: draw_comparison(comparison), folder)  # noqa: B023
-    return drawn
+    return _draw_map(runs, numbers, name, folder) | drawn
+
+
+def _draw_map(
+    runs: Sequence[StudyRun], numbers: Sequence[str], name: str, folder: Path
+) -> dict[str, Path]:
+    """Draw the winner map over the first two things that differ, where the runs have one. Return
+    its PNG by its title."""
+    if len(numbers) < 2:
+        return {}
+    from results.draw.painter import write
+    from sweeps.report.plan_map import draw_maps, maps
+
+    across, up = numbers[:2]
+    shown = maps(groups(runs), (across, up))[:MOST_PANELS]
+    title, file = f"The cheapest lock, by {across} and {up}", f"{name}_map".replace("/", "_")
+    return {title: write(file, title, lambda: draw_maps(shown), folder)} if shown else {}
 
 
 def draw_comparison(comparison: Comparison) -> "Figure":
