@@ -8,6 +8,7 @@ from statistics import median
 
 from results.errors import LockcrossError, check_known
 from results.store.queries import condition
+from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.study.leads import TIE_PERCENT, Win, error_in, winner
@@ -144,6 +145,29 @@ class Comparison:
     along: str
     same: Mapping[str, Value]
     panels: list[Panel]
+
+
+_WORK = ("critical", "think")  # keys of the turns of a delay loop in and between sections
+
+
+def hidden(comparison: Comparison) -> str:
+    """Return in words that work around the lock hides the axis, where it is there and no cost moves
+    along a latency by as much as a tie; else nothing."""
+    if comparison.along not in LATENCIES:
+        return ""
+    work, moves = dict[str, None](), False
+    for panel in comparison.panels:
+        known = {**comparison.same, **panel.place}
+        work |= {f"{key}={known[key]}": None for key in _WORK if known.get(key)}
+        for curve in panel.curves.values():
+            costs = [band.median for band in curve.values()]
+            moves |= max(costs) > min(costs) * (1 + TIE_PERCENT / 100)
+    if moves or not work:
+        return ""
+    return (
+        f"No cost moves along {comparison.along}: work around the lock hides it ({', '.join(work)} "
+        f"turns of a delay loop); {' '.join(f'{key}=0' for key in _WORK)} shows what it is without."
+    )
 
 
 def axis_name(words: str) -> str:

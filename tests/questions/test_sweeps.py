@@ -16,7 +16,8 @@ from sweeps.model.locks import LockLabel
 from sweeps.questions.read.runs import list_runs
 from sweeps.report.plan import compared_words, draw_comparison, draw_plan, winner_rows
 from sweeps.report.plan_map import draw_maps, maps
-from sweeps.study.costs import compare, groups, runs_of_plan
+from sweeps.study.costs import Band, Comparison, Panel, compare, groups, hidden, runs_of_plan
+from sweeps.study.runs import Value
 from tests.commands import SMALL, lockcross
 from tests.fakes.records import record
 
@@ -58,6 +59,23 @@ def fill_sweep(path: Path) -> Path:
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fill_sweep(tmp_path_factory.mktemp("sweeps") / "a.db")
+
+
+@pytest.mark.parametrize(
+    ("costs", "work", "along", "said"),
+    [
+        ((169.3, 170.2), {"critical": 20, "think": 100}, "cas_latency", True),
+        ((169.3, 175.0), {"critical": 20, "think": 100}, "cas_latency", False),
+        ((169.3, 170.2), {"critical": 0, "think": 0}, "cas_latency", False),
+        ((169.3, 170.2), {"critical": 20, "think": 100}, "threads", False),
+    ],
+)
+def test_it_is_said_where_work_hides_a_latency(
+    costs: tuple[float, float], work: dict[str, int], along: str, said: bool
+) -> None:
+    curve: dict[Value, Band] = {x: Band.of([cost]) for x, cost in zip((5, 80), costs, strict=True)}
+    found = hidden(Comparison("lock", along, work, [Panel({}, {"thin": curve})]))
+    assert bool(found) == said and ("critical=20, think=100" in found) == said
 
 
 def test_a_plan_over_two_axes_has_a_map_of_who_wins(tmp_path: Path) -> None:
