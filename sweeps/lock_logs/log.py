@@ -205,6 +205,24 @@ def last_line(path: Path) -> dict[str, Any] | None:
     return None
 
 
+def facts_with(path: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the facts of a log that have something of a name."""
+    content = np.memmap(path, np.uint8, "r")
+    for tag, _, first, last in _blocks(content):
+        if tag == TEXT:
+            facts = map(_fact, content[first:last].tobytes().splitlines())
+            yield from (fact for fact in facts if name in fact)
+
+
+def _fact(line: bytes) -> dict[str, Any]:
+    """Return what a line says; nothing of a program that put what it should not into a name."""
+    try:
+        fact: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return {}
+    return fact
+
+
 def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, int]]:
     """Yield the blocks of a log that are whole: tag, buffer, and where they begin and end."""
     place = HEADER.size
@@ -226,11 +244,7 @@ class _Facts:
         self._frames: dict[int, tuple[str, ...]] = {}
 
     def add(self, text: bytes) -> None:
-        for line in text.splitlines():
-            try:
-                fact = json.loads(line)
-            except ValueError:
-                continue  # of a program that put what it should not into a name
+        for fact in map(_fact, text.splitlines()):
             if "site" in fact:
                 site = (fact[name] for name in ("class", "method", "file", "line", "what", "jdk"))
                 self._sites[fact["site"]] = Site(*site)

@@ -26,14 +26,14 @@ def sites(log: EventLog) -> pd.DataFrame:
     `changed`: those of them that another thread takes as well. `off`: acquisitions by which the
     share of a sampled line may be wrong, 19 times in 20; not a number where nothing was sampled.
     """
-    counts = _by_site(log)
-    rows = []
+    native = log.about.get("log") == "pthread"
+    counts, rows = _by_site(log, native), []
     callers = _callers(log)
     for site, row in counts.iterrows():
         named = log.sites.get(int(str(site)))
         parts = callers.get(int(str(site))) if named is None or named.jdk else None
         if not parts:
-            rows.append({"line": _line(named), "through": "", **row, "off": nan})
+            rows.append({"line": _line(named, native), "through": "", **row, "off": nan})
             continue
         through, stacks = (
             "" if named is None else f"{named.type}.{named.method}",
@@ -54,8 +54,12 @@ def _half_width(share: float, count: int) -> float:
     return _SURE * sqrt(share * (1 - share) / count + part / count / 4) / (1 + part)
 
 
-def _by_site(log: EventLog) -> pd.DataFrame:
+def _by_site(log: EventLog, native: bool) -> pd.DataFrame:
     marked = with_owners(Sections(log).acquisitions())
+    # Several places of one line count as one: of a call that a compiler has repeated, too.
+    first = dict[str, int]()
+    same = {n: first.setdefault(_line(s, native), n) for n, s in log.sites.items() if not s.jdk}
+    marked = marked.assign(site=marked["site"].map(lambda number: same.get(number, number)))
     by_site = marked.groupby("site")
     each = marked.drop_duplicates(["site", "object"]).groupby("site")
     return pd.DataFrame(
@@ -82,5 +86,10 @@ def _callers(log: EventLog) -> dict[int, Counter[str]]:
     return found
 
 
-def _line(site: Site | None) -> str:
-    return "unknown" if site is None else f"{site.type}.{site.method}:{site.line}"
+def _line(site: Site | None, native: bool) -> str:
+    if site is None:
+        return "unknown"
+    if native:
+        place = f"{site.file}:{site.line}, " if site.line else f"{site.type}, "
+        return place + site.method
+    return f"{site.type}.{site.method}:{site.line}"
