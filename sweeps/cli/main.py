@@ -1,7 +1,6 @@
 """The command line: its commands, found by the folders of the questions, of which only the one that
 is called is imported; its options, and how errors become one message and an exit code."""
 
-import errno
 import os
 import re
 import signal
@@ -19,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from results import children
-from results.errors import LockcrossError
+from results.errors import FULL, LockcrossError
 from results.paths import ROOT, WORK
 
 _QUESTIONS = ROOT / "sweeps" / "questions"
@@ -332,7 +331,7 @@ def _run() -> int:
 
 def _os_error(error: OSError) -> str:
     place = str(error.filename or "").removeprefix(f"{WORK}/")
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in FULL:
         return (
             f"the disk is full{f' ({place})' if place else ''}; free some space and start again: "
             "finished work is kept"

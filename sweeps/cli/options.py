@@ -177,11 +177,11 @@ def several_of_isas() -> Any:
 
 def names_of(values: Iterable[str] | None, option: str) -> list[str]:
     """Return the names in what was given to an option that takes several. Raises LockcrossError for
-    a text that says something and has none."""
+    a text in which one is missing."""
     named: list[str] = []
     for text in values or ():
-        names = [name.strip() for name in text.split(",") if name.strip()]
-        if text and not names:
+        names = [name.strip() for name in text.split(",")] if text else []
+        if "" in names:
             raise LockcrossError(
                 f"{option}: {text!r}: names are expected, with commas between them"
             )

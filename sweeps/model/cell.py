@@ -13,7 +13,7 @@ from results.errors import known_words
 from sweeps.model import workloads
 from sweeps.model.axes import AXES, Axes, option
 from sweeps.model.isa import FLAVOURS, ISAS, Isa, isa_of
-from sweeps.model.locks import Lock, LockLabel, Trait, load_locks
+from sweeps.model.locks import FENCE_KINDS, Lock, LockLabel, Trait, load_locks
 from sweeps.model.machine import isas_of, load_machine
 from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.support.text import quoted
@@ -140,6 +140,7 @@ def invalid_reason(cell: Cell) -> str:
     for key, value, known in (
         ("isa", cell.isa, list(ISAS)),
         ("lock", cell.lock, list(load_locks())),
+        ("fence", cell.fence, list(FENCE_KINDS)),
         ("workload", cell.workload, list(WORKLOADS)),
     ):
         if value not in known:

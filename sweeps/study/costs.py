@@ -198,8 +198,9 @@ def compare(
         raise LockcrossError("--only: no run has these values")
     names = _differing(places)
     if by == along or (along not in names and along != LOCK):
-        rest = ", ".join(name for name in names if name != by) or "nothing"
-        raise LockcrossError(f"--along: {along} is the same in all runs; {rest} differ")
+        rest = ", ".join(name for name in names if name != by)
+        others = f"these differ: {rest}" if rest else "nothing else differs"
+        raise LockcrossError(f"--along: {along} is the same in all runs; {others}")
     panels = panels_of(places, by, along, [n for n in names if n not in (by, along, "seed")])
     first = places[0][0]
     same = {name: x for name in known if (x := first.get(name)) not in (None, "")}

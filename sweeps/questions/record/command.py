@@ -159,7 +159,7 @@ def _make_room(log: Path, force: bool) -> None:
         raise LockcrossError(f"--output {log}: the folder does not exist")
     if log.exists() and not (force and log.is_file()):
         raise LockcrossError(f"--output {log}: exists; --force replaces it, or name another file")
-    with writing(f"--output {log}", exit_code=2):
+    with writing(f"--output {log}"):
         log.open("wb").close()
         log.unlink()
 
