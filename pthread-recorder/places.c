@@ -109,7 +109,7 @@ static void name_of(uint64_t address, uint64_t base, int memory, place_t *place)
     bool named = symbols_of(base, memory, &table);
     uint64_t own = address - table.bias, best = 0;
     uint32_t name = 0;
-    place->offset = own;
+    place->offset = place->own = own;
     for (uint32_t one = 0; named && one < table.count; one += SYMBOLS) {
         Elf64_Sym some[SYMBOLS];
         uint32_t count = table.count - one < SYMBOLS ? table.count - one : SYMBOLS;
@@ -214,13 +214,19 @@ static void set_module(place_t *place, const char *path) {
         length++;
     }
     place->module[length] = 0;
+    length = 0;
+    while (path[length] && length + 1 < sizeof place->path) {
+        place->path[length] = path[length];
+        length++;
+    }
+    place->path[path[length] ? 0 : length] = 0;
 }
 
 void place_of(uint64_t address, int maps, int memory, place_t *place) {
     mappings_t all = {.maps = maps};
     mapping_t found;
-    place->module[0] = place->symbol[0] = 0;
-    place->offset = address;
+    place->module[0] = place->symbol[0] = place->path[0] = 0;
+    place->offset = place->own = address;
     place->base = place->file = 0;
     while (next_mapping(&all, &found) && address >= found.first) {
         if (address >= found.last)

@@ -8,6 +8,8 @@ typedef struct {
     char module[256];    /* the file's name, without its folder; empty: unknown */
     char symbol[256];    /* empty: none */
     uint64_t offset;     /* in the symbol, or in the module as its own headers count */
+    uint64_t own;        /* in the module, as its own headers count */
+    char path[512];      /* the module's file; empty: unknown, or longer */
     uint64_t base, file; /* tell modules apart */
 } place_t;
 

@@ -222,7 +222,11 @@ static void name_site(uint32_t number, bool waits) {
     say_name(&line, module);
     say(&line, "\", \"line\": 0, \"what\": \"");
     say(&line, waits ? "wait" : "block");
-    say(&line, "\", \"jdk\": false}\n");
+    say(&line, "\", \"jdk\": false, \"at\": ");
+    say_number(&line, place.own, 10);
+    say(&line, ", \"path\": \"");
+    say_name(&line, place.path);
+    say(&line, "\"}\n");
     block("TEXT", 0, line.text, line.length);
 }
 

@@ -1,10 +1,12 @@
 """The one base of errors that are meant for people, and the wording that many share."""
 
+import errno
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 _ALIKE = 4  # letters at the beginning of names that may be taken for one another
 _NEAR = 4  # names at most
+FULL = (errno.ENOSPC, errno.EDQUOT)  # of a system call's error: nothing can be written any more
 
 
 class LockcrossError(Exception):
@@ -24,13 +26,14 @@ class NoDataError(LockcrossError):
 
 
 @contextmanager
-def writing(place: object, advice: str = "name another file", exit_code: int = 1) -> Iterator[None]:
-    """Raise LockcrossError, with the advice, where a file cannot be written."""
+def writing(place: object, advice: str = "name another file") -> Iterator[None]:
+    """Raise LockcrossError, with the advice, where a file cannot be written: a place that can never
+    be is the user's mistake, a full disk is not."""
     try:
         yield
     except OSError as error:
         message = f"{place}: cannot be written ({error.strerror or error}); {advice}"
-        raise LockcrossError(message, exit_code) from None
+        raise LockcrossError(message, 1 if error.errno in FULL else 2) from None
 
 
 def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -42,11 +45,10 @@ def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def known_words(name: str, known: Sequence[str]) -> str:
-    """Say which names are known, in words; at the end those that may be meant by one that is
-    not."""
+    """Say in words which names may be meant by one that is not known, and which are."""
     from difflib import get_close_matches
 
     begin = [one for one in known if one[:_ALIKE] == name[:_ALIKE] and len(name) >= _ALIKE]
     near = [*dict.fromkeys([*begin, *get_close_matches(name, known)])][:_NEAR]
-    meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"known are {', '.join(known)}{meant}"
+    listed = f"nown are {', '.join(known)}"
+    return f"did you mean {' or '.join(near)}? K{listed}" if near else f"k{listed}"

@@ -136,8 +136,8 @@ def _reasons(proofs: Iterable[Proof]) -> str:
 
 
 class Standing(NamedTuple):
-    """The basis of a lock's correctness on an ISA: `proved`, `argued` (under an assumption that
-    the words name) or `tested`."""
+    """The standing of a lock on an ISA: `proved`, `argued` (under an assumption that
+    the words name) or `not proved`. Nothing stored says that a lock was tested."""
 
     kind: str
     words: str
@@ -164,4 +164,4 @@ def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
         words += [f"{tool}, {n} client{'s' if n > 1 else ''}" for tool, n in others.items()]
         kind = "argued" if argued and isa == "x86_64" else "proved"
         return Standing(kind, "; ".join([*words, argued] if argued else words))
-    return Standing("argued", argued) if argued else Standing("tested", "")
+    return Standing("argued", argued) if argued else Standing("not proved", "")

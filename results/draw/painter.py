@@ -99,7 +99,7 @@ def save(file: Path, draw: Callable[[], Figure]) -> None:
     it cannot be written."""
     with mpl.rc_context({"backend": "Agg", **RC}):
         figure = draw()
-        with writing(file, exit_code=2):
+        with writing(file):
             figure.savefig(file, metadata={_KINDS[file.suffix]: None})
 
 

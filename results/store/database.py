@@ -215,6 +215,12 @@ def real_file(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+class Drivers:
+    """What a driver does where another one writes its database: it waits, or is refused."""
+
+    wait = False
+
+
 def lock_for_writing(path: Path) -> TextIO:
     """Only one driver writes a database: the lock that it holds until it closes this file. The
     kernel drops the lock when its holder dies. The file stays: removing it would let two drivers
@@ -239,12 +245,16 @@ def lock_for_writing(path: Path) -> TextIO:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.seek(0)
-        holder = file.read().strip() or "unknown"
-        file.close()
-        raise StoreError(
-            f"{path}: another driver is writing it (process {holder}); wait until it ends, "
-            "or name another file with --db"
-        ) from None
+        holder = (
+            f"{path}: another driver is writing it (process {file.read().strip() or 'unknown'})"
+        )
+        if not Drivers.wait:
+            file.close()
+            raise StoreError(
+                f"{holder}; --wait waits until it ends, or name another file with --db"
+            ) from None
+        print(f"{holder}; waiting until it ends", file=sys.stderr, flush=True)
+        fcntl.flock(file, fcntl.LOCK_EX)
     with suppress(OSError):  # a full disk: the lock holds, only nobody learns who has it
         file.truncate(0)
         file.write(f"{os.getpid()}: {Path(sys.argv[0]).name} {' '.join(sys.argv[1:])}\n")

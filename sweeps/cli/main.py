@@ -1,7 +1,6 @@
 """The command line: its commands, found by the folders of the questions, of which only the one that
 is called is imported; its options, and how errors become one message and an exit code."""
 
-import errno
 import os
 import re
 import signal
@@ -19,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from results import children
-from results.errors import LockcrossError
+from results.errors import FULL, LockcrossError
 from results.paths import ROOT, WORK
 
 _QUESTIONS = ROOT / "sweeps" / "questions"
@@ -176,7 +175,41 @@ def loaded(name: str) -> Any:
     _take_options_strictly(app)
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
-    return group.commands[name]
+    found = group.commands[name]
+    if {flag for parameter in found.params for flag in parameter.opts} >= _DRIVER:
+        found.params.append(_wait())
+    return found
+
+
+_DRIVER = {"--db", "--no-server"}  # options of commands that write a database for a while
+
+
+def _set_wait(wanted: bool) -> None:
+    from results.store.database import Drivers
+
+    Drivers.wait = wanted
+
+
+Wait = Annotated[
+    bool,
+    typer.Option(
+        "--wait",
+        help="Wait where another driver is writing the database.",
+        callback=_set_wait,
+        expose_value=False,
+    ),
+]
+
+
+def _wait() -> Any:
+    """Return the option of every driver by which it waits for another one."""
+    app = typer.Typer(add_completion=False)
+
+    @app.command()
+    def driver(_wait: Wait = False) -> None:
+        """Has the option."""
+
+    return typer.main.get_command(app).params[0]
 
 
 class _Loaded(Mapping[str, Any]):
@@ -298,7 +331,7 @@ def _run() -> int:
 
 def _os_error(error: OSError) -> str:
     place = str(error.filename or "").removeprefix(f"{WORK}/")
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in FULL:
         return (
             f"the disk is full{f' ({place})' if place else ''}; free some space and start again: "
             "finished work is kept"

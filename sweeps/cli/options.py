@@ -140,7 +140,7 @@ def of_plan(default: str = "") -> Any:
     return typer.Option("--plan", help=f"{text}.", autocompletion=plans)
 
 
-def isa(default: str = "the machine's first") -> Any:
+def isa(default: str = "the flavour's or machine's") -> Any:
     text = f"Instruction set: x86_64, ppc64le or aarch64; default: {default}."
     return typer.Option("--isa", help=text, autocompletion=isas)
 
@@ -178,11 +178,11 @@ def several_of_isas() -> Any:
 
 def names_of(values: Iterable[str] | None, option: str) -> list[str]:
     """Return the names in the value of an option that takes several. Raises LockcrossError for
-    a text that says something and has none."""
+    a text in which one is missing."""
     named: list[str] = []
     for text in values or ():
-        names = [name.strip() for name in text.split(",") if name.strip()]
-        if text and not names:
+        names = [name.strip() for name in text.split(",")] if text else []
+        if "" in names:
             raise LockcrossError(
                 f"{option}: {text!r}: names are expected, with commas between them"
             )

@@ -70,7 +70,7 @@ def with_owners(acquired: pd.DataFrame) -> pd.DataFrame:
 @dataclass(frozen=True)
 class Pattern:
     """How a program uses its locks, in the terms of `advise`: an object is shared if another thread
-    than its owner takes it, too. Acquisitions are outermost ones."""
+    than its owner takes it, too. Acquisitions are outermost ones, but for the last two shares."""
 
     threads: int
     shared_objects: float  # share of objects
@@ -80,16 +80,15 @@ class Pattern:
     first_share: float  # of shared objects' acquisitions, before anybody else's first
     run_length: float  # acquisitions in a row by a thread that is not the owner
     nested: float  # share of all acquisitions, nested ones too
-    contended: float  # share of operations in fat sections
+    contended: float  # likewise
 
 
 def pattern(log: EventLog) -> Pattern:
     """Return the pattern of a log. Raises LockcrossError for one without acquisitions."""
-    sections = Sections(log)
-    ordered = with_owners(sections.acquisitions())
-    if ordered.empty:
+    every = Sections(log).acquisitions()
+    if every.empty:
         raise LockcrossError(f"{log.name}: nothing is acquired in this log")
-    total = int((log.events["kind"] == Kind.ACQUIRED).sum())
+    ordered = with_owners(every[~every["nested"]])
     other, shared = ordered["other"], ordered["shared"]
     new = (ordered[["object", "thread"]] != ordered[["object", "thread"]].shift()).any(axis=1)
     objects = int(ordered["object"].nunique())
@@ -102,8 +101,8 @@ def pattern(log: EventLog) -> Pattern:
         owner_share=float(1 - other.mean()),
         first_share=float(ordered.loc[shared, "before"].mean()) if changed else 1.0,
         run_length=float(other.sum() / (new & other).sum()) if changed else 0.0,
-        nested=1 - len(ordered) / total,
-        contended=float(sections.operations()["in_fat"].mean()),
+        nested=float(every["nested"].mean()),
+        contended=float(every["contended"].mean()),
     )
 
 
@@ -175,9 +174,10 @@ class Sections:
         return np.asarray(last, np.int64)[places], np.asarray(following, np.int64)[places]
 
     def acquisitions(self) -> pd.DataFrame:
-        """Return the outermost acquisitions, those of an object in order: object and thread."""
-        outermost = self._is(Kind.ACQUIRED) & self._outermost
-        return self.events.loc[outermost, ["object", "thread"]].reset_index(drop=True)
+        """Return the records of all acquisitions, those of an object in order: which are `nested`,
+        and which `contended`: they found the lock held, or lost it to another thread."""
+        marks = {"nested": ~self._outermost, "contended": self._waited_for}
+        return self.events.assign(**marks)[self._is(Kind.ACQUIRED)].reset_index(drop=True)
 
     def operations(self) -> pd.DataFrame:
         """Return the synchronization operations: object, kind, whether in a fat section (`in_fat`),

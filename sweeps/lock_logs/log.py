@@ -2,6 +2,7 @@
 run (`java-agent/`), `run --events` from the events that an engine recorded."""
 
 import json
+import re
 import struct
 import sys
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,9 @@ _ONE = np.uint64(1)
 _ROUND = 1 << 64 - _TIME  # of a record's times, which have 48 bits
 _BUFFERS = 1 << 32  # more than there are buffers
 _FOR_RECORDING = "`./lockcross record` and `./lockcross run ... --events FILE` write one"
+
+# The first release of the JDK whose usual lock it is, the newest first.
+_HOTSPOT = ((23, "hotspot_light"), (15, "hotspot_stack"), (0, "biased"))
 
 # What an engine leaves of a run (section 6, too).
 ENGINE_VERSION = 1
@@ -127,6 +131,17 @@ class EventLog:
         return self.about.get("log") == "engine"
 
     @property
+    def runtime_lock(self) -> str:
+        """Return the usual lock of the runtime that the program was recorded on."""
+        if self.about.get("log") == "pthread":
+            return "futex_mutex"
+        if "OpenJ9" in str(self.about.get("java.vm.name")):
+            return "j9_flat"
+        found = re.match(r"(?:1\.)?(\d+)", str(self.about.get("java.version")))
+        release = int(found[1]) if found else _HOTSPOT[0][0]
+        return next(lock for first, lock in _HOTSPOT if release >= first)
+
+    @property
     def expected_collisions(self) -> float:
         """Return the number of object pairs that are expected to have one hash."""
         if not self.identity_bits:
@@ -191,6 +206,24 @@ def last_line(path: Path) -> dict[str, Any] | None:
     return None
 
 
+def facts_with(path: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the facts of a log that have something of a name."""
+    content = np.memmap(path, np.uint8, "r")
+    for tag, _, first, last in _blocks(content):
+        if tag == TEXT:
+            facts = map(_fact, content[first:last].tobytes().splitlines())
+            yield from (fact for fact in facts if name in fact)
+
+
+def _fact(line: bytes) -> dict[str, Any]:
+    """Return what a line says; nothing of a program that put what it should not into a name."""
+    try:
+        fact: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return {}
+    return fact
+
+
 def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, int]]:
     """Yield the blocks of a log that are whole: tag, buffer, and where they begin and end."""
     place = HEADER.size
@@ -212,11 +245,7 @@ class _Facts:
         self._frames: dict[int, tuple[str, ...]] = {}
 
     def add(self, text: bytes) -> None:
-        for line in text.splitlines():
-            try:
-                fact = json.loads(line)
-            except ValueError:
-                continue  # of a program that put what it should not into a name
+        for fact in map(_fact, text.splitlines()):
             if "site" in fact:
                 site = (fact[name] for name in ("class", "method", "file", "line", "what", "jdk"))
                 self._sites[fact["site"]] = Site(*site)

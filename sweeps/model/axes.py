@@ -52,7 +52,7 @@ def _count(name: str, help: str) -> Quantity:
 
 _MEASURED = "is set to; `calibrate` measures it."
 _MACHINE = "A machine's name (see `machines`) or file; default: generic, natively the host."
-_ISA = "Instruction set: x86_64, ppc64le or aarch64; default: x86_64, natively the host's."
+_ISA = "Instruction set: x86_64, ppc64le or aarch64; default: the flavour's or machine's."
 _THREADS = "Threads; default: the fewest allowed, a core each unless --cores is given."
 _CORES = "Cores that the threads share; default: a core each."
 _CAS = _latency("CAS latency", "CAS", "cas_success", f"Cycles that an atomic {_MEASURED}")

@@ -12,8 +12,8 @@ from typing import Any
 from results.errors import known_words
 from sweeps.model import workloads
 from sweeps.model.axes import AXES, Axes, option
-from sweeps.model.isa import ISAS, Isa, isa_of
-from sweeps.model.locks import Lock, LockLabel, Trait, load_locks
+from sweeps.model.isa import FLAVOURS, ISAS, Isa, isa_of
+from sweeps.model.locks import FENCE_KINDS, Lock, LockLabel, Trait, load_locks
 from sweeps.model.machine import isas_of, load_machine
 from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.support.text import quoted
@@ -50,6 +50,13 @@ def usual(
     named = {"machine": machine, "isa": isa_of(flavour), "flavour": flavour, "lock": NO_LOCK}
     parameters = workloads.with_defaults(workload, given)
     return Cell(**named | axes, workload=workload, parameters=parameters)
+
+
+def isa_and_flavour(machine: str, isa: str, flavour: str) -> tuple[str, str]:
+    """Return an ISA and its flavour, worked out where they are empty: the ISA that has the flavour,
+    else the machine's first; the ISA's first flavour. Raises LockcrossError."""
+    isa = isa or (isa_of(flavour) if flavour in FLAVOURS else isas_of(machine)[0])
+    return isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else "")
 
 
 COLUMNS = (*(axis.name for axis in AXES), "parameters")  # of a cell in the table runs
@@ -134,6 +141,7 @@ def invalid_reason(cell: Cell) -> str:
     for key, value, known in (
         ("isa", cell.isa, list(ISAS)),
         ("lock", cell.lock, list(load_locks())),
+        ("fence", cell.fence, list(FENCE_KINDS)),
         ("workload", cell.workload, list(WORKLOADS)),
     ):
         if value not in known:

@@ -427,13 +427,12 @@ class Machine(Figures):
 
     def _check_latencies(self, isa: str, figures: Mapping[str, Figure]) -> None:
         wanted = {*ATOMICS, *ISAS[isa].fences}
-        if missing := sorted(wanted - set(figures)):
-            raise ValueError(f"latency.{isa}: {', '.join(missing)} missing")
-        if unknown := sorted(set(figures) - wanted):
-            raise ValueError(
-                f"latency.{isa}: {', '.join(unknown)} unknown; "
-                f"allowed are {', '.join(sorted(wanted))}"
-            )
+        missing = ", ".join(sorted(wanted - set(figures)))
+        unknown = ", ".join(sorted(set(figures) - wanted))
+        if missing or unknown:
+            wrong = [f"{unknown} unknown"] * bool(unknown) + [f"{missing} missing"] * bool(missing)
+            allowed = f"; allowed are {', '.join(sorted(wanted))}" * (not missing)
+            raise ValueError(f"latency.{isa}: {', '.join(wrong)}{allowed}")
         access = self.memory.number("lat_l1")
         for name in ATOMICS:
             if figures[name].number < access:

@@ -152,18 +152,28 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
     return report.save(page, output / f"report_{name}.html")
 
 
-def _apart(answer: Answer) -> tuple[str, list[str], list[list[str]]]:
-    """Return what rows have in common, in words; the columns in which they differ; the rows of
-    those."""
-    kept, same = {}, []
+def _apart(answer: Answer) -> tuple[str, list[tuple[str, bool]], list[list[str]]]:
+    """Return what rows have in common, in words; the columns in which they differ, and whether
+    those have numbers; their rows."""
+    kept, same = dict[tuple[str, bool], list[str]](), []
     for name, column in zip(answer.columns, zip(*answer.rows, strict=True), strict=True):
         if set(column) <= {None, ""}:
             continue
         if name in _ALWAYS or len(set(column)) > 1:
-            kept[name] = ["" if value is None else str(value) for value in column]
+            kept[name, any(isinstance(value, int | float) for value in column)] = _texts(column)
         else:
             same.append(f"{name}={column[0]}")
     return ", ".join(same), list(kept), [list(row) for row in zip(*kept.values(), strict=True)]
+
+
+def _texts(column: Sequence[object]) -> list[str]:
+    """Return a column's values as they stand below each other: all with two digits behind the
+    point, if one has any."""
+    form = "{:.2f}" if any(isinstance(value, float) for value in column) else "{}"
+    return [
+        form.format(value) if isinstance(value, int | float) else str(value or "")
+        for value in column
+    ]
 
 
 def draw_plan(runs: Sequence[StudyRun], name: str, folder: Path) -> dict[str, Path]:
@@ -182,7 +192,23 @@ def draw_plan(runs: Sequence[StudyRun], name: str, folder: Path) -> dict[str, Pa
             title += f", the first {MOST_PANELS} of {len(comparison.panels)} settings"
         file = f"{name}_{axis}".replace("/", "_")
         drawn[title] = write(file, title, lambda: draw_comparison(comparison), folder)  # noqa: B023
-    return drawn
+    return _draw_map(runs, numbers, name, folder) | drawn
+
+
+def _draw_map(
+    runs: Sequence[StudyRun], numbers: Sequence[str], name: str, folder: Path
+) -> dict[str, Path]:
+    """Draw the winner map over the first two things that differ, where the runs have one. Return
+    its PNG by its title."""
+    if len(numbers) < 2:
+        return {}
+    from results.draw.painter import write
+    from sweeps.report.plan_map import draw_maps, maps
+
+    across, up = numbers[:2]
+    shown = maps(groups(runs), (across, up))[:MOST_PANELS]
+    title, file = f"The cheapest lock, by {across} and {up}", f"{name}_map".replace("/", "_")
+    return {title: write(file, title, lambda: draw_maps(shown), folder)} if shown else {}
 
 
 def draw_comparison(comparison: Comparison) -> "Figure":

@@ -8,6 +8,7 @@ from statistics import median
 
 from results.errors import LockcrossError, check_known
 from results.store.queries import condition
+from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.study.leads import TIE_PERCENT, Win, error_in, winner
@@ -145,6 +146,29 @@ class Comparison:
     panels: list[Panel]
 
 
+_WORK = ("critical", "think")  # keys of the turns of a delay loop in and between sections
+
+
+def hidden(comparison: Comparison) -> str:
+    """Return in words that work around the lock hides the axis, where it is there and no cost moves
+    along a latency by as much as a tie; else nothing."""
+    if comparison.along not in LATENCIES:
+        return ""
+    work, moves = dict[str, None](), False
+    for panel in comparison.panels:
+        known = {**comparison.same, **panel.place}
+        work |= {f"{key}={known[key]}": None for key in _WORK if known.get(key)}
+        for curve in panel.curves.values():
+            costs = [band.median for band in curve.values()]
+            moves |= max(costs) > min(costs) * (1 + TIE_PERCENT / 100)
+    if moves or not work:
+        return ""
+    return (
+        f"No cost moves along {comparison.along}: work around the lock hides it ({', '.join(work)} "
+        f"turns of a delay loop); {' '.join(f'{key}=0' for key in _WORK)} shows what it is without."
+    )
+
+
 def axis_name(words: str) -> str:
     """Return the name of an axis or key, which may be given as its option is called
     (`--cas-latency`)."""
@@ -173,8 +197,9 @@ def compare(
         raise LockcrossError("--only: no run has these values")
     names = _differing(places)
     if by == along or (along not in names and along != LOCK):
-        rest = ", ".join(name for name in names if name != by) or "nothing"
-        raise LockcrossError(f"--along: {along} is the same in all runs; {rest} differ")
+        rest = ", ".join(name for name in names if name != by)
+        others = f"these differ: {rest}" if rest else "nothing else differs"
+        raise LockcrossError(f"--along: {along} is the same in all runs; {others}")
     panels = panels_of(places, by, along, [n for n in names if n not in (by, along, "seed")])
     first = places[0][0]
     same = {name: x for name in known if (x := first.get(name)) not in (None, "")}

@@ -27,7 +27,7 @@ from tests.questions.test_sweeps import fill_sweep
 TRANSCRIPTS = {path.stem: path for path in sorted(Path(__file__).parent.glob("*.txt"))}
 # Long lists of names, to which others are added, and what differs from one tree to the next.
 _VARIES = (
-    (re.compile(r"((?:known|allowed) are )[\w./:-]+(?:, [\w./:-]+){7,}"), r"\1..."),
+    (re.compile(r"((?:[Kk]nown|allowed) are )[\w./:-]+(?:, [\w./:-]+){7,}"), r"\1..."),
     (re.compile(re.escape(str(ROOT))), "."),
 )
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from results.paths import ROOT
 from sweeps.lock_logs.gaps import WITHIN, gaps_of, shares_within
-from sweeps.lock_logs.locality import pattern
+from sweeps.lock_logs.locality import Sections, pattern
 from sweeps.lock_logs.log import EventLog, Kind, read_events
 from tests.java_programs.programs import FOLDER, PROGRAMS, Program, build, chosen, java
 
@@ -94,7 +94,8 @@ def numbers_of(log: EventLog) -> dict[str, Any]:
         "threads": use.threads, "acquisitions": len(acquired),
         "objects": int(acquired["object"].nunique()), "local": float(1 - shared.mean()),
         "before": float((~other.groupby(acquired["object"]).cummax()).mean()),
-        "owner": use.owner_share, "nested": use.nested, "contended": use.contended,
+        "owner": use.owner_share, "nested": use.nested,
+        "in_fat": float(Sections(log).operations()["in_fat"].mean()),
         "changes": float(1e6 * acquired.loc[shared, "object"].nunique() / len(acquired)),
         "plain": totals.cpu_plain, "recorded": totals.cpu_recorded,
         "near": [shares_within(gaps, ns, totals.gap_ns) for ns in WITHIN],
@@ -120,12 +121,12 @@ def document() -> str:
         "## How local their locks are",
         "Shares of acquisitions, including nested ones, except `by owner` (the object's first "
         "thread), which counts outermost ones. *Changes*: objects that a second thread takes, per "
-        "million acquisitions: a reservation lock has as many revocations. *Contended*: operations "
-        "while somebody waits.",
+        "million acquisitions: a reservation lock has as many revocations. *In fat sections*: "
+        "operations while somebody contends or waits.",
         "",
         *table(
             ("program", "threads", "acquisitions", "objects", "of one thread alone",
-             "before any other thread", "by owner", "changes", "nested", "contended"),
+             "before any other thread", "by owner", "changes", "nested", "in fat sections"),
             ([one.program.title, *local(one.log)] for one in every),
         ),
         "",
@@ -171,7 +172,7 @@ def local(log: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{log[name]:,.0f}" for name in ("threads", "acquisitions", "objects"))
     yield from (f"{log[name]:.3f}" for name in ("local", "before", "owner"))
     yield f"{log['changes']:,.0f}"
-    yield from (f"{log[name]:.3f}" for name in ("nested", "contended"))
+    yield from (f"{log[name]:.3f}" for name in ("nested", "in_fat"))
 
 
 def interval(shares: Sequence[float]) -> str:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from results.errors import LockcrossError
 from sweeps.engines.base import load_engine, refusal
 from sweeps.model import machine as machine_module
-from sweeps.model.cell import Cell
+from sweeps.model.cell import Cell, isa_and_flavour
 from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import (
@@ -243,6 +243,23 @@ isas = ["x86_64"]
 [core]
 lat_mul = { value = 5, source = "a test" }
 """
+
+
+@pytest.mark.parametrize(
+    ("machine", "isa", "flavour", "meant"),
+    [
+        ("neoverse_n1", "", "", ("aarch64", "lse")),
+        ("power9", "", "", ("ppc64le", "larx")),
+        ("generic", "", "llsc", ("aarch64", "llsc")),
+        ("generic", "ppc64le", "", ("ppc64le", "larx")),
+        ("generic", "", "", ("x86_64", "lock")),
+        ("generic", "mips", "", ("mips", "")),
+    ],
+)
+def test_what_is_left_out_follows_from_what_is_given(
+    machine: str, isa: str, flavour: str, meant: tuple[str, str]
+) -> None:
+    assert isa_and_flavour(machine, isa, flavour) == meant
 
 
 def test_a_machine_takes_what_it_does_not_state_from_another() -> None:

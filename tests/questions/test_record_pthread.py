@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from results.paths import ROOT
 from sweeps.lock_logs.log import Kind, last_line, read_events
+from sweeps.lock_logs.sites import sites
 from sweeps.questions.record.preload import preloaded
 from sweeps.questions.record.watch import Watch
 from tests.commands import lockcross
@@ -90,6 +92,22 @@ def test_every_lock_is_counted(program: Path, tmp_path: Path) -> None:
     assert all(one.file == "app" for one in found.sites.values())
     again = lockcross("record", "--pthread", "--output", str(log), "--", str(program))
     assert again.returncode == 2 and "--force" in again.stderr
+
+
+@pytest.mark.skipif(shutil.which("addr2line") is None, reason="needs addr2line")
+def test_a_program_with_debug_information_has_lines_of_source(tmp_path: Path) -> None:
+    program, log = tmp_path / "app", tmp_path / "app.locks"
+    subprocess.run(["cc", "-g", "-O1", "-pthread", "-o", program, PROGRAM], check=True)
+    assert (
+        lockcross("record", "--pthread", "--output", str(log), "--", str(program)).returncode == 7
+    )
+    line = 1 + next(
+        number
+        for number, text in enumerate(PROGRAM.read_text("utf-8").splitlines())
+        if "sum++" in text
+    )
+    counted = sites(read_events(log)).iloc[0]
+    assert counted["line"] == f"known.c:{line - 1}, count" and counted["acquisitions"] == 2000
 
 
 def test_the_log_of_a_killed_program_is_whole(program: Path, tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
-from sweeps.questions.crossover.grids import Marks, cancel_grid, grid
 from sweeps.questions.explore.presentation import cost_grid
+from sweeps.report.grids import Marks, cancel_grid, grid
 from sweeps.report.report import present
 from sweeps.study.job import Job, check, load_study
 from sweeps.study.plan import LoadedPlan, Plan, expand, labels, parse_plan

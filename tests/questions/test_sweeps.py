@@ -12,9 +12,12 @@ from rich.console import Console
 from results.errors import LockcrossError
 from results.store.store import Store
 from results.text.rows import print_compact
+from sweeps.model.locks import LockLabel
 from sweeps.questions.read.runs import list_runs
-from sweeps.report.plan import compared_words, draw_comparison, winner_rows
-from sweeps.study.costs import compare, groups, runs_of_plan
+from sweeps.report.plan import compared_words, draw_comparison, draw_plan, winner_rows
+from sweeps.report.plan_map import draw_maps, maps
+from sweeps.study.costs import Band, Comparison, Panel, compare, groups, hidden, runs_of_plan
+from sweeps.study.runs import Value
 from tests.commands import SMALL, lockcross
 from tests.fakes.records import record
 
@@ -56,6 +59,45 @@ def fill_sweep(path: Path) -> Path:
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fill_sweep(tmp_path_factory.mktemp("sweeps") / "a.db")
+
+
+@pytest.mark.parametrize(
+    ("costs", "work", "along", "said"),
+    [
+        ((169.3, 170.2), {"critical": 20, "think": 100}, "cas_latency", True),
+        ((169.3, 175.0), {"critical": 20, "think": 100}, "cas_latency", False),
+        ((169.3, 170.2), {"critical": 0, "think": 0}, "cas_latency", False),
+        ((169.3, 170.2), {"critical": 20, "think": 100}, "threads", False),
+    ],
+)
+def test_it_is_said_where_work_hides_a_latency(
+    costs: tuple[float, float], work: dict[str, int], along: str, said: bool
+) -> None:
+    curve: dict[Value, Band] = {x: Band.of([cost]) for x, cost in zip((5, 80), costs, strict=True)}
+    found = hidden(Comparison("lock", along, work, [Panel({}, {"thin": curve})]))
+    assert bool(found) == said and ("critical=20, think=100" in found) == said
+
+
+def test_a_plan_over_two_axes_has_a_map_of_who_wins(tmp_path: Path) -> None:
+    """Thin pays a CAS, asym_tasuki a fence. Where a point is missing, or one axis does not move,
+    there is none."""
+    points = list(itertools.product(("aarch64", "ppc64le"), (0, 40), (0, 40)))
+    with Store(tmp_path / "a.db") as store:
+        for lock, (isa, cas, fence) in itertools.product(("thin", "asym_tasuki"), points):
+            if (lock, isa, cas, fence) == ("thin", "ppc64le", 40, 40):
+                continue
+            cost = 50 + (cas if lock == "thin" else fence)
+            setting = {"lock": lock, "isa": isa, "cas_latency": cas, "fence_latency": fence}
+            store.add_run(record(f"{lock}{isa}{cas}{fence}", cost, **setting), "grid")
+        settings = groups(runs_of_plan(store.connection, "grid"))
+        drawn = draw_plan(runs_of_plan(store.connection, "grid"), "grid", tmp_path)
+    (panel,) = maps(settings, ("cas_latency", "fence_latency"))
+    assert "AArch64" in panel.title and panel.grid.xs == panel.grid.ys == (0, 40)
+    assert panel.grid.costs[LockLabel("thin")].tolist() == [[50, 90], [50, 90]]
+    assert not maps(settings, ("cas_latency", "threads"))
+    (figure,) = {label.get_text() for ax in draw_maps([panel]).axes for label in [ax.xaxis.label]}
+    assert figure == "CAS latency (cycles), as set"
+    assert drawn["The cheapest lock, by cas_latency and fence_latency"].exists()
 
 
 def test_winners_are_of_each_setting_and_kind_of_fence(database: Path) -> None:

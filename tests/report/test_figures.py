@@ -15,18 +15,18 @@ from matplotlib.text import Annotation
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 from sweeps.model.locks import LockLabel
-from sweeps.questions.crossover.grids import Grid, Marks, grid, interpolate, map_marks
 from sweeps.questions.crossover.processors_figure import draw_processors
-from sweeps.questions.crossover.winner_map import (
+from sweeps.questions.crossover.winners import rows
+from sweeps.report.figures import draw_all
+from sweeps.report.grids import Grid, Marks, grid, interpolate, map_marks
+from sweeps.report.style import STYLES
+from sweeps.report.winner_map import (
     Panel,
     draw_map,
     draw_panel,
     label_regions,
     polyline,
 )
-from sweeps.questions.crossover.winners import rows
-from sweeps.report.figures import draw_all
-from sweeps.report.style import STYLES
 from sweeps.study.job import neighbours
 from sweeps.study.results import Isa, StudyResults
 from tests.fakes.study import study

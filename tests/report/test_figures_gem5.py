@@ -14,10 +14,10 @@ from results.errors import NoDataError
 from results.store.records import CalibrationRecord
 from results.store.store import Store, options_id
 from sweeps.model import engines
-from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.results import figures
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
+from sweeps.report.winner_map import draw_engines
 from sweeps.study.results import StudyResults
 from tests.fakes.records import record
 from tests.fakes.study import Synthetic, study

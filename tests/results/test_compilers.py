@@ -10,11 +10,11 @@ import pytest
 from results.errors import NoDataError
 from results.store.queries import ask, compiler_name
 from results.store.store import Store
-from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.runs import list_runs
 from sweeps.report import report
 from sweeps.report.figures import draw_all
 from sweeps.report.presentation import references
+from sweeps.report.winner_map import draw_engines
 from sweeps.study.results import StudyResults
 from tests.fakes.records import record
 from tests.fakes.study import study

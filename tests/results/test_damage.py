@@ -14,13 +14,13 @@ from results.store.damage import damage
 from results.store.facts import Fact
 from results.store.store import Store, StoreError
 from sweeps.accuracy.published import Published
-from sweeps.questions.crossover.winner_map import draw_map
 from sweeps.questions.explore import presentation as explorer
 from sweeps.questions.reproduce import answer, overtake
 from sweeps.questions.reproduce.answer import PublishedRow, Reproduction
 from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.questions.validate import answer as validation
 from sweeps.report.report import render
+from sweeps.report.winner_map import draw_map
 from sweeps.run.system import SYSTEM
 from sweeps.study import results as found
 from sweeps.study.job import STUDY

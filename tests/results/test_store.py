@@ -20,6 +20,7 @@ from results.store.records import (
     MachineRecord,
 )
 from results.store.store import Store, StoreError
+from tests.commands import start
 from tests.fakes.records import record
 
 ROOT = Path(__file__).parents[2]
@@ -339,6 +340,26 @@ def test_one_driver_at_a_time_and_the_other_is_named(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_driver_may_wait_for_the_other(tmp_path: Path) -> None:
+    process = driver(_WRITER, tmp_path / "a.db")
+    assert process.stdout is not None
+    process.stdout.readline()
+    words = ["sweep", "smoke", "--wait", "--db", str(tmp_path / "a.db")]
+    waiting = start(*words)
+    assert waiting.stderr is not None
+    line = ""
+    try:
+        while "another driver" not in line:
+            line = waiting.stderr.readline()
+            assert line
+        assert line.endswith("; waiting until it ends\n") and f"process {process.pid}" in line
+        assert waiting.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
+    assert waiting.communicate()[1] is not None and waiting.returncode == 0
 
 
 @pytest.mark.parametrize("relative", [False, True])

@@ -18,7 +18,6 @@ collector with them.
    (T - start) / n - own. A recorded T has none: recording begins behind it.
 """
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,8 +30,6 @@ _UNMEASURED = (0.0, 0.0, 1000.0)
 _TWICE = 2.0  # what is left may be so many times as much as it may be else
 _MOSTLY = 0.5  # of the recorded time: there recording is most of it
 _WHOLE_START = 0.9  # of the time, at most: a program that does nothing else is not asked about
-# The first release of the JDK whose usual lock it is, the newest first.
-_HOTSPOT = ((23, "hotspot_light"), (15, "hotspot_stack"), (0, "biased"))
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def program_of(log: "EventLog") -> RecordedProgram | None:
     totals = log.totals
     if totals is None or not totals.cpu_seconds or not totals.acquisitions:
         return None
-    runtime = _runtime(log)
+    runtime = log.runtime_lock
     acquisitions = totals.acquisitions + totals.left_out
     if totals.cpu_plain and (totals.end == "exit" or totals.counted is not None):
         acquisitions += totals.counted or 0
@@ -122,14 +119,3 @@ def _untold(totals: "Totals", recording: tuple[float, float], cut: bool) -> str:
             "at its limit; record with a larger --most"
         )
     return f"cannot tell: {why}; record with --compare"
-
-
-def _runtime(log: "EventLog") -> str:
-    """Return the usual lock of the runtime that a program was recorded on."""
-    if log.about.get("log") == "pthread":
-        return "futex_mutex"
-    if "OpenJ9" in str(log.about.get("java.vm.name")):
-        return "j9_flat"
-    found = re.match(r"(?:1\.)?(\d+)", str(log.about.get("java.version")))
-    release = int(found[1]) if found else _HOTSPOT[0][0]
-    return next(lock for first, lock in _HOTSPOT if release >= first)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from results.errors import LockcrossError, check_known
 from sweeps.model.axes import QUANTITIES
-from sweeps.model.cell import Cell, usual
+from sweeps.model.cell import Cell, isa_and_flavour, usual
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import Figure, Machine, load_machine
@@ -98,12 +98,12 @@ def ask(
     their axes, cycles as measured on the processor, of a cancellation as set; what is not given is
     the machine's own. Raises LockcrossError for what cannot be run."""
     described = load_machine(machine)
-    isa = isa or described.isas[0]
+    isa, flavour = isa_and_flavour(machine, isa, flavour)
     if isa not in described.isas:
         only = ", ".join(described.isas)
         raise LockcrossError(f"--isa: {isa!r}: machine {machine} is {only} only")
     flavours = ISAS[isa].flavours
-    if flavour and flavour not in flavours:
+    if flavour not in flavours:
         raise LockcrossError(f"--flavour: {flavour!r}: {isa} has {', '.join(flavours)} only")
     clock = described.clock_mhz.number
     full, sources, works = _with_sources(use, log, clock)
@@ -119,7 +119,7 @@ def ask(
     cycles = stop.cycles if stated is None else stated
     base = usual(
         machine,
-        flavour or flavours[0],
+        flavour,
         "lock_use",
         {},
         lock=labels[0].lock,

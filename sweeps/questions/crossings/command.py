@@ -20,10 +20,10 @@ from sweeps.cli.options import Database, Jobs, NoServer, Seeds, served
 from sweeps.cli.progress import one_bar
 from sweeps.model import engines
 from sweeps.model.axes import AXES
-from sweeps.model.cell import NO_LOCK, Cell, cell_of, digest
+from sweeps.model.cell import NO_LOCK, Cell, cell_of, digest, isa_and_flavour
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel
-from sweeps.model.machine import load_machine, machine_named
+from sweeps.model.machine import machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
 from sweeps.run.runner import Runner
 from sweeps.study.calibrate import store_isas, store_machines
@@ -170,13 +170,13 @@ def _row(series: str, crossover: CrossoverRecord) -> dict[str, Any]:
 def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) -> Cell:
     """Return a cell with defaults for all that is not given; its lock is still to be named."""
     check_known("workload", [workload], WORKLOADS)
-    isa = isa or load_machine(machine).isas[0]
+    isa, flavour = isa_and_flavour(machine, isa, flavour)
     check_known("--isa:", [isa], ISAS)
     return Cell(
         engine=engine,
         machine=machine,
         isa=isa,
-        flavour=flavour or ISAS[isa].flavours[0],
+        flavour=flavour,
         lock=NO_LOCK,
         workload=workload,
         parameters=with_defaults(workload, {}),

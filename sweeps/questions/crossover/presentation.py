@@ -14,7 +14,6 @@ from sweeps.model.axes import AXIS_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import sentences, winners
-from sweeps.questions.crossover.grids import map_marks
 from sweeps.questions.crossover.processors import (
     WORK_WORDS,
     Processor,
@@ -24,6 +23,7 @@ from sweeps.questions.crossover.processors import (
     summary,
     work_summary,
 )
+from sweeps.report.grids import map_marks
 from sweeps.report.presentation import OF_STUDIES, Part, Presentation, References, Section
 from sweeps.study.plan import MAP
 from sweeps.study.results import PLAN, StudyResults
@@ -67,7 +67,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "decision_map",
             STUDY,
             "Who wins, by the two latencies that decide",
-            f"{__package__}.winner_map.draw_decisions",
+            "sweeps.report.winner_map.draw_decisions",
             own,
             "The lock with the fewest cycles per acquire-release pair, for each instruction set. "
             "Where production's fence is a locked operation, as on x86-64, CAS and fence are one "
@@ -82,7 +82,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
         (
             "winner_map",
             "Who wins, by the latency of a CAS and of a full fence",
-            "winner_map.draw_map",
+            "sweeps.report.winner_map.draw_map",
             "Winner map for each instruction set over measured CAS latency (horizontal) and "
             "measured full-fence latency (vertical): the lock with the fewest cycles per "
             "acquire-release pair. Black lines join the crossovers that were searched for "
@@ -95,7 +95,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
         (
             "run_length",
             "What pays for a cancellation: cost against run length",
-            "curves.draw_run_length",
+            f"{__package__}.curves.draw_run_length",
             "Cycles per acquire-release pair against the number of acquisitions by the owner "
             "before another thread takes the lock as often, for tasuki, asymmetric and reservation "
             "locks at several cancellation costs. Marks show the break-even run lengths, black "
@@ -107,7 +107,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
                 f"{name}_{machine}" if place else name,
                 STUDY if name == "winner_map" and not (place or decided) else MORE,
                 f"{title}: machine {machine}" if len(machines) > 1 else title,
-                f"{__package__}.{draw}",
+                draw,
                 own,
                 text,
                 machine,
@@ -144,7 +144,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             OF_STUDIES,
             MORE,
             "Where the cheapest lock changes, by engine",
-            f"{__package__}.winner_map.draw_engines",
+            "sweeps.report.winner_map.draw_engines",
             {title: file_of(other) for title, other in others.studies.items()},
             "The borders of the winner map on several engines, drawn over one another, each over "
             "the latencies measured on that engine.",

@@ -18,7 +18,7 @@ _FLAVOURS = tuple((isa.name, flavour) for isa in ISAS.values() for flavour in is
 _LEGEND = "f: full fence, r: locked read-modify-write, s: store forwarding; java: wait and notify"
 _STANDINGS = (
     f"proof: on {', '.join(ISAS)}; p: every execution of small clients within bounds was looked at "
-    "(`./lockcross locks NAME`), a: that, under an assumption of the hardware, t: tested only"
+    "(`./lockcross locks NAME`), a: that, under an assumption of the hardware, n: not proved"
 )
 
 

@@ -1,28 +1,34 @@
-"""`lockcross locality`: how local and how contended the locks of logged programs are, in the tables
-of Kawachiya 2005 (4.2 to 4.4, 4.6, 5.2, 5.3, 5.6, 6.2) and Figure 3 of Bacon et al. 1998."""
+"""`lockcross locality`: how local and how contended the locks of logged programs are, also in the
+tables of Kawachiya 2005 (4.2 to 4.4, 4.6, 5.2, 5.3, 5.6, 6.2) and Figure 3 of Bacon et al. 1998;
+which lines of source take them."""
 
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from math import inf
+from math import floor, inf, isnan, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from results.errors import LockcrossError
+from results.paths import DATABASE
 from results.text.rows import Form, Format, Rows, print_parts
+from sweeps.cli import options
 
 if TYPE_CHECKING:
     from sweeps.lock_logs.gaps import Nanoseconds
     from sweeps.lock_logs.log import EventLog
+    from sweeps.questions.locality.gains import Costs
 
 _STATISTICS = "Table 4.2: Overall synchronization statistics"
+_OPERATIONS = "acquisitions, releases, waits, notifications"
 _LINES = 25  # of source that a table for people has
 _SHARE = ", share"  # of a number in another, behind the name of its column
 _LEAST, _MOST = ", least", ", most"  # what a number may be, likewise
 _BETWEEN, _INSIDE = "Between two sections", "In a section"
+_NEAR = "How little a thread does between two sections and in one: shares within so much"
 _FIRST = "Ratio of acquisitions in the first repetitions"
 _LONGEST = "in the longest repetitions"
 _RESERVED = "Reservation hits"
@@ -60,22 +66,30 @@ def locality(
         float,
         typer.Option("--long", min=0, help="Sections of so many milliseconds or more are long."),
     ] = 10.0,
-    sites: Annotated[
+    tables: Annotated[
         bool,
         typer.Option(
-            "--sites", help="Show the lines of source instead, those first that gain most."
+            "--tables", help="Print the tables of Kawachiya 2005 and Figure 3 of Bacon et al. 1998."
         ),
     ] = False,
+    sites: Annotated[
+        bool, typer.Option("--sites", help="Show the lines of source that take locks instead.")
+    ] = False,
+    machine: Annotated[
+        str, options.machine("none; with one, lines have costs, and those that gain most are first")
+    ] = "",
+    no_server: options.NoServer = False,
     form: Format = Form.TABLE,
+    db: options.Database = DATABASE,
 ) -> None:
     """Measure contention and thread locality in logs of lock events.
 
-    Prints the thesis's Tables 4.2 to 4.4, 4.6, 5.2, 5.3, 5.6 and 6.2, how deep acquisitions nest
-    (Bacon et al. 1998, Figure 3), and how little a thread does between two sections and in one. A
-    SyncOp is an acquisition, a release, a wait or a notification. Inflations, hits and
-    cancellations are what locks would do by their rules; a simulated run's log has its own
-    lock's inflations, too.
+    Inflations, hits and cancellations are what locks would do by their rules; a simulated run's log
+    has its own lock's inflations, too. --tables prints the thesis's Tables 4.2 to 4.4, 4.6, 5.2,
+    5.3, 5.6 and 6.2, in which a SyncOp is a lock operation.
     """
+    if machine and not sites:
+        raise LockcrossError("--machine says what lines of source cost: give --sites with it")
     from sweeps.lock_logs.log import read_events
 
     logs = [read_events(file) for file in files]
@@ -84,9 +98,12 @@ def locality(
             print(f"{log.name}: {remark}", file=sys.stderr)
     if sites:
         most = _LINES if form == Form.TABLE else None
-        print_parts(form, *(part for log in logs for part in (*_sites(log, most), "")), fold=False)
+        costs = _costs(machine, {log.runtime_lock for log in logs}, no_server, db)
+        parts = (part for log in logs for part in (*_sites(log, most, costs), ""))
+        print_parts(form, *parts, fold=False)
         return
-    print_parts(form, *(part for rows in _tables(logs, long_ms) for part in (rows, "")))
+    shown = _tables(logs, long_ms) if tables else _plainly(logs)
+    print_parts(form, *(part for rows in shown for part in (rows, "")))
 
 
 def _remarks(log: "EventLog") -> Iterator[str]:
@@ -116,7 +133,17 @@ def _remarks(log: "EventLog") -> Iterator[str]:
         )
 
 
-def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
+def _costs(machine: str, runtimes: set[str], no_server: bool, db: Path) -> "Costs | None":
+    """Return what locks cost on a machine, those of some runtimes too; None without a machine."""
+    if not machine:
+        return None
+    from sweeps.model.machine import machine_named
+    from sweeps.questions.locality.gains import costs_of
+
+    return costs_of(machine_named(machine), runtimes, options.served(no_server), db)
+
+
+def _sites(log: "EventLog", most: int | None, costs: "Costs | None") -> "Iterator[Rows | str]":
     """Yield the lines of source that take locks, so many at most. Raises LockcrossError for a log
     without them."""
     from sweeps.lock_logs.sites import sites
@@ -127,7 +154,7 @@ def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
     shares = {
         "first": "before others",
         "others": "by others",
-        "waited": "waited",
+        "contended": "contended",
         "nested": "nested",
     }
     total = table["acquisitions"].sum()
@@ -136,26 +163,118 @@ def _sites(log: "EventLog", most: int | None) -> "Iterator[Rows | str]":
             "line": row["line"],
             "through": row["through"],
             "acquisitions": round(row["acquisitions"]),
+            "off by": None if isnan(row["off"]) else round(row["off"]),
             "of all": row["acquisitions"] / total,
+            **_gain(log, row, costs),
             **{words: row[name] / row["acquisitions"] for name, words in shares.items()},
-            "objects": round(row["objects"]),
-            "taken by several": round(row["changed"]),
+            # Which of a method's objects a line takes, a sample of its calls does not tell.
+            "objects": round(row["objects"]) if isnan(row["off"]) else None,
+            "taken by several": round(row["changed"]) if isnan(row["off"]) else None,
         }
         for row in table.to_dict("records")
         if round(row["acquisitions"])
     ]
     formats: dict[str, Any] = {"line": "{line}", "through": "{through}"}
-    formats["acquisitions"] = "{acquisitions:,}"
-    formats |= {name: f"{{{name}:.1%}}" for name in ("of all", *shares.values())}
-    formats |= {name: f"{{{name}:,}}" for name in ("objects", "taken by several")}
+    formats |= {"acquisitions": _about, "of all": "{of all:.1%}"}
+    if costs:
+        records.sort(key=lambda row: row["cycles saved"], reverse=True)
+        formats |= {"cycles": "{cycles:,}", "cycles saved": "{cycles saved:,}", "by": "{by}"}
+        if log.totals and log.totals.cpu_plain:
+            formats["of CPU time"] = "{of CPU time:.2%}"
+    formats |= {name: f"{{{name}:.1%}}" for name in shares.values()}
+    formats |= {name: partial(_count, name) for name in ("objects", "taken by several")}
     heads: dict[str, dict[str, Any]] = {name: {"justify": "right"} for name in formats}
-    heads |= {name: {"overflow": "fold"} for name in ("line", "through")}
-    title = (
-        f"{log.name}: where locks are taken, the most before any other thread's first at the top"
-    )
+    heads |= {name: {"overflow": "fold"} for name in ("line", "through", "by")}
+    order = f"those that would gain most on {costs.machine}" if costs else "the most acquisitions"
+    title = f"{log.name}: the lines of source that take locks, {order} first"
     yield Rows(records[:most], formats, title, {"padding": (0, 2, 0, 0)}, heads)
     if most is not None and len(records) > most:
         yield f"... and {len(records) - most} more lines; --format csv has all"
+    if table["off"].notna().any():
+        stacks = max(1, round(total / max(1, len(log.stacks))))
+        yield (
+            "±: a line that calls into the JDK is known from the stack of one acquisition in about "
+            f"{stacks:,}; so far it may be off, 19 times in 20. The sum of the lines that call one "
+            "method is exact."
+        )
+    if costs:
+        yield (
+            f"cycles: of uncontended pairs with {log.runtime_lock}, the usual lock of its runtime, "
+            "in a loop that does nothing else; work beside a lock hides some of them. "
+            "Saved: at most, by the lock that is named; a reservation pays "
+            f"{costs.cancellation:,} cycles for each object that several threads take."
+        )
+    else:
+        yield "--machine zen5 adds what each line's locks cost there, and what it would gain."
+
+
+def _gain(log: "EventLog", row: Mapping[Any, Any], costs: "Costs | None") -> dict[str, Any]:
+    """Return what a line's locks cost, and what it would gain."""
+    if costs is None:
+        return {}
+    found = costs.of_line(row, log.runtime_lock)
+    seconds = log.totals.cpu_plain if log.totals else None
+    return {
+        "cycles": round(found["cost"]),
+        "cycles saved": round(found["saved"]),
+        "by": found["by"],
+        "of CPU time": found["saved"] / costs.hz / seconds if seconds else None,
+    }
+
+
+def _count(name: str, row: Mapping[str, Any]) -> str:
+    return "" if row[name] is None else f"{row[name]:,}"
+
+
+def _about(row: Mapping[str, Any]) -> str:
+    """Return a line's acquisitions; of a sampled one as far as they are known."""
+    count, off = row["acquisitions"], row["off by"]
+    if not off:
+        return f"{count:,}"
+    digits = -floor(log10(off))
+    return f"{round(count, digits):,} ± {round(off, digits):,}"
+
+
+def _plainly(logs: "Sequence[EventLog]") -> Iterator[Rows]:
+    """Yield the numbers of each log, with a word on what each counts, and how much it works between
+    sections."""
+    for log in logs:
+        records = [
+            dict(zip(("number", "value", "of", "which is"), row, strict=True))
+            for row in _numbers(log)
+        ]
+        shown: dict[str, Any] = {"number": "{number}", "value": _number, "which is": "{which is}"}
+        title = f"{log.name}: what the program did with its locks"
+        yield Rows(records, shown, title, heads={"value": {"justify": "right"}})
+    yield _aligned(_NEAR, [{"Program": log.name, **row} for log in logs for row in _near(log)])
+
+
+def _numbers(log: "EventLog") -> Iterator[tuple[str, float, float | None, str]]:
+    """Yield of each number its name, itself, of how many it is a share, and what it counts."""
+    from sweeps.lock_logs.locality import Sections, locality
+
+    sections, repeated = Sections(log), locality(log)
+    counts, held = sections.statistics(), sections.durations(0)
+    reserved, taken = sections.reservations(), sections.acquisitions()
+    every, objects = len(taken), counts["objects"]
+    yield "threads", counts["threads"], None, "that lock, the runtime's own too"
+    if log.objects_made is not None:
+        yield "objects made", log.objects_made, None, "with a lock, used or not"
+    yield "objects locked", objects, None, "once at least"
+    yield "by several threads", repeated["by_many"], objects, "objects that a second thread takes"
+    yield "acquisitions", every, None, "of a lock, nested ones too"
+    yield "nested", int(taken["nested"].sum()), every, "the thread had the object already"
+    yield "contended", int(taken["contended"].sum()), every, "found the lock held"
+    yield "by the first thread", reserved["asymmetric"], every, "cheap for an asymmetric lock"
+    yield "before any other", reserved["reservation"], every, "cheap for a reservation"
+    yield "cancellations", reserved["cancellations"], objects, "objects a reservation is taken from"
+    yield "lock operations", counts["operations"], None, _OPERATIONS
+    yield "locked sections", int(held["sections"]), None, "no nested ones; a wait makes two of one"
+
+
+def _number(row: Mapping[str, Any]) -> str:
+    share = f" ({row['value'] / row['of']:.3%})" if row["of"] else ""
+    return f"{row['value']:,}{share}"
 
 
 def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
@@ -166,23 +285,26 @@ def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
         for title, rows in _rows_of(log, long_ms).items():
             tables[title] += [{"Program": log.name, **row} for row in rows]
     for title, records in tables.items():
-        names = [name for name in records[0] if not name.endswith((_SHARE, _LEAST, _MOST))]
-        numbers = [name for name in names if name not in ("Program", "Group", "Lock", "Within")]
-        yield Rows(
-            records,
-            {name: partial(_cell, name) for name in names},
-            title,
-            {"padding": (0, 2, 0, 0)},
-            {name: {"justify": "right"} for name in numbers},
-        )
+        yield _aligned(title, records)
+
+
+def _aligned(title: str, records: Sequence[Mapping[str, Any]]) -> Rows:
+    """Return a table whose numbers stand at the right."""
+    names = [name for name in records[0] if not name.endswith((_SHARE, _LEAST, _MOST))]
+    numbers = [name for name in names if name not in ("Program", "Group", "Lock", "Within")]
+    return Rows(
+        records,
+        {name: partial(_cell, name) for name in names},
+        title,
+        {"padding": (0, 2, 0, 0)},
+        {name: {"justify": "right"} for name in numbers},
+    )
 
 
 def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]:
     """Return a log's rows of each table, by title."""
-    from sweeps.lock_logs.gaps import WITHIN, gaps_of
     from sweeps.lock_logs.locality import Sections, locality
 
-    gaps, totals = gaps_of(log), log.totals
     sections, repeated = Sections(log), locality(log)
     counts, made = sections.statistics(), {"Objects created": log.objects_made}
     objects, heavy = counts["objects"], counts["heavy_objects"]
@@ -267,15 +389,23 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
                 "Deepest": int(nesting.index.max()) if acquisitions else 0,
             }
         ],
-        "How little a thread does between two sections and in one: shares within so much": [
-            {
-                "Within": f"{ns} ns",
-                **_within(_BETWEEN, gaps.gap, ns, totals.gap_ns if totals else _NOTHING),
-                **_within(_INSIDE, gaps.section, ns, totals.section_ns if totals else _NOTHING),
-            }
-            for ns in WITHIN
-        ],
+        _NEAR: _near(log),
     }
+
+
+def _near(log: "EventLog") -> list[dict[str, Any]]:
+    """Return which shares of a log's gaps and sections are within so many nanoseconds."""
+    from sweeps.lock_logs.gaps import WITHIN, gaps_of
+
+    gaps, totals = gaps_of(log), log.totals
+    return [
+        {
+            "Within": f"{ns} ns",
+            **_within(_BETWEEN, gaps.gap, ns, totals.gap_ns if totals else _NOTHING),
+            **_within(_INSIDE, gaps.section, ns, totals.section_ns if totals else _NOTHING),
+        }
+        for ns in WITHIN
+    ]
 
 
 def _within(

@@ -134,12 +134,14 @@ def figures(
         raise LockcrossError("--with is of the main job's figures; leave it or --plan out")
     with ExitStack() as opened:
         studies = {str(path): opened.enter_context(reading(path)) for path in paths}
-        _say_where(folder)
         if plan is not None:
             from sweeps.report.plan import print_figures_of_plan
 
+            _check_plan(studies[str(db)], plan)
+            _say_where(folder)
             print_figures_of_plan(studies[str(db)], plan, folder)
             return
+        _say_where(folder)
         from sweeps.report.figures import draw_all
         from sweeps.report.presentation import references
 
@@ -148,6 +150,13 @@ def figures(
             mine = replace(mine, studies=studies)
         for path in draw_all(studies[str(db)], folder, mine).values():
             print(path)
+
+
+def _check_plan(connection: sqlite3.Connection, plan: str) -> None:
+    """Raise LockcrossError for a plan without runs, before anything is said or drawn."""
+    from sweeps.study.costs import runs_of_plan
+
+    runs_of_plan(connection, plan)
 
 
 def _say_where(folder: Path) -> None:
@@ -159,12 +168,14 @@ def report(plan: OfPlan = None, output: options.Folder = None, db: Database = DA
     """Draw the figures and write the report from the database: one HTML page."""
     folder = output or db.parent
     with reading(db) as connection:
-        _say_where(folder)
         if plan is not None:
             from sweeps.report.plan import write_plan_page
 
+            _check_plan(connection, plan)
+            _say_where(folder)
             print(write_plan_page(connection, plan, folder))
         else:
+            _say_where(folder)
             from sweeps.report.report import write_all
 
             print(write_all(db, folder)[0])

@@ -99,6 +99,12 @@ def record(
     from sweeps.lock_logs.log import add_line
     from sweeps.questions.record.cost import cost_line  # once the program has ended: it is large
 
+    # Logs of earlier runs may lie there, too.
+    logs = [path for path in log.parent.glob(f"{log.name}.*[0-9]") if begun <= path.stat().st_mtime]
+    if pthread:
+        from sweeps.questions.record.places import add_lines
+
+        add_lines(log, *logs)
     # A program that a signal has ended is one that its user wants to be done with.
     if code < _SIGNALLED and (cost := cost_line(log, pthread)) is not None:
         add_line(log, cost)
@@ -113,8 +119,6 @@ def record(
     if code:
         by = f" ({signal_name(code)})" if code > _SIGNALLED else ""
         _say(f"the program ended with code {code}{by}; {output} has what it did until then")
-    # Logs of earlier runs may lie there, too.
-    logs = [path for path in log.parent.glob(f"{log.name}.*[0-9]") if begun <= path.stat().st_mtime]
     if logs and not pthread:
         names = ", ".join(sorted(path.name for path in logs))
         _say(f"further processes of the program have logs: {names}")
@@ -155,7 +159,7 @@ def _make_room(log: Path, force: bool) -> None:
         raise LockcrossError(f"--output {log}: the folder does not exist")
     if log.exists() and not (force and log.is_file()):
         raise LockcrossError(f"--output {log}: exists; --force replaces it, or name another file")
-    with writing(f"--output {log}", exit_code=2):
+    with writing(f"--output {log}"):
         log.open("wb").close()
         log.unlink()
 

@@ -78,8 +78,7 @@ def run(
 def _cell(axes: "Mapping[str, Any]", given: "Mapping[str, Value]") -> "Cell":
     """Return the cell of the axes and keys that are given, the others worked out."""
     from sweeps.engines.base import load_engine
-    from sweeps.model.cell import Cell
-    from sweeps.model.isa import ISAS, host_isa
+    from sweeps.model.cell import Cell, isa_and_flavour
     from sweeps.model.locks import load_locks
     from sweeps.model.machine import isas_of, machine_named
     from sweeps.model.workloads import WORKLOADS, with_defaults
@@ -88,8 +87,7 @@ def _cell(axes: "Mapping[str, Any]", given: "Mapping[str, Value]") -> "Cell":
     on_host = load_engine(chosen["engine"]).capabilities().host_machines
     chosen["machine"] = machine_named(chosen["machine"]) or (on_host[0] if on_host else "generic")
     isas_of(chosen["machine"])  # reports an unknown name before anything else
-    isa = chosen["isa"] or (host_isa() if on_host else "x86_64")
-    flavour = chosen["flavour"] or (ISAS[isa].flavours[0] if isa in ISAS else "")
+    isa, flavour = isa_and_flavour(chosen["machine"], chosen["isa"], chosen["flavour"])
     lock, variant, workload = (chosen[name] for name in ("lock", "variant", "workload"))
     if lock in (known := load_locks()) and variant in known[lock].variants[:1]:
         chosen["variant"] = ""  # the default by its name

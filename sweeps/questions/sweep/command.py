@@ -75,15 +75,20 @@ def _print_winners(store: Store, plan: str, form: Form) -> None:
     """Print the table of winners of a plan, as far as its runs have costs."""
     from results.text.terminal import console
     from sweeps.report.plan import compared_words, winner_rows
-    from sweeps.study.costs import groups, runs_of_plan
+    from sweeps.study.costs import compare as compare_runs
+    from sweeps.study.costs import groups, hidden, runs_of_plan, varied
+    from sweeps.study.runs import LOCK
 
-    out, settings = console(fold=False), groups(runs_of_plan(store.connection, plan))
+    runs = runs_of_plan(store.connection, plan)
+    out, settings = console(fold=False), groups(runs)
     rows = winner_rows(settings)
     if form != Form.TABLE:
         print_rows(rows, form)
     elif settings:
         print_compact(rows, out, ("winner", "cycles_per_pair"), _SHOWN_WINNERS)
         out.print(compared_words(settings))
+        for words in filter(None, (hidden(compare_runs(runs, LOCK, a)) for a in varied(runs)[0])):
+            out.print(words)
     else:
         out.print("no run has a cost per acquire-release pair, so there is no winner")
 
@@ -195,6 +200,7 @@ def _print_tables(comparison: "Comparison") -> None:
     """Print a table for each setting, with the spread of the seeds."""
     from results.text.terminal import console
     from sweeps.report.tables import table_of
+    from sweeps.study.costs import hidden
 
     def words(band: "Band") -> str:
         ends = f" ({number(band.least)} to {number(band.most)})" if band.least < band.most else ""
@@ -206,6 +212,8 @@ def _print_tables(comparison: "Comparison") -> None:
     out.print("core cycles per acquire-release pair; in brackets the least and most of the seeds")
     for panel in comparison.panels:
         out.print(table_of(panel, comparison.along, panel.title, words))
+    if said := hidden(comparison):
+        out.print(said)
 
 
 def _print_rows(comparison: "Comparison", form: Form) -> None:

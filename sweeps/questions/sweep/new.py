@@ -88,7 +88,7 @@ def _write(
     read(words)
     if file.exists() and not force:
         raise LockcrossError(f"{file}: is there already; --force writes over it")
-    with writing(file, "name another file with --output", exit_code=2):
+    with writing(file, "name another file with --output"):
         file.write_text(words, encoding="utf-8")
     print(file)
     path = str(file) if is_path(str(file)) else f"./{file}"

@@ -22,7 +22,7 @@ from results.store.queries import compilers_of_study
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
-from sweeps.questions.crossover.grids import CancelGrid, Grid, Surface, cancel_grid, grid
+from sweeps.report.grids import CancelGrid, Grid, Surface, cancel_grid, grid
 from sweeps.report.style import style_of
 from sweeps.study.plan import MAP, Plan
 from sweeps.study.results import MapCrossing, StudyResults
