@@ -3,16 +3,16 @@
 import csv
 import io
 import itertools
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
-from typing import NamedTuple
 
 from results.errors import LockcrossError, writing
 from results.paths import REFERENCE
+from sweeps.accuracy.curve import Curve, Reliability, Steps
 from sweeps.model.locks import LockLabel
 
 STORED = REFERENCE / "errors.csv"
@@ -165,15 +165,6 @@ def _row(line: Sequence[str]) -> ErrorCount:
 
 
 ENOUGH_CELLS, ENOUGH_PAIRS = 20, 30  # of a row, to be asked at all
-ENOUGH_ALIKE = 10  # pairs with leads alike
-RELIABLE = 0.9  # the share of pairs in the right order that makes their leads decisive
-
-
-class Right(NamedTuple):
-    """In how many of so many pairs the predicted order was the reference's."""
-
-    right: int
-    pairs: int
 
 
 @dataclass(frozen=True)
@@ -182,8 +173,8 @@ class EngineError:
 
     `median`: of absolute errors, a share. A predicted cost times `low` and times `high` is the
     interval within which eight in ten measured costs lay. `decisive`: the least predicted lead, a
-    share, from which on nine of ten pairs with leads alike were in the right order; None: no lead
-    is known to be decisive. Below it they were not, or too few were compared: `alike` tells.
+    share, from which on nine of ten pairs are in the right order; None: no lead is known to be
+    decisive.
     """
 
     words: str
@@ -193,10 +184,9 @@ class EngineError:
     decisive: float | None
     row: ErrorCount
 
-    def alike(self, lead: float) -> Right:
-        """Return the pairs whose lead is within the same step of LEADS as `lead` (a share)."""
-        step = max(bisect_right(LEADS, 100 * lead) - 1, 0)
-        return _right(self.row, step, step + 1)
+    def reliability(self, lead: float) -> Reliability:
+        """Return how often pairs with a predicted lead (a share) are in the right order."""
+        return curve_of(self.row).at(lead)
 
 
 def processor_of(title: str) -> str:
@@ -240,7 +230,8 @@ def error_of(
             words += _KIND_WORDS.get(row.kind, "")
             if place[0] != core:
                 words += f", on cores {other}: too little was compared {core}"
-            return EngineError(words, row.median_error, row.low, row.high, decisive(row), row)
+            decisive = curve_of(row).decisive
+            return EngineError(words, row.median_error, row.low, row.high, decisive, row)
     raise LockcrossError(f"nothing has been compared with another engine at work {work!r}")
 
 
@@ -258,33 +249,15 @@ def _stored() -> list[ErrorCount]:
     return read_rows()
 
 
-def _right(row: ErrorCount, first: int, behind: int) -> Right:
-    """Pairs with leads from one step up to before another."""
-    pairs, right = (*row.pairs, 0), (*row.right, 0)
-    return Right(right[first] - right[behind], pairs[first] - pairs[behind])
-
-
-def decisive(row: ErrorCount) -> float | None:
-    """Return the least lead, a share, from which on RELIABLE of the pairs were in the right order;
-    None: none.
-
-    By the pairs whose leads are alike: a share of all pairs from some lead on would hide that
-    small leads decide nothing, since most are great. Leads with too few pairs join smaller ones,
-    which shows the less; and since a greater lead cannot be the less reliable, steps that say so
-    are taken as one (isotonic regression).
-    """
-    steps, behind = [], len(LEADS)
-    for first in reversed(range(len(LEADS))):
-        if (alike := _right(row, first, behind)).pairs >= ENOUGH_ALIKE:
-            steps.append((first, alike))
-            behind = first
-    pools: list[tuple[int, Right]] = []
-    for first, alike in reversed(steps):
-        pools.append((first, alike))
-        while len(pools) > 1:
-            (least, below), (_, other) = pools[-2:]
-            if below.right * other.pairs <= other.right * below.pairs:
-                break
-            pools[-2:] = [(least, Right(below.right + other.right, below.pairs + other.pairs))]
-    reliable = (first for first, pool in pools if pool.right >= RELIABLE * pool.pairs)
-    return next((LEADS[first] / 100 for first in reliable), None)
+@cache
+def curve_of(row: ErrorCount) -> Curve:
+    """Return how often pairs were in the right order, over their predicted lead."""
+    ends = zip(LEADS, (*LEADS[1:], 100), strict=True)
+    counts = zip((*row.right, 0), (*row.pairs, 0), strict=True)
+    steps = (
+        Steps((low + high) / 2, right - less_right, pairs - less_pairs)
+        for (low, high), ((right, pairs), (less_right, less_pairs)) in zip(
+            ends, pairwise(counts), strict=True
+        )
+    )
+    return Curve(tuple(step for step in steps if step.pairs))

@@ -23,7 +23,6 @@ from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
 
 _MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
-_FEW = 10  # pairs of which no share is taken
 _NAMED = 4  # locks in a sentence
 _CANCELLING = "as cancellations cost"
 _SMALL = 0.05  # cycles a pair that are not worth a word
@@ -327,13 +326,10 @@ def _sure(advice: Advice) -> str:
     error = advice.error
     if error is None:
         return "How sure: nothing like this was compared with silicon or another simulator"
-    alike = error.alike(advice.win.lead)
-    words = f"How sure: {error.words}: median error {100 * error.median:.0f} %; "
-    words += (
-        f"of {alike.pairs} pairs of locks with a lead like this, {alike.right} were in the right "
-        "order"
-        if alike.pairs >= _FEW
-        else "too few pairs of locks had a lead like this"
+    right = error.reliability(advice.win.lead)
+    words = (
+        f"How sure: {error.words}: median error {100 * error.median:.0f} %; of pairs of locks with "
+        f"a lead like this {right.words} were in the right order"
     )
     if advice.works:
         words += "; none had work around the lock"
