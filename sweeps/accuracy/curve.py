@@ -96,4 +96,4 @@ class Curve:
 
 
 def _right(lead: float, scale: float, slope: float) -> float:
-    return 1 - 0.5 / (1 + (lead / scale) ** slope)
+    return 1 - 0.5 / (1 + math.pow(lead / scale, slope))

@@ -192,6 +192,8 @@ def row(*steps: tuple[int, int], **changes: object) -> ErrorCount:
         "median_error": 0.1,
         "low": 0.8,
         "high": 1.1,
+        "difference_low": None,
+        "difference_high": None,
         "pairs": pairs,
         "right": right,
         "locks": (LockLabel("thin"),),
@@ -237,6 +239,17 @@ def test_one_wrong_pair_more_or_less_hardly_moves_what_is_decisive(
         assert other is None or wrong < 0
         return
     assert other is not None and abs(other - own) < 0.02
+
+
+@pytest.mark.parametrize(
+    "known",
+    [row for row in read_rows() if row.reference == SILICON and row.work in (ONE_THREAD, IN_TURN)],
+    ids=lambda found: f"{found.machine}, {found.work}, {found.kind}",
+)
+def test_costs_whose_intervals_do_not_overlap_are_no_tie(known: ErrorCount) -> None:
+    least = curve_of(known).decisive
+    assert least is not None and least < 1 - known.low / known.high + 0.01
+    assert known.difference_low is None or known.difference_low > 0
 
 
 ENOUGH = (30, 30)

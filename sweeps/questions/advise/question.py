@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 _STUDY = "crossover"
 # How an input of an answer is known.
-ASKED, MEASURED, QUOTED, DERIVED, ASSUMED = "asked", "measured", "quoted", "derived", "assumed"
+ASKED, MEASURED, QUOTED, DERIVED, ASSUMED = "given", "measured", "quoted", "derived", "assumed"
+FOLLOWS = "follows"  # from the others
 STORE_FORWARD = "store_forward"  # fences of this kind are in no recommendation
 _BROKEN = "store forwarding orders nothing on the processors that were tried: not to be used"
 _PROCESS_WIDE = "membarrier"  # fences that the other side makes
 _PRODUCTION = "rmw"  # how runtimes order a store before a load where a locked operation does it
+USUAL = "hotspot_light"  # what a program is taken to have that nobody says anything of
 _TWICE = 2  # an assumed latency may be half of it, or twice
 
 
@@ -75,6 +77,7 @@ class Question:
     limits: Mapping[LockLabel, str]  # what locks that cannot replace all others cannot do
     contended: float = 0.0  # the share of acquisitions that find the lock held, answered beside
     program: RecordedProgram | None = None  # whose use it is, where it was recorded
+    rated: bool = False  # how often the program locks is known
     # What a cancellation costs at least and at most; None where that is one number, or nobody pays.
     open_cancellation: tuple[int, int] | None = None
 
@@ -146,7 +149,7 @@ def ask(
     program, contended = None if log is None else log.program, full.contended or 0
     return Question(
         scenario, labels, searched, measured, inputs, limits, contended, program,
-        (stop.low, stop.high) if is_open else None,
+        use.locks_per_second is not None, (stop.low, stop.high) if is_open else None,
     )  # fmt: skip
 
 
