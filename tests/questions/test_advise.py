@@ -26,7 +26,7 @@ from sweeps.questions.advise.borders import Axis, nearest, tie_from
 from sweeps.questions.advise.figure import draw_advice
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.program import RecordedProgram, without_own_lock
-from sweeps.questions.advise.question import ASSUMED, Logged, ask
+from sweeps.questions.advise.question import ASSUMED, GIVEN, Logged, ask
 from sweeps.questions.advise.text import between_sections, headline, reason, remarks, verdict
 from sweeps.questions.advise.use import ACQUISITION, Use
 from sweeps.questions.crossings.command import (
@@ -370,6 +370,21 @@ def test_work_is_taken_off_and_leads_are_beside_it(store: Store) -> None:
     assert busy.work == plain.work + 3000
     assert busy.win.lead == pytest.approx(plain.win.lead, abs=0.02)
     assert not busy.win.tied and not plain.win.tied
+
+
+def test_the_cost_of_a_process_wide_barrier_can_be_given_and_is_listed() -> None:
+    names = ["thin", "asym_tasuki/membarrier", "tasuki/rmw"]
+    asked = ask("generic", "", "", names, [], {"membarrier_latency": 500}, NOTHING)
+    (given,) = (one for one in asked.inputs if one.name == "membarrier_latency")
+    assert (given.kind, given.value) == (GIVEN, "500 cycles")
+    costs = {label: asked.scenario.with_lock(label).base.membarrier_latency for label in names}
+    assert costs == {"thin": None, "asym_tasuki/membarrier": 500, "tasuki/rmw": None}
+    # The machine's own: a call, and the other running core.
+    own = ask("generic", "", "", names, [], {}, NOTHING)
+    (listed,) = (one for one in own.inputs if one.name == "membarrier_latency")
+    assert (listed.kind, listed.value) == (ASSUMED, "3,000 cycles")
+    others = ask("generic", "", "", ["thin", "tasuki"], [], {}, NOTHING)
+    assert "membarrier_latency" not in others.latencies
 
 
 def test_two_locks_have_the_same_verdict_whatever_stands_beside_them(store: Store) -> None:

@@ -51,7 +51,7 @@ CAUSES = {
     "atomics": ("stall_atomic",),
     "fences": ("stall_fence",),
     "stores": ("stall_drain", "stall_store_buffer", "stall_forward"),
-    "cancellations": ("stall_charge",),
+    "cancellations and barriers": ("stall_charge",),
     "misses": ("stall_l2", "stall_memory", "stall_transfer", "stall_upgrade", "stall_hold"),
     "branches": ("stall_mispredict", "stall_taken_branch"),
 }
@@ -462,6 +462,7 @@ class Advisor:
             "cas_measured": cas,
             "fence_measured": fence,
             "cancel": value_of(base, "cancel_latency"),
+            "membarrier": base.membarrier_latency,
         }
 
 

@@ -22,7 +22,7 @@ from sweeps.questions.advise.advice import (
     Saving,
 )
 from sweeps.questions.advise.program import RecordedProgram
-from sweeps.questions.advise.question import ASKED, ASSUMED, FOLLOWS, MEASURED, Input
+from sweeps.questions.advise.question import ASSUMED, FOLLOWS, GIVEN, MEASURED, Input
 
 _MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
 _NAMED = 4  # locks in a sentence
@@ -140,7 +140,7 @@ def _rests(advice: Advice) -> Table:
         axis = axes.get(entry.name)
         turns = axis is not None and (axis.below or axis.above) is not None
         kind = entry.kind
-        return kind == ASSUMED, kind != ASKED, entry.name not in turning, not turns
+        return kind == ASSUMED, kind != GIVEN, entry.name not in turning, not turns
 
     known = {entry.name for entry in advice.inputs}
     follow = (
@@ -153,8 +153,10 @@ def _rests(advice: Advice) -> Table:
     for entry in sorted((*advice.inputs, *follow), key=place):
         axis = axes.get(entry.name)
         ends = ["", ""] if axis is None else [_change(axis, False), _change(axis, True)]
-        name = "measured " * (entry.name in _MEASURED) + _name(entry.name)
-        table.add_row(name, entry.value, entry.kind, *ends[: len(border)], entry.source)
+        value = entry.value
+        if axis is not None and entry.name in _MEASURED:
+            value += f" (measures {axis.now:.1f})"
+        table.add_row(_name(entry.name), value, entry.kind, *ends[: len(border)], entry.source)
     return table
 
 
@@ -358,8 +360,8 @@ def remarks(advice: Advice) -> Iterator[str]:
         words = f"Assumed: {len(assumed)} of the inputs (see the end)"
         words += f"; {len(names)} could turn the answer" * bool(names)
         words += (
-            f"; {more} make another lock as cheap somewhere, by no more than a tie or outside what "
-            "is plausible"
+            f"; {more} more {'makes' if more == 1 else 'make'} another lock as cheap somewhere, by "
+            "no more than a tie or outside what is plausible"
         ) * bool(more)
         yield words + "; none makes another lock as cheap where it was searched" * (
             not names and not more
