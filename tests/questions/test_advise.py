@@ -1,5 +1,6 @@
 """advise and crossovers: against costs in closed form, then on the real engine."""
 
+import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ import pytest
 
 from results.draw.painter import check_file, save
 from results.errors import LockcrossError
+from results.paths import ROOT
 from results.store.store import Store
 from sweeps.accuracy import errors
 from sweeps.lock_logs.locality import Pattern
@@ -27,7 +29,16 @@ from sweeps.questions.advise.figure import draw_advice
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.program import RecordedProgram, without_own_lock
 from sweeps.questions.advise.question import ASSUMED, GIVEN, Logged, ask
-from sweeps.questions.advise.text import between_sections, headline, reason, remarks, verdict
+from sweeps.questions.advise.text import (
+    between_sections,
+    headline,
+    print_answers,
+    print_csv,
+    print_json,
+    reason,
+    remarks,
+    verdict,
+)
 from sweeps.questions.advise.use import ACQUISITION, Use
 from sweeps.questions.crossings.command import (
     base_cell,
@@ -406,6 +417,34 @@ def test_what_is_saved_is_a_difference_with_its_own_interval(store: Store) -> No
     assert rated.saving is not None and rated.saving.share is not None
     assert rated.saving.share == pytest.approx(30 / (rated.work + 90), rel=0.05)
     assert "of its CPU time" in verdict(rated)
+
+
+def test_every_form_of_output_has_the_sentence_and_the_interval(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = advice(store, "thin,tasuki", use=Use(threads=2))
+    low, high = found.interval(found.win.lock) or (0.0, 0.0)
+    assert low < found.win.cost < high
+    print_json([found])
+    told = json.loads(capsys.readouterr().out)
+    assert told["answer"] == verdict(found)
+    assert (told["locks"][0]["low"], told["locks"][0]["high"]) == (low, high)
+    print_csv([found])
+    first, _ = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert first["answer"] == verdict(found) and float(first["low"]) == pytest.approx(low)
+    print_answers([found])
+    assert capsys.readouterr().out.startswith(verdict(found))
+
+
+@pytest.mark.long
+def test_the_page_says_what_its_first_command_prints(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "advise.md").read_text("utf-8")
+    line = re.search(r"^\./lockcross (advise .*)$", page, re.M)
+    shown = re.search(r"The first one answers:\n\n```\n(.*?)\n```", page, re.S)
+    assert line and shown
+    done = lockcross(line[1], "--db", str(tmp_path / "x.db"))
+    assert done.returncode == 0, done.stderr
+    assert "\n".join(map(str.rstrip, done.stdout.rstrip().splitlines())) == shown[1]
 
 
 def test_a_tie_saves_nothing(store: Store) -> None:

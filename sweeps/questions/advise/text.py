@@ -39,6 +39,12 @@ def print_json(answers: Sequence[Advice]) -> None:
             asdict(replace(advice, known=lambda *_: None))
             | {
                 "known": advice.error and advice.error.words,
+                "locks": [
+                    asdict(lock)
+                    | {"seeds_low": lock.low, "seeds_high": lock.high}
+                    | _interval(advice, lock.label)
+                    for lock in advice.locks
+                ],
                 "parts": [
                     {"share": share, "words": words} for words, share in advice.parts.items()
                 ],
@@ -76,7 +82,7 @@ def print_csv(answers: Sequence[Advice]) -> None:
         | {"cheapest_without_work": advice.between.cheapest}
         | {"tie_from_cycles": advice.between.tie_from}
         | {"lock": str(lock.label), "verdict": _verdict(advice, lock.label)}
-        | {"cycles_per_pair": lock.cost, "seeds": lock.seeds}
+        | {"cycles_per_pair": lock.cost, **_interval(advice, lock.label), "seeds": lock.seeds}
         | {"lead": advice.lead_over(lock.label), "native_cycles_per_pair": lock.native}
         | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in lock.causes.items()}
         | {"answer": verdict(advice)}
@@ -84,6 +90,11 @@ def print_csv(answers: Sequence[Advice]) -> None:
         for lock in advice.locks
     ]
     print_parts(Form.CSV, Rows(rows))
+
+
+def _interval(advice: Advice, label: LockLabel) -> dict[str, float | None]:
+    low, high = advice.interval(label) or (None, None)
+    return {"low": low, "high": high}
 
 
 def _verdict(advice: Advice, label: LockLabel) -> str:
@@ -98,10 +109,18 @@ def print_untold(form: Form, machines: Sequence[str], program: RecordedProgram) 
         console(fold=False).print(program.untold.capitalize())
         return
     if form == Form.CSV:
-        rows = [{"machine": name, "lock": None, "verdict": program.untold} for name in machines]
+        rows = [
+            {"machine": name, "lock": None, "verdict": program.untold, "answer": program.untold}
+            for name in machines
+        ]
         print_parts(Form.CSV, Rows(rows))
         return
-    without = {"verdict": program.untold, "cheapest": None, "recording": program.recording}
+    without = {
+        "answer": program.untold,
+        "verdict": program.untold,
+        "cheapest": None,
+        "recording": program.recording,
+    }
     _print_json([{"setting": {"machine": name}, **without} for name in machines])
 
 
