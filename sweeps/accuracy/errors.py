@@ -3,16 +3,16 @@
 import csv
 import io
 import itertools
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
-from typing import NamedTuple
 
 from results.errors import LockcrossError, writing
 from results.paths import REFERENCE
+from sweeps.accuracy.curve import Curve, Reliability, Steps
 from sweeps.model.locks import LockLabel
 
 STORED = REFERENCE / "errors.csv"
@@ -46,6 +46,8 @@ COLUMNS = (
     "median_error",
     "low",
     "high",
+    "difference_low",
+    "difference_high",
     *(f"{name}_{lead}" for lead in LEADS for name in ("pairs", "right")),
     "locks",
 )
@@ -62,7 +64,9 @@ class ErrorCount:
 
     `machine`: what stood on both sides; `locks`: which labels, without their fence kinds.
     `median_error`: of absolute errors, as a share of the reference's cost. `low` and `high`: the
-    10th and the 90th percentile of measured over predicted cost. `pairs`: of locks in one setting
+    10th and the 90th percentile of measured over predicted cost. `difference_low` and
+    `difference_high`: the same of the difference of two locks whose lead is reliable; None where
+    too few are. `pairs`: of locks in one setting
     that the reference tells apart, with a predicted lead of at least each of LEADS; `right`: in how
     many of them the predicted order is the reference's.
     """
@@ -76,6 +80,8 @@ class ErrorCount:
     median_error: float
     low: float
     high: float
+    difference_low: float | None
+    difference_high: float | None
     pairs: tuple[int, ...]
     right: tuple[int, ...]
     locks: tuple[LockLabel, ...]
@@ -85,30 +91,38 @@ def counted(
     subject: tuple[str, str, str, str],
     kind: str,
     costs: Sequence[tuple[float, float]],
-    pairs: Iterable[tuple[float, float]],
+    pairs: Iterable[tuple[float, float, float]],
     labels: Iterable[LockLabel] = (),
 ) -> ErrorCount:
     """Count a row about `subject`: reference, machine, core and work. `costs`: two or more, each
     the reference's and the predicted one; `pairs`: the predicted costs of two that the reference
-    tells apart, of the cheaper one there first."""
-    judged = []  # the predicted lead, as a share of the dearer one's cost, and whether it is right
-    for cheap, dear in pairs:
+    tells apart, of the cheaper one there first, and the reference's difference."""
+    judged = []  # the lead, a share of the dearer one's cost, whether it is right, the differences
+    for cheap, dear, difference in pairs:
         low, high = sorted((cheap, dear))
         if low != high:
-            judged.append(((high - low) / high, cheap < dear))
+            judged.append(((high - low) / high, cheap < dear, difference / (dear - cheap)))
     tenths = quantiles((known / predicted for known, predicted in costs), n=10, method="inclusive")
-    above = [[right for lead, right in judged if 100 * lead >= least] for least in LEADS]
-    return ErrorCount(
+    above = [[right for lead, right, _ in judged if 100 * lead >= least] for least in LEADS]
+    row = ErrorCount(
         *subject,
         kind,
         len(costs),
         median(abs(predicted / known - 1) for known, predicted in costs),
         tenths[0],
         tenths[-1],
+        None,
+        None,
         tuple(map(len, above)),
         tuple(map(sum, above)),
         tuple(sorted(set(labels))),
     )
+    least = curve_of(row).decisive
+    reliable = [ratio for lead, _, ratio in judged if least is not None and lead >= least]
+    if len(reliable) < ENOUGH_PAIRS:
+        return row
+    tenths = quantiles(reliable, n=10, method="inclusive")
+    return replace(row, difference_low=tenths[0], difference_high=tenths[-1])
 
 
 def text_of(rows: Iterable[ErrorCount]) -> str:
@@ -118,7 +132,12 @@ def text_of(rows: Iterable[ErrorCount]) -> str:
     writer.writerow(COLUMNS)
     for row in rows:
         counts = itertools.chain(*zip(row.pairs, row.right, strict=True))
-        shares = [f"{share:.4f}" for share in (row.median_error, row.low, row.high)]
+        shares = [
+            "" if share is None else f"{share:.4f}"
+            for share in (
+                row.median_error, row.low, row.high, row.difference_low, row.difference_high
+            )
+        ]  # fmt: skip
         subject = [getattr(row, name) for name in _SUBJECT]
         writer.writerow([*subject, row.cells, *shares, *counts, " ".join(row.locks)])
     return out.getvalue()
@@ -146,7 +165,11 @@ def read_rows(path: Path = STORED) -> list[ErrorCount]:
 
 def _row(line: Sequence[str]) -> ErrorCount:
     """From the values of COLUMNS. Raises ValueError."""
-    reference, machine, core, work, kind, cells, median_error, low, high, *counts, locks = line
+    reference, machine, core, work, kind, cells, *shares = line[: COLUMNS.index("pairs_0")]
+    *counts, locks = line[COLUMNS.index("pairs_0") :]
+    median_error, low, high, least, most = (float(share) if share else None for share in shares)
+    if median_error is None or low is None or high is None:
+        raise ValueError(f"{machine}: an error is missing")
     numbers = tuple(map(int, counts))
     return ErrorCount(
         reference,
@@ -155,9 +178,11 @@ def _row(line: Sequence[str]) -> ErrorCount:
         work,
         kind,
         int(cells),
-        float(median_error),
-        float(low),
-        float(high),
+        median_error,
+        low,
+        high,
+        least,
+        most,
         numbers[::2],
         numbers[1::2],
         tuple(map(LockLabel, locks.split())),
@@ -165,15 +190,6 @@ def _row(line: Sequence[str]) -> ErrorCount:
 
 
 ENOUGH_CELLS, ENOUGH_PAIRS = 20, 30  # of a row, to be asked at all
-ENOUGH_ALIKE = 10  # pairs with leads alike
-RELIABLE = 0.9  # the share of pairs in the right order that makes their leads decisive
-
-
-class Right(NamedTuple):
-    """In how many of so many pairs the predicted order was the reference's."""
-
-    right: int
-    pairs: int
 
 
 @dataclass(frozen=True)
@@ -182,8 +198,8 @@ class EngineError:
 
     `median`: of absolute errors, a share. A predicted cost times `low` and times `high` is the
     interval within which eight in ten measured costs lay. `decisive`: the least predicted lead, a
-    share, from which on nine of ten pairs with leads alike were in the right order; None: no lead
-    is known to be decisive. Below it they were not, or too few were compared: `alike` tells.
+    share, from which on nine of ten pairs are in the right order; None: no lead is known to be
+    decisive.
     """
 
     words: str
@@ -193,10 +209,20 @@ class EngineError:
     decisive: float | None
     row: ErrorCount
 
-    def alike(self, lead: float) -> Right:
-        """Return the pairs whose lead is within the same step of LEADS as `lead` (a share)."""
-        step = max(bisect_right(LEADS, 100 * lead) - 1, 0)
-        return _right(self.row, step, step + 1)
+    @property
+    def least(self) -> float:
+        """Return the least lead that is reliable; 1, which none is, where none is known to be."""
+        return 1.0 if self.decisive is None else self.decisive
+
+    @property
+    def difference(self) -> tuple[float | None, float | None]:
+        """Return by what a reliable difference of two predicted costs is to be multiplied for the
+        interval within which eight in ten measured ones lay; None where that is not known."""
+        return self.row.difference_low, self.row.difference_high
+
+    def reliability(self, lead: float) -> Reliability:
+        """Return how often pairs with a predicted lead (a share) are in the right order."""
+        return curve_of(self.row).at(lead)
 
 
 def processor_of(title: str) -> str:
@@ -240,7 +266,8 @@ def error_of(
             words += _KIND_WORDS.get(row.kind, "")
             if place[0] != core:
                 words += f", on cores {other}: too little was compared {core}"
-            return EngineError(words, row.median_error, row.low, row.high, decisive(row), row)
+            decisive = curve_of(row).decisive
+            return EngineError(words, row.median_error, row.low, row.high, decisive, row)
     raise LockcrossError(f"nothing has been compared with another engine at work {work!r}")
 
 
@@ -258,33 +285,15 @@ def _stored() -> list[ErrorCount]:
     return read_rows()
 
 
-def _right(row: ErrorCount, first: int, behind: int) -> Right:
-    """Pairs with leads from one step up to before another."""
-    pairs, right = (*row.pairs, 0), (*row.right, 0)
-    return Right(right[first] - right[behind], pairs[first] - pairs[behind])
-
-
-def decisive(row: ErrorCount) -> float | None:
-    """Return the least lead, a share, from which on RELIABLE of the pairs were in the right order;
-    None: none.
-
-    By the pairs whose leads are alike: a share of all pairs from some lead on would hide that
-    small leads decide nothing, since most are great. Leads with too few pairs join smaller ones,
-    which shows the less; and since a greater lead cannot be the less reliable, steps that say so
-    are taken as one (isotonic regression).
-    """
-    steps, behind = [], len(LEADS)
-    for first in reversed(range(len(LEADS))):
-        if (alike := _right(row, first, behind)).pairs >= ENOUGH_ALIKE:
-            steps.append((first, alike))
-            behind = first
-    pools: list[tuple[int, Right]] = []
-    for first, alike in reversed(steps):
-        pools.append((first, alike))
-        while len(pools) > 1:
-            (least, below), (_, other) = pools[-2:]
-            if below.right * other.pairs <= other.right * below.pairs:
-                break
-            pools[-2:] = [(least, Right(below.right + other.right, below.pairs + other.pairs))]
-    reliable = (first for first, pool in pools if pool.right >= RELIABLE * pool.pairs)
-    return next((LEADS[first] / 100 for first in reliable), None)
+@cache
+def curve_of(row: ErrorCount) -> Curve:
+    """Return how often pairs were in the right order, over their predicted lead."""
+    ends = zip(LEADS, (*LEADS[1:], 100), strict=True)
+    counts = zip((*row.right, 0), (*row.pairs, 0), strict=True)
+    steps = (
+        Steps((low + high) / 2, right - less_right, pairs - less_pairs)
+        for (low, high), ((right, pairs), (less_right, less_pairs)) in zip(
+            ends, pairwise(counts), strict=True
+        )
+    )
+    return Curve(tuple(step for step in steps if step.pairs))

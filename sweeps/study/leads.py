@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from results.errors import LockcrossError
-from sweeps.accuracy.errors import error_of, kind_of, work_of
+from sweeps.accuracy.errors import EngineError, error_of, kind_of, work_of
 from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.locks import LockLabel
@@ -56,12 +56,24 @@ class Lead:
 
 
 KnownError = Callable[[LockLabel, LockLabel], float | None]
+EngineErrors = Callable[[LockLabel, LockLabel], EngineError | None]
 
 
 def error_in(setting: Cell) -> KnownError:
     """Return what is known of the engine in a setting: a function that gives, for two locks, the
-    least lead that is reliable. It gives 1 where no lead is, and None where nothing like them was
-    compared: on another engine, where threads share cores, or at work of several kinds."""
+    least lead that is reliable; 1 where no lead is, None where nothing is known."""
+    known = engine_errors(setting)
+
+    def least(one: LockLabel, other: LockLabel) -> float | None:
+        return None if (error := known(one, other)) is None else error.least
+
+    return least
+
+
+def engine_errors(setting: Cell) -> EngineErrors:
+    """Return a function that gives, for two locks, the engine's error in a setting; None where
+    nothing like them was compared: on another engine, where threads share cores, or at work of
+    several kinds."""
     work = work_of(setting.workload, setting.threads)
     if setting.engine != engines.DEFAULT or setting.cores is not None or work is None:
         return lambda *_: None
@@ -70,11 +82,9 @@ def error_in(setting: Cell) -> KnownError:
     except LockcrossError:  # its description is gone, its runs are still there
         return lambda *_: None
 
-    def known(one: LockLabel, other: LockLabel) -> float:
+    def known(one: LockLabel, other: LockLabel) -> EngineError:
         kinds = {kind_of(one), kind_of(other)}
-        out_of_order = machine.out_of_order is not None
-        decisive = error_of(out_of_order, work, kinds, title=machine.title).decisive
-        return 1.0 if decisive is None else decisive
+        return error_of(machine.out_of_order is not None, work, kinds, title=machine.title)
 
     return known
 

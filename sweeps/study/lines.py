@@ -9,7 +9,7 @@ from results.errors import LockcrossError, check_known
 from sweeps.model.axes import AXES, LATENCIES, QUANTITIES
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import FULL, LockLabel, cancels, load_locks
+from sweeps.model.locks import FULL, MEMBARRIER, LockLabel, cancels, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import WORKLOADS, Number, Share, Value
 
@@ -33,7 +33,7 @@ def moved(cell: Cell, axis: str, x: float) -> Cell:
 def with_lock(cell: Cell, label: str, seed: int = FIRST_SEED) -> Cell:
     """Return the cell with a lock. A latency that the lock never pays is left unset, so that one
     run serves for all its values: the full fence's with another fence kind, the cancellation's with
-    a lock that cancels nothing."""
+    a lock that cancels nothing, the process-wide barrier's with a lock that has none."""
     built = LockLabel(label)
     return replace(
         cell,
@@ -43,6 +43,7 @@ def with_lock(cell: Cell, label: str, seed: int = FIRST_SEED) -> Cell:
         seed=seed,
         fence_latency=cell.fence_latency if built.fence == FULL else None,
         cancel_latency=cell.cancel_latency if cancels(label) else None,
+        membarrier_latency=cell.membarrier_latency if built.fence == MEMBARRIER else None,
     )
 
 
@@ -51,6 +52,9 @@ def own_latency(cell: Cell, axis: str) -> int:
     figures = load_machine(cell.machine).figures(cell.isa)
     if axis == "cas_latency":  # a machine's figure is the whole operation, its access too
         return figures["cas_success"].number - figures["lat_l1"].number
+    if axis == "membarrier_latency":  # what is set has the part of each other running core in it
+        core = figures.get("charge_barrier_core")
+        return figures["charge_barrier"].number + (cell.threads - 1) * (core.number if core else 0)
     return figures[QUANTITIES[axis].figure or ISAS[cell.isa].full_fence].number
 
 

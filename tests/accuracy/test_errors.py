@@ -1,6 +1,7 @@
 """How far the engine was off, from costs that are known."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from results.errors import LockcrossError
 from results.paths import REFERENCE
 from results.store.records import MachineRecord
 from results.store.store import Store
+from sweeps.accuracy.curve import RELIABLE
 from sweeps.accuracy.errors import (
     ANY,
     ATOMIC,
@@ -19,11 +21,11 @@ from sweeps.accuracy.errors import (
     NO_ATOMIC,
     ONE_THREAD,
     PUBLISHED,
+    SILICON,
     STORED,
     EngineError,
     ErrorCount,
-    Right,
-    decisive,
+    curve_of,
     error_of,
     keep,
     kind_of,
@@ -190,6 +192,8 @@ def row(*steps: tuple[int, int], **changes: object) -> ErrorCount:
         "median_error": 0.1,
         "low": 0.8,
         "high": 1.1,
+        "difference_low": None,
+        "difference_high": None,
         "pairs": pairs,
         "right": right,
         "locks": (LockLabel("thin"),),
@@ -197,33 +201,55 @@ def row(*steps: tuple[int, int], **changes: object) -> ErrorCount:
     return ErrorCount(**values | changes)  # type: ignore[arg-type]
 
 
+def test_the_curve_begins_at_a_half_and_rises() -> None:
+    curve = curve_of(row((20, 12), (20, 12), (30, 24), (30, 26), (30, 28), *[(40, 40)] * 4))
+    shares = [curve.at(lead / 100).share for lead in range(0, 101, 5)]
+    assert shares[0] == 0.5 and shares == sorted(shares)
+    assert curve.decisive is not None
+    assert curve.at(curve.decisive).share == pytest.approx(RELIABLE, abs=0.01)
+
+
+def test_more_pairs_narrow_the_interval() -> None:
+    few, many = (
+        curve_of(row(*[(n * 10, n * right) for right in (6, 7, 8, 9, 10)])).at(0.1) for n in (1, 50)
+    )
+    assert few.low < many.low < many.share < many.high < few.high
+
+
+def test_no_lead_is_decisive_where_great_ones_were_wrong() -> None:
+    assert curve_of(row(*[(20, 14)] * 9)).decisive is None
+
+
 @pytest.mark.parametrize(
-    ("steps", "lead"),
-    [
-        ([(20, 18)] * 9, 0.0),
-        ([(20, 17), *[(20, 18)] * 8], 0.02),
-        ([(20, 10), (20, 10), (20, 10), *[(20, 20)] * 6], 0.1),  # 83 % of all: 1 of 2 below 10 %
-        ([(20, 10)] * 8 + [(20, 18)], 0.5),
-        ([(20, 17)] * 9, None),
-        ([(9, 9)], None),  # too few
-        ([(10, 10)], 0.0),
-        ([(9, 9), (0, 0), (10, 10)], 0.05),  # of leads below 5 % too little is known
-        ([(5, 5), (5, 5), (10, 10)], 0.0),  # those of 2 % join those of 0
-        ([(20, 10), (20, 20), (20, 17), (20, 20)], 0.02),  # 37 of 40 from 2 to 10 %
-        ([(20, 10), (20, 18), (20, 17), (20, 20)], 0.1),  # 35 of 40
-    ],
+    "known",
+    [found for found in read_rows() if found.reference == SILICON and found.pairs[0] >= 300],
+    ids=lambda found: f"{found.machine}, {found.work}, {found.kind}",
 )
-def test_a_lead_is_decisive_where_leads_alike_were_right(
-    steps: list[tuple[int, int]], lead: float | None
+@pytest.mark.parametrize("step", range(len(LEADS)))
+@pytest.mark.parametrize("more", [1, -1])
+def test_one_wrong_pair_more_or_less_hardly_moves_what_is_decisive(
+    known: ErrorCount, step: int, more: int
 ) -> None:
-    assert decisive(row(*steps)) == lead
+    """By bins a pair of 25 moved it from 20 to 40 percent."""
+    pairs = tuple(n + more * (place <= step) for place, n in enumerate(known.pairs))
+    wrong = pairs[step] - known.right[step]
+    other = curve_of(replace(known, pairs=pairs)).decisive
+    own = curve_of(known).decisive
+    if own is None or wrong < 0:
+        assert other is None or wrong < 0
+        return
+    assert other is not None and abs(other - own) < 0.02
 
 
-def test_what_was_right_is_of_pairs_with_leads_alike() -> None:
-    found = error_of(True, IN_TURN, [ANY], [row((30, 15), (10, 6), (20, 20))])
-    assert (found.row.pairs[0], found.decisive) == (60, 0.05)
-    assert (found.alike(0.03), found.alike(0.05)) == (Right(6, 10), Right(20, 20))
-    assert (found.alike(0), found.alike(0.9)) == (Right(15, 30), Right(0, 0))
+@pytest.mark.parametrize(
+    "known",
+    [row for row in read_rows() if row.reference == SILICON and row.work in (ONE_THREAD, IN_TURN)],
+    ids=lambda found: f"{found.machine}, {found.work}, {found.kind}",
+)
+def test_costs_whose_intervals_do_not_overlap_are_no_tie(known: ErrorCount) -> None:
+    least = curve_of(known).decisive
+    assert least is not None and least < 1 - known.low / known.high + 0.01
+    assert known.difference_low is None or known.difference_low > 0
 
 
 ENOUGH = (30, 30)

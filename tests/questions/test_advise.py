@@ -1,5 +1,6 @@
 """advise and crossovers: against costs in closed form, then on the real engine."""
 
+import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ import pytest
 
 from results.draw.painter import check_file, save
 from results.errors import LockcrossError
+from results.paths import ROOT
 from results.store.store import Store
 from sweeps.accuracy import errors
 from sweeps.lock_logs.locality import Pattern
@@ -22,11 +24,21 @@ from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.questions.advise.advice import Advice, AxisAnswer, Change
 from sweeps.questions.advise.answer import Advisor
-from sweeps.questions.advise.borders import nearest
+from sweeps.questions.advise.borders import Axis, nearest, tie_from
 from sweeps.questions.advise.figure import draw_advice
+from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.program import RecordedProgram, without_own_lock
-from sweeps.questions.advise.question import ASSUMED, Logged, ask
-from sweeps.questions.advise.text import between_sections, headline, reason, remarks
+from sweeps.questions.advise.question import ASSUMED, GIVEN, Logged, ask
+from sweeps.questions.advise.text import (
+    between_sections,
+    headline,
+    print_answers,
+    print_csv,
+    print_json,
+    reason,
+    remarks,
+    verdict,
+)
 from sweeps.questions.advise.use import ACQUISITION, Use
 from sweeps.questions.crossings.command import (
     base_cell,
@@ -182,7 +194,10 @@ def test_answers_in_words(store: Store, golden: Callable[[Path, str], None]) -> 
     }
     told = [
         "\n".join(
-            [f"# {name}", between_sections(one), headline(one), reason(one), *remarks(one), ""]
+            (
+                *(f"# {name}", verdict(one), headline(one), between_sections(one), reason(one)),
+                *(*remarks(one), ""),
+            )
         )
         for name, one in answers.items()
     ]
@@ -201,19 +216,32 @@ def with_work_of_a_log(store: Store) -> Advice:
 
 
 @pytest.mark.usefixtures("engine_always_right")
-def test_work_between_sections_makes_a_lead_a_tie(store: Store) -> None:
-    """In the model a lock costs the same beside any work: 60 cycles of thin are 98 % of 79.5 where
-    895.5 are added to both."""
+def test_what_work_between_sections_decides(store: Store) -> None:
+    """In the model a lock costs the same beside any work, so that no lead becomes a tie."""
     found = advice(store, "thin,tasuki,reservation,asym_tasuki").between
     assert (found.work, found.known, found.amounts) == (0, ASSUMED, {0: 1})
     assert (found.cheapest, found.other, found.lead) == ("thin", "reservation", 19.5)
-    assert found.tie_from == pytest.approx(895.5, abs=2) and found.searched_to == 1_000
-    longer = advice(store, "thin,tasuki,asym_tasuki").between
-    assert (longer.other, longer.lead, longer.tie_from) == ("tasuki", 30, None)
+    assert found.tie_from is None and found.searched_to == 1_000
     asked = advice(store, "thin,reservation", use=Use(threads=2, think=3_000)).between
     assert (asked.work, asked.cheapest) == (3_000, "thin")
     ranked = advice(store, "thin,reservation", ranking=True).between
     assert ranked.cheapest is None and ranked.tie_from is None
+
+
+def test_work_that_hides_a_lock_makes_a_lead_a_tie() -> None:
+    """50 cycles of work hide one of reservation's 80; thin's 60 are 98 % of what is left of them
+    where 939 stand between two sections."""
+    question = ask("generic", "", "", ["thin", "reservation"], [], {}, Use(think=0))
+
+    def costs(wanted: Sequence[Scenario]) -> list[Point]:
+        hidden = {"thin": (60, 0), "reservation": (80, Fraction(1, 50))}
+        each = ((hidden[one.base.lock], one.use.think) for one in wanted)
+        return [Point(Fraction(cost - part * work), 1) for (cost, part), work in each]
+
+    along = Axis("think", question.scenario, (0, 1_000), 1)
+    thin, reservation = map(LockLabel, ("thin", "reservation"))
+    assert tie_from(along, thin, reservation, 0.02, costs) == pytest.approx(939, abs=2)
+    assert tie_from(along, thin, reservation, 0.0, costs) is None
 
 
 def test_the_work_of_a_log_is_as_it_is_spread(store: Store) -> None:
@@ -344,14 +372,85 @@ def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
     assert [one.cost for one in found.locks] == [one.cost for one in alone.locks]
 
 
-def test_work_is_taken_off_and_leads_are_of_the_whole(store: Store) -> None:
+def test_work_is_taken_off_and_leads_are_beside_it(store: Store) -> None:
     """In the model work costs as many cycles as it has, whatever the lock."""
     plain = advice(store, "thin,tasuki", use=Use(threads=2))
     busy = advice(store, "thin,tasuki", use=Use(threads=2, think=3000))
     costs = [[one.cost for one in found.locks] for found in (plain, busy)]
     assert costs[0] == pytest.approx(costs[1], abs=1)  # a seed more is a cycle more
-    assert busy.work == plain.work + 3000 and busy.win.lead < 0.02 < plain.win.lead
-    assert busy.win.tied == ("tasuki",)
+    assert busy.work == plain.work + 3000
+    assert busy.win.lead == pytest.approx(plain.win.lead, abs=0.02)
+    assert not busy.win.tied and not plain.win.tied
+
+
+def test_the_cost_of_a_process_wide_barrier_can_be_given_and_is_listed() -> None:
+    names = ["thin", "asym_tasuki/membarrier", "tasuki/rmw"]
+    asked = ask("generic", "", "", names, [], {"membarrier_latency": 500}, NOTHING)
+    (given,) = (one for one in asked.inputs if one.name == "membarrier_latency")
+    assert (given.kind, given.value) == (GIVEN, "500 cycles")
+    costs = {label: asked.scenario.with_lock(label).base.membarrier_latency for label in names}
+    assert costs == {"thin": None, "asym_tasuki/membarrier": 500, "tasuki/rmw": None}
+    # The machine's own: a call, and the other running core.
+    own = ask("generic", "", "", names, [], {}, NOTHING)
+    (listed,) = (one for one in own.inputs if one.name == "membarrier_latency")
+    assert (listed.kind, listed.value) == (ASSUMED, "3,000 cycles")
+    others = ask("generic", "", "", ["thin", "tasuki"], [], {}, NOTHING)
+    assert "membarrier_latency" not in others.latencies
+
+
+def test_two_locks_have_the_same_verdict_whatever_stands_beside_them(store: Store) -> None:
+    few = advice(store, "thin,reservation")
+    more = advice(store, "thin,reservation,tasuki,asym_tasuki")
+    assert few.win == more.win and few.saving == more.saving
+    assert few.interval(few.win.lock) == more.interval(more.win.lock)
+
+
+def test_what_is_saved_is_a_difference_with_its_own_interval(store: Store) -> None:
+    """In the unit of who asks: of CPU time where the program's rate is known."""
+    found = advice(store, "thin,tasuki", use=Use(threads=2))
+    saving, error = found.saving, found.known(LockLabel("thin"), LockLabel("tasuki"))
+    assert saving is not None and error is not None and not saving.tie
+    assert (saving.cycles, saving.share) == (30, None)
+    assert (saving.low, saving.high) == error.difference and 0 < (saving.low or 0) < 1
+    assert "a pair" in verdict(found)
+    rated = advice(store, "thin,tasuki", use=Use(threads=2, locks_per_second=1e6))
+    assert rated.saving is not None and rated.saving.share is not None
+    assert rated.saving.share == pytest.approx(30 / (rated.work + 90), rel=0.05)
+    assert "of its CPU time" in verdict(rated)
+
+
+def test_every_form_of_output_has_the_sentence_and_the_interval(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = advice(store, "thin,tasuki", use=Use(threads=2))
+    low, high = found.interval(found.win.lock) or (0.0, 0.0)
+    assert low < found.win.cost < high
+    print_json([found])
+    told = json.loads(capsys.readouterr().out)
+    assert told["answer"] == verdict(found)
+    assert (told["locks"][0]["low"], told["locks"][0]["high"]) == (low, high)
+    print_csv([found])
+    first, _ = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert first["answer"] == verdict(found) and float(first["low"]) == pytest.approx(low)
+    print_answers([found])
+    assert capsys.readouterr().out.startswith(verdict(found))
+
+
+@pytest.mark.long
+def test_the_page_says_what_its_first_command_prints(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "advise.md").read_text("utf-8")
+    line = re.search(r"^\./lockcross (advise .*)$", page, re.M)
+    shown = re.search(r"The first one answers:\n\n```\n(.*?)\n```", page, re.S)
+    assert line and shown
+    done = lockcross(line[1], "--db", str(tmp_path / "x.db"))
+    assert done.returncode == 0, done.stderr
+    assert "\n".join(map(str.rstrip, done.stdout.rstrip().splitlines())) == shown[1]
+
+
+def test_a_tie_saves_nothing(store: Store) -> None:
+    found = advice(store, "tasuki,asym_tasuki", (38, 32, 5000))
+    assert found.saving is not None and found.saving.tie and found.saving.low is None
+    assert "cost the same, as far as can be told" in verdict(found)
 
 
 def test_a_second_answer_runs_nothing(store: Store) -> None:

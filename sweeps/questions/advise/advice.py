@@ -1,13 +1,13 @@
 """The answer of `advise`. Costs are core cycles per acquire-release pair."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sweeps.accuracy.errors import EngineError
 from sweeps.model.axes import AXIS_WORDS, Quantity
 from sweeps.model.locks import LockLabel
 from sweeps.questions.advise.question import STORE_FORWARD, Input
-from sweeps.study.leads import Win, winner
+from sweeps.study.leads import EngineErrors, Win, winner
 
 # Numbers of a use that may be moved, where they are others than those of a cell.
 USE_QUANTITIES = {
@@ -115,6 +115,23 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Saving:
+    """What the cheapest lock saves beside another: cycles a pair, and the share of the program's
+    CPU time if its rate is known. The intervals are those of differences, which are known where the
+    lead is reliable."""
+
+    lock: LockLabel
+    beside: LockLabel
+    today: bool  # the other is what the program has today, or a runtime ships
+    cycles: float
+    share: float | None
+    low: float | None  # times both
+    high: float | None
+    lead: float
+    tie: bool
+
+
+@dataclass(frozen=True)
 class OfProgram:
     """What the locks cost the program that was recorded."""
 
@@ -127,48 +144,66 @@ class OfProgram:
 
 @dataclass(frozen=True)
 class Advice:
-    """The whole answer. Leads are of the whole pair, the program's work too, since the error is
-    known for whole pairs alone."""
+    """The whole answer. A lead is a share of the next lock's cost beside the program's work."""
 
     setting: Mapping[str, object]
     between: Between
     locks: tuple[LockCost, ...]
-    tie: float  # the share of a lead below which it is a tie
+    tie: float  # the share of a lead below which it is a tie, whatever is known of the engine
     axes: tuple[AxisAnswer, ...]
     inputs: tuple[Input, ...]  # what it rests on
     parts: Mapping[str, float]  # shares of the acquisitions by what they do, in words
     work: float  # cycles a pair that the program itself takes, which are in no cost
-    error: EngineError | None  # of costs of this kind; None: nothing like them was compared
     limits: Mapping[LockLabel, str]  # what locks that cannot replace all others cannot do
     notes: tuple[str, ...]
     flips: tuple[Flip, ...]
     contended: Contended | None  # if asked
     program: OfProgram | None  # if recorded
+    known: EngineErrors = field(compare=False)  # the engine's error at what most of the cost is
+    saving: Saving | None = None
+
+    @property
+    def error(self) -> EngineError | None:
+        """Return the engine's error for the first two; None: nothing like them was compared."""
+        return self.known(self.win.lock, self.win.runner_up)
+
+    def interval(self, label: LockLabel) -> tuple[float, float] | None:
+        """Return within what the cost of a lock lies, as far as the engine's error is known."""
+        error, cost = self.known(label, label), self.beside_work(label)
+        return None if error is None else (error.low * cost, error.high * cost)
+
+    def least(self, one: LockLabel, other: LockLabel) -> float:
+        """Return the least lead of a lock over another that is no tie."""
+        error = self.known(one, other)
+        return self.tie if error is None else max(self.tie, error.least)
 
     @property
     def without_limits(self) -> Win | None:
         """Return the winner among the locks without limits, where the winner has some and two have
         none."""
-        costs = {label: cost for label, cost in self._whole().items() if label not in self.limits}
-        return winner(costs, self.tie) if self.win.lock not in costs and len(costs) > 1 else None
+        costs = {label: cost for label, cost in self._sound().items() if label not in self.limits}
+        if self.win.lock in costs or len(costs) < 2:
+            return None
+        return winner(costs, self.tie, self.least)
 
     @property
     def win(self) -> Win:
         """Return the cheapest lock and those that it ties with."""
-        return winner(self._whole(), self.tie)
+        return winner(self._sound(), self.tie, self.least)
 
     @property
     def works(self) -> bool:
         """Tell whether the program does anything in or between its sections."""
         return bool(self.setting["critical"] or self.setting["think"])
 
-    def _whole(self) -> dict[LockLabel, float]:
-        """Return whole pairs' costs, the work too, of the locks that may be recommended."""
-        return {
-            lock.label: lock.cost + self.work
-            for lock in self.locks
-            if lock.label.fence != STORE_FORWARD
-        }
+    def lead_over(self, label: LockLabel) -> float:
+        """Return the lead of the cheapest lock as a share of another's cost."""
+        cost = self.beside_work(label)
+        return 1 - self.beside_work(self.win.lock) / cost if cost else 0.0
+
+    def _sound(self) -> dict[LockLabel, float]:
+        """Return the costs of the locks that may be recommended."""
+        return {lock.label: lock.cost for lock in self.locks if lock.label.fence != STORE_FORWARD}
 
     def beside_work(self, label: LockLabel) -> float:
         """Return a lock's cost beside the work."""

@@ -9,7 +9,6 @@ from statistics import fmean
 
 from results.errors import LockcrossError
 from results.store.store import Store
-from sweeps.accuracy.errors import ONE_THREAD, EngineError, error_of, kind_of, work_of
 from sweeps.engines.base import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
@@ -25,6 +24,7 @@ from sweeps.questions.advise.advice import (
     Flip,
     LockCost,
     OfProgram,
+    Saving,
     Share,
 )
 from sweeps.questions.advise.borders import Axis, axes_of, find_changes, tie_from
@@ -33,6 +33,7 @@ from sweeps.questions.advise.question import (
     MEASURED,
     QUOTED,
     STORE_FORWARD,
+    USUAL,
     Question,
     compared_study,
 )
@@ -40,6 +41,7 @@ from sweeps.questions.advise.use import STEPS
 from sweeps.run.runner import Runner
 from sweeps.study.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
 from sweeps.study.crossings import Point, points
+from sweeps.study.leads import EngineErrors, Lead, engine_errors
 from sweeps.study.lines import FIRST_SEED, own_latency, set_to, value_of, with_lock
 from sweeps.study.results import Scale
 
@@ -49,7 +51,7 @@ CAUSES = {
     "atomics": ("stall_atomic",),
     "fences": ("stall_fence",),
     "stores": ("stall_drain", "stall_store_buffer", "stall_forward"),
-    "cancellations": ("stall_charge",),
+    "cancellations and barriers": ("stall_charge",),
     "misses": ("stall_l2", "stall_memory", "stall_transfer", "stall_upgrade", "stall_hold"),
     "branches": ("stall_mispredict", "stall_taken_branch"),
 }
@@ -84,9 +86,7 @@ class Advisor:
         store_isas(self._store)
         tie = compared_study().tie
         locks = self._costs(tie, () if ranking else _SEEDS)
-        error = self._error(locks[0].label, locks[1].label)
-        if error is not None:  # where no lead is known to be decisive, all are ties
-            tie = max(error.decisive if error.decisive is not None else 1.0, tie)
+        known = self._errors(locks[0].label)
         axes = [] if ranking else axes_of(question, self._scenario)
         moving = [axis for axis in axes if len(axis.values) > 1]
         # Of many locks the others are those to be searched among and the next best.
@@ -101,7 +101,7 @@ class Advisor:
         candidates = [best, *dict.fromkeys(others)]
         advice = Advice(
             setting=self._setting(),
-            between=self._between([one for one in moving if one.name == "think"], candidates, tie),
+            between=self._between([], [], None),
             locks=tuple(
                 replace(lock, native=native.get(lock.label), cancelling=cancelling.get(lock.label))
                 for lock in locks
@@ -121,14 +121,21 @@ class Advisor:
             ),
             parts=shares,
             work=self._frame,
-            error=error,
             limits=question.limits,
             notes=tuple(self._notes(ranking, [axis.name for axis in axes if axis.cut])),
             flips=(),
             contended=self._contended(),
-            program=self._of_program(locks, error),
+            program=self._of_program(locks, known),
+            known=known,
         )
-        return replace(advice, flips=tuple(self._flips(advice, moving)))
+        return replace(
+            advice,
+            between=self._between(
+                [one for one in moving if one.name == "think"], candidates, advice
+            ),
+            flips=tuple(self._flips(advice, moving)),
+            saving=self._saving(advice),
+        )
 
     def cost_of_first(self) -> float:
         """Return what the first lock costs, by one seed. Raises LockcrossError when a run fails."""
@@ -259,9 +266,8 @@ class Advisor:
             )
         return locks
 
-    def _error(self, best: LockLabel, other: LockLabel) -> EngineError | None:
-        """Return how far the engine was off for locks like the first two at what most of the cost
-        is; None where nothing like it was compared."""
+    def _errors(self, best: LockLabel) -> EngineErrors:
+        """Return how far the engine was off at what most of the cost of the best lock is."""
         cells = self._scenario.with_lock(best).cells
         costs = points(self._runner, PLAN, cells)
         weights = [run.weight for run in mixture(self._scenario.use)]
@@ -269,11 +275,28 @@ class Advisor:
         cell = cells[shares.index(max(shares))]
         # One thread at a time works with objects that others never take, however many there are.
         alone = cell.workload == "lock_use" and not cell.parameters["turns"]
-        work = ONE_THREAD if alone else work_of(cell.workload, cell.threads)
-        if work is None:
-            return None
-        machine, kinds = load_machine(cell.machine), {kind_of(best), kind_of(other)}
-        return error_of(machine.out_of_order is not None, work, kinds, title=machine.title)
+        return engine_errors(replace(cell, threads=1) if alone else cell)
+
+    def _saving(self, advice: Advice) -> Saving:
+        """Return what the cheapest lock saves beside the one that the program has, or that HotSpot
+        ships today, or else beside the next."""
+        win, program = advice.win, self._question.program
+        today = program.runtime if program is not None else USUAL
+        labels = [lock.label for lock in advice.locks if lock.label.lock == today]
+        has = bool(labels) and win.lock not in labels
+        other = labels[0] if has else win.runner_up
+        cost, dearer = advice.beside_work(win.lock), advice.beside_work(other)
+        lead = Lead(cost, dearer, advice.tie, advice.least(win.lock, other))
+        error = advice.known(win.lock, other)
+        share = None
+        if program is not None:
+            free = 1 - self._question.contended
+            clock = load_machine(self._scenario.base.machine).clock_mhz.number * 1e6
+            share = free * lead.margin / (clock * program.work + free * dearer)
+        elif self._question.rated:
+            share = lead.margin / (advice.work + dearer)
+        low, high = (None, None) if lead.is_tie or error is None else error.difference
+        return Saving(win.lock, other, has, lead.margin, share, low, high, lead.share, lead.is_tie)
 
     def _flips(self, advice: Advice, axes: Sequence[Axis]) -> Iterator[Flip]:
         """Yield the assumptions that decide: another lock, that it does not tie with now, leads by
@@ -295,10 +318,11 @@ class Advisor:
                     continue
                 if sign * change.value > sign * self._shown(axis.name, x):
                     continue  # it lies outside the range
-                ours, theirs = self._evaluate(
+                ours, theirs = self._beside_work(
                     [axis.at(label, x) for label in (win.lock, change.lock)]
                 )
-                if float(1 - theirs.cost / ours.cost) > advice.tie:
+                least = advice.least(change.lock, win.lock)
+                if theirs.cost < ours.cost * (1 - Fraction(least)):
                     yield Flip(shown[axis.name], answer, change, upwards=sign > 0)
 
     def _contended(self) -> Contended | None:
@@ -318,7 +342,7 @@ class Advisor:
             self._question.contended, {label: fmean(each) for label, each in costs.items()}
         )
 
-    def _of_program(self, locks: Sequence[LockCost], error: EngineError | None) -> OfProgram | None:
+    def _of_program(self, locks: Sequence[LockCost], known: EngineErrors) -> OfProgram | None:
         """Return what the locks cost the program, if one was recorded."""
         program = self._question.program
         if program is None:
@@ -332,7 +356,7 @@ class Advisor:
 
         def share(lock: LockCost) -> Share:
             # The program's own work is measured, so the error is of the lock's cycles alone.
-            taken = part(lock.cost)
+            taken, error = part(lock.cost), known(lock.label, lock.label)
             if error is None:
                 return Share(taken * clock, None, None, taken, None, None)
             low, high = (part(end * lock.cost) for end in (error.low, error.high))
@@ -346,7 +370,9 @@ class Advisor:
             {lock.label: share(lock) for lock in locks},
         )
 
-    def _between(self, think: Sequence[Axis], labels: Sequence[LockLabel], tie: float) -> Between:
+    def _between(
+        self, think: Sequence[Axis], labels: Sequence[LockLabel], advice: Advice | None
+    ) -> Between:
         """Return what work lies between two sections, and along its axis, if that is searched, what
         that decides."""
         use, machine = self._scenario.use, load_machine(self._scenario.base.machine)
@@ -355,15 +381,17 @@ class Advisor:
         shares = {n: float(share) for n, share in amounts.items()}
         found = Between(use.think, known.kind, known.source, shares, machine.clock_mhz.number)
         for axis in think:
-            points = self._evaluate([axis.at(label, axis.values[0]) for label in labels])
+            assert advice is not None
+            points = self._beside_work([axis.at(label, axis.values[0]) for label in labels])
             costs = {label: point.cost for label, point in zip(labels, points, strict=True)}
             first = min(costs, key=lambda label: costs[label])
             found = replace(found, cheapest=first, searched_to=axis.values[-1])
-            behind = [one for one in labels if costs[one] * (1 - Fraction(tie)) > costs[first]]
+            least = {label: Fraction(advice.least(first, label)) for label in labels}
+            behind = [one for one in labels if costs[one] * (1 - least[one]) > costs[first]]
             if not axis.values[0] and behind:
                 other = min(behind, key=lambda label: costs[label])
                 lead = float(costs[other] - costs[first])
-                border = tie_from(axis, first, other, tie, self._evaluate)
+                border = tie_from(axis, first, other, float(least[other]), self._beside_work)
                 found = replace(found, other=other, lead=lead, tie_from=border)
         return found
 
@@ -408,6 +436,17 @@ class Advisor:
             costs.append(Point(cost, runs[weights.index(max(weights))].run_id))
         return costs
 
+    def _beside_work(self, scenarios: Sequence[Scenario]) -> list[Point]:
+        """Return what scenarios cost beside what they take without a lock."""
+        whole = self._evaluate(scenarios)
+        unlocked = self._evaluate([scenario.with_lock(NO_LOCK) for scenario in scenarios])
+        (now,) = self._evaluate([self._scenario.with_lock(NO_LOCK)])
+        floor = now.cost - Fraction(self._frame)
+        return [
+            replace(one, cost=one.cost - without.cost + floor)
+            for one, without in zip(whole, unlocked, strict=True)
+        ]
+
     def _setting(self) -> Mapping[str, object]:
         base, use = self._scenario.base, dict(vars(self._scenario.use))
         del use["as_on_map"], use["works"]
@@ -423,6 +462,7 @@ class Advisor:
             "cas_measured": cas,
             "fence_measured": fence,
             "cancel": value_of(base, "cancel_latency"),
+            "membarrier": base.membarrier_latency,
         }
 
 

@@ -85,7 +85,7 @@ def _begin_with(question: Question, scenario: Scenario) -> Iterator[tuple[str, l
     """Yield each axis with values and the tolerance, in its steps."""
     use = scenario.use
     for name in question.latencies:
-        if name == "cancel_latency":
+        if name in ("cancel_latency", "membarrier_latency"):
             yield name, list(_CANCEL_VALUES), _CANCEL_TOLERANCE
         else:
             yield name, list(_LATENCY_VALUES), 1

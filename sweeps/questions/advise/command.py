@@ -30,6 +30,7 @@ from sweeps.run.runner import Runner
 _PRINTED = {Form.TABLE: print_answers, Form.CSV: print_csv, Form.JSON: print_json}
 _USUAL = 230  # runs of a question
 _MOST = 10_000  # cycles of an atomic or a fence
+_MOST_CHARGE = 10_000_000  # of what stops or asks other threads
 _BESIDE = ("thin", "tasuki")  # a question has two locks
 _NOTHING = Use()
 
@@ -76,7 +77,6 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         _latency(
             "Cycles that a CAS measures, not those that it is set to.",
             "--measured-cas-latency",
-            "--cas-latency",
         ),
     ] = None,
     fence_latency: Annotated[
@@ -84,12 +84,17 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         _latency(
             "Cycles that a full fence measures, likewise.",
             "--measured-fence-latency",
-            "--fence-latency",
         ),
     ] = None,
     cancel_latency: Annotated[
         int | None,
-        _latency("Cycles that stopping a thread is set to.", most=10_000_000),
+        _latency("Cycles that stopping a thread is set to.", most=_MOST_CHARGE),
+    ] = None,
+    membarrier_latency: Annotated[
+        int | None,
+        _latency(
+            "Cycles that a process-wide barrier is set to, for its caller.", most=_MOST_CHARGE
+        ),
     ] = None,
     use: Use = _NOTHING,
     log: Annotated[
@@ -156,6 +161,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         "cas_latency": cas_latency,
         "fence_latency": fence_latency,
         "cancel_latency": cancel_latency,
+        "membarrier_latency": membarrier_latency,
     }
     processors = list(dict.fromkeys(map(_machine, named)))
     compared = names_of([locks], "--locks"), names_of([fences], "--fences")

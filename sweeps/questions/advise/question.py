@@ -9,7 +9,7 @@ from results.errors import LockcrossError, check_known
 from sweeps.model.axes import QUANTITIES
 from sweeps.model.cell import Cell, isa_and_flavour, usual
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
+from sweeps.model.locks import FENCE_KINDS, FULL, MEMBARRIER, LockLabel, cancels, load_locks
 from sweeps.model.machine import Figure, Machine, load_machine
 from sweeps.plans import STUDIES
 from sweeps.questions.advise.mixture import Scenario
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 _STUDY = "crossover"
 # How an input of an answer is known.
-ASKED, MEASURED, QUOTED, DERIVED, ASSUMED = "asked", "measured", "quoted", "derived", "assumed"
+GIVEN, MEASURED, QUOTED, DERIVED, ASSUMED = "given", "measured", "quoted", "derived", "assumed"
+FOLLOWS = "follows"  # from the others
 STORE_FORWARD = "store_forward"  # fences of this kind are in no recommendation
 _BROKEN = "store forwarding orders nothing on the processors that were tried: not to be used"
-_PROCESS_WIDE = "membarrier"  # fences that the other side makes
 _PRODUCTION = "rmw"  # how runtimes order a store before a load where a locked operation does it
+USUAL = "hotspot_light"  # what a program is taken to have that nobody says anything of
 _TWICE = 2  # an assumed latency may be half of it, or twice
 
 
@@ -75,6 +76,7 @@ class Question:
     limits: Mapping[LockLabel, str]  # what locks that cannot replace all others cannot do
     contended: float = 0.0  # the share of acquisitions that find the lock held, answered beside
     program: RecordedProgram | None = None  # whose use it is, where it was recorded
+    rated: bool = False  # how often the program locks is known
     # What a cancellation costs at least and at most; None where that is one number, or nobody pays.
     open_cancellation: tuple[int, int] | None = None
 
@@ -95,8 +97,8 @@ def ask(
     log: Logged | None = None,
 ) -> Question:
     """Return the question about a use, of which a log says what is not stated. `latencies`: by
-    their axes, cycles as measured on the processor, of a cancellation as set; what is not given is
-    the machine's own. Raises LockcrossError for what cannot be run."""
+    their axes, cycles as measured on the processor, of a cancellation and a process-wide barrier as
+    set; what is not given is the machine's own. Raises LockcrossError for what cannot be run."""
     described = load_machine(machine)
     isa, flavour = isa_and_flavour(machine, isa, flavour)
     if isa not in described.isas:
@@ -126,6 +128,7 @@ def ask(
         threads=exact.threads,
         # Where nothing is said the runs are the main job's: each stop as the run's owner is.
         cancel_latency=None if exact.as_on_map and not states and stated is None else cycles,
+        membarrier_latency=latencies.get("membarrier_latency"),
     )
     scenario = Scenario(base, exact)
     for label in labels:
@@ -135,7 +138,7 @@ def ask(
     is_open = "cancel_latency" in paid and stated is None and stop.low < stop.high
     inputs = (
         *(_latency(base, axis, measured.get(axis), stop, bool(states)) for axis in paid),
-        *(Input(name, f"{n:,.10g}", ASKED, sources.get(name, "")) for name, n in given.items()),
+        *(Input(name, f"{n:,.10g}", GIVEN, sources.get(name, "")) for name, n in given.items()),
         *(_assumed(exact, name, words) for name, words in assumed.items()),
     )
     limits = {
@@ -146,7 +149,7 @@ def ask(
     program, contended = None if log is None else log.program, full.contended or 0
     return Question(
         scenario, labels, searched, measured, inputs, limits, contended, program,
-        (stop.low, stop.high) if is_open else None,
+        use.locks_per_second is not None, (stop.low, stop.high) if is_open else None,
     )  # fmt: skip
 
 
@@ -193,7 +196,7 @@ def runtime_locks(machine: Machine, isa: str) -> list[str]:
     fence, as runtimes have them where they are not locks, if the machine says what that costs."""
     shipped = [lock.name for lock in load_locks().values() if lock.ships_in and lock.java]
     barrier = "charge_barrier" in machine.figures(isa)
-    return [*shipped, *[f"asym_tasuki/{_PROCESS_WIDE}"] * barrier]
+    return [*shipped, *[f"asym_tasuki/{MEMBARRIER}"] * barrier]
 
 
 def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[LockLabel, ...]:
@@ -226,7 +229,9 @@ def _paid(labels: Sequence[LockLabel]) -> list[str]:
         label.fence == FULL and len(load_locks()[label.lock].fence_kinds) > 1 for label in labels
     )
     stops = any(map(cancels, labels))
-    return ["cas_latency", *["fence_latency"] * full, *["cancel_latency"] * stops]
+    barriers = any(label.fence == MEMBARRIER for label in labels)
+    names = {"fence_latency": full, "cancel_latency": stops, "membarrier_latency": barriers}
+    return ["cas_latency", *(name for name, paid in names.items() if paid)]
 
 
 def _latency(
@@ -235,7 +240,7 @@ def _latency(
     """Return what a latency of the processor rests on. An assumed one may be half of it or twice,
     but for a cancellation, of which the machine says what is left open."""
     if measured is not None:
-        return Input(axis, f"{measured:,} cycles", ASKED, "")
+        return Input(axis, f"{measured:,} cycles", GIVEN, "")
     if axis == "cancel_latency":
         kinds = [_kind(figure) for figure in stop.figures] + [ASSUMED] * (not known_states)
         kind = next(kind for kind in (ASSUMED, DERIVED, QUOTED, MEASURED) if kind in kinds)
@@ -244,7 +249,8 @@ def _latency(
         return Input(axis, words, kind, stop.words, stop.low, stop.high)
     machine, value = load_machine(base.machine), own_latency(base, axis)
     figure = machine.figures(base.isa)[QUANTITIES[axis].figure or ISAS[base.isa].full_fence]
-    words, kind = f"{figure.number:,} cycles", _kind(figure)
+    number = value if axis == "membarrier_latency" else figure.number
+    words, kind = f"{number:,} cycles", _kind(figure)
     if kind != ASSUMED:
         return Input(axis, words, kind, figure.source or "")
     return Input(axis, words, kind, figure.why or "", value // _TWICE, value * _TWICE)

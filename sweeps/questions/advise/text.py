@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.table import Table
 
 from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
+from sweeps.accuracy.errors import SILICON, EngineError
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.advise.advice import (
     USE_AXES,
@@ -18,12 +19,12 @@ from sweeps.questions.advise.advice import (
     Contended,
     Flip,
     OfProgram,
+    Saving,
 )
 from sweeps.questions.advise.program import RecordedProgram
-from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
+from sweeps.questions.advise.question import ASSUMED, FOLLOWS, GIVEN, MEASURED, Input
 
 _MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
-_FEW = 10  # pairs of which no share is taken
 _NAMED = 4  # locks in a sentence
 _CANCELLING = "as cancellations cost"
 _SMALL = 0.05  # cycles a pair that are not worth a word
@@ -35,17 +36,26 @@ def print_json(answers: Sequence[Advice]) -> None:
     for advice in answers:
         win = advice.win
         rows.append(
-            asdict(advice)
+            asdict(replace(advice, known=lambda *_: None))
             | {
+                "known": advice.error and advice.error.words,
+                "locks": [
+                    asdict(lock)
+                    | {"seeds_low": lock.low, "seeds_high": lock.high}
+                    | _interval(advice, lock.label)
+                    for lock in advice.locks
+                ],
                 "parts": [
                     {"share": share, "words": words} for words, share in advice.parts.items()
                 ],
+                "answer": verdict(advice),
                 "verdict": headline(advice),
+                "error": advice.error and asdict(advice.error),
                 "cheapest": win.lock,
                 "runner_up": win.runner_up,
                 "lead": win.lead,
                 "tie": list(win.tied),
-                "tie_share": advice.tie,
+                "tie_share": max((advice.least(win.lock, one) for one in win.tied), default=None),
                 "depends_on": [
                     {
                         "input": flip.given.name,
@@ -72,13 +82,19 @@ def print_csv(answers: Sequence[Advice]) -> None:
         | {"cheapest_without_work": advice.between.cheapest}
         | {"tie_from_cycles": advice.between.tie_from}
         | {"lock": str(lock.label), "verdict": _verdict(advice, lock.label)}
-        | {"cycles_per_pair": lock.cost, "seeds": lock.seeds}
-        | {"native_cycles_per_pair": lock.native}
+        | {"cycles_per_pair": lock.cost, **_interval(advice, lock.label), "seeds": lock.seeds}
+        | {"lead": advice.lead_over(lock.label), "native_cycles_per_pair": lock.native}
         | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in lock.causes.items()}
+        | {"answer": verdict(advice)}
         for advice in answers
         for lock in advice.locks
     ]
     print_parts(Form.CSV, Rows(rows))
+
+
+def _interval(advice: Advice, label: LockLabel) -> dict[str, float | None]:
+    low, high = advice.interval(label) or (None, None)
+    return {"low": low, "high": high}
 
 
 def _verdict(advice: Advice, label: LockLabel) -> str:
@@ -93,10 +109,18 @@ def print_untold(form: Form, machines: Sequence[str], program: RecordedProgram) 
         console(fold=False).print(program.untold.capitalize())
         return
     if form == Form.CSV:
-        rows = [{"machine": name, "lock": None, "verdict": program.untold} for name in machines]
+        rows = [
+            {"machine": name, "lock": None, "verdict": program.untold, "answer": program.untold}
+            for name in machines
+        ]
         print_parts(Form.CSV, Rows(rows))
         return
-    without = {"verdict": program.untold, "cheapest": None, "recording": program.recording}
+    without = {
+        "answer": program.untold,
+        "verdict": program.untold,
+        "cheapest": None,
+        "recording": program.recording,
+    }
     _print_json([{"setting": {"machine": name}, **without} for name in machines])
 
 
@@ -109,8 +133,9 @@ def print_answers(answers: Sequence[Advice]) -> None:
     for advice in answers:
         if len(answers) > 1:
             out.print(f"== {advice.setting['machine']}", style="bold")
-        out.print(between_sections(advice))
+        out.print(verdict(advice), style="bold")
         out.print(headline(advice))
+        out.print(between_sections(advice))
         for line in remarks(advice):
             out.print(line)
         out.print(_setting(advice), end="\n\n")
@@ -120,24 +145,37 @@ def print_answers(answers: Sequence[Advice]) -> None:
         out.print("\n" + reason(advice), end="\n\n")
         if advice.program is not None:
             out.print(_of_program(advice.program), end="\n\n")
-        if advice.axes:
-            out.print("How far one parameter would have to move for another lock to be as cheap:")
-            out.print(_axes(advice))
-        out.print("\nWhat this rests on:")
-        table = Table("input", "value", "known", "source", box=None)
-        # The work, then what is not as it was asked: that comes last, without a source.
-        ordered = sorted(advice.inputs, key=lambda one: (one.name != "think", one.kind == ASKED))
-        for entry in ordered:
-            table.add_row(_name(entry.name), entry.value, entry.kind, entry.source)
-        out.print(table, end="\n\n")
+        out.print("What this rests on, and where another lock is as cheap:")
+        out.print(_rests(advice), end="\n\n")
 
 
-def _axes(advice: Advice) -> Table:
-    table = Table("parameter", "now", "downwards", "upwards", box=None)
-    for axis in advice.axes:
-        name = "measured " * (axis.axis in _MEASURED) + _name(axis.axis)
-        down, up = _change(axis, upwards=False), _change(axis, upwards=True)
-        table.add_row(name, value_in_words(axis, axis.now), down, up)
+def _rests(advice: Advice) -> Table:
+    """Return what was given, what is known of the processor, what is assumed; of each the inputs
+    first that could turn the answer."""
+    axes = {axis.axis: axis for axis in advice.axes}
+    turning = [flip.given.name for flip in advice.flips]
+
+    def place(entry: Input) -> tuple[bool, ...]:
+        axis = axes.get(entry.name)
+        turns = axis is not None and (axis.below or axis.above) is not None
+        kind = entry.kind
+        return kind == ASSUMED, kind != GIVEN, entry.name not in turning, not turns
+
+    known = {entry.name for entry in advice.inputs}
+    follow = (
+        Input(name, value_in_words(axis, axis.now), FOLLOWS, "")
+        for name, axis in axes.items()
+        if name not in known
+    )
+    border = ["downwards", "upwards"] * bool(axes)
+    table = Table("input", "value", "known", *border, "source", box=None)
+    for entry in sorted((*advice.inputs, *follow), key=place):
+        axis = axes.get(entry.name)
+        ends = ["", ""] if axis is None else [_change(axis, False), _change(axis, True)]
+        value = entry.value
+        if axis is not None and entry.name in _MEASURED:
+            value += f" (measures {axis.now:.1f})"
+        table.add_row(_name(entry.name), value, entry.kind, *ends[: len(border)], entry.source)
     return table
 
 
@@ -228,29 +266,90 @@ def _time(between: Between, cycles: float) -> str:
     return f"{ns} ns ({number} cycles)"
 
 
+def verdict(advice: Advice) -> str:
+    """Return in one sentence, in the unit of who asks, what the cheapest lock saves, and how often
+    such a prediction was right."""
+    saving = advice.saving
+    assert saving is not None
+    where = f"on {advice.setting['machine']}"
+    begin = f"It depends (see below); as things stand, {where}" if advice.flips else where
+    begin = begin[0].upper() + begin[1:]
+    beside = _today(saving.beside) if saving.today else saving.beside.words()
+    lock = saving.lock.words()
+    if saving.tie and saving.today:
+        return (
+            f"{begin}, no lock is known to save anything compared with {beside}: the lead of "
+            f"{lock}, {100 * saving.lead:.1f} %, is a tie"
+        )
+    if saving.tie:
+        return f"{begin}, {lock} and {beside} cost the same, as far as can be told"
+    words = f"{begin}, {lock} would save {_saved(advice)} compared with {beside}. "
+    error = advice.known(saving.lock, saving.beside)
+    if error is None:
+        return f"{words}How reliable that is, is not known: nothing like it was compared"
+    return f"{words}Reliable: {_right(error, saving.lead)}"
+
+
+def _today(label: LockLabel) -> str:
+    """Return a lock with the first words of where it ships."""
+    ships = load_locks()[label.lock].ships_in.partition(",")[0].partition(";")[0]
+    return f"{label.words()} ({ships})" if ships else label.words()
+
+
+def _saved(advice: Advice) -> str:
+    """Return what is saved: of a program's CPU time where its rate is known, else of each pair."""
+    saving, between = advice.saving, advice.between
+    assert saving is not None
+    if saving.share is not None:
+        return f"your program {_times(saving, 100 * saving.share, ' %')} of its CPU time"
+    cycles = _times(saving, saving.cycles, " cycles")
+    return f"{_times(saving, between.ns(saving.cycles), ' ns')} a pair, {cycles},"
+
+
+def _times(saving: Saving, value: float, unit: str) -> str:
+    """Return a value with the interval of a difference."""
+    if saving.low is None or saving.high is None:
+        return f"{_digits(value)}{unit}"
+    return (
+        f"{_digits(value)}{unit} ({_digits(saving.low * value)} to "
+        f"{_digits(saving.high * value)}{unit})"
+    )
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 0.1 else f"{value:.2g}"
+
+
+def _right(error: EngineError, lead: float) -> str:
+    """Return how often leads like this one were right, and beside what."""
+    where = "silicon" if error.row.reference == SILICON else "a simulator"
+    return (
+        f"of such leads {error.reliability(lead).words} were in the right order on {where} "
+        f"({error.row.machine})"
+    )
+
+
 def headline(advice: Advice) -> str:
-    """Return the answer in one sentence."""
-    win, works = advice.win, advice.works
+    """Return which lock is the cheapest, at what cost, and which ones it ties with."""
+    win = advice.win
     words = f"{advice.beside_work(win.lock):.1f} cycles a pair"
-    if works:
+    if advice.works:
         words += f" beside the {advice.work:.1f} of the program itself"
-    if advice.error is not None:
-        low, high = (end * win.cost - advice.work for end in (advice.error.low, advice.error.high))
-        words += f" ({max(low, 0):.0f} to {high:.0f})"
-    depends = "It depends (see below). As things stand, " if advice.flips else ""
-    named = f"{depends}{win.lock.words()} is the cheapest"
+    if (interval := advice.interval(win.lock)) is not None:
+        words += f" ({interval[0]:.0f} to {interval[1]:.0f})"
+    named = f"{win.lock.words()} is the cheapest"
     if advice.contended is not None:
         named += f" without the {100 * advice.contended.share:.3g} % that find the lock held"
     if not win.tied:
-        whole = " of all of it" * works
-        return f"{named}: {words}, {100 * win.lead:.1f} %{whole} less than {win.runner_up.words()}"
-    tied = _tied(advice)
+        return f"{named}: {words}, {100 * win.lead:.1f} % less than {win.runner_up.words()}"
+    least = [advice.least(win.lock, other) for other in win.tied]
+    below = " to ".join(dict.fromkeys(f"{100 * end:.3g}" for end in (min(least), max(least))))
     threshold = (
-        f"leads below {100 * advice.tie:.3g} % are within the error"
-        if advice.tie < 1
+        f"leads below {below} % are within the error"
+        if max(least) < 1
         else "no lead was large enough to be in the right order nine times of ten"
     )
-    return f"{named}, {words}, in a tie with {tied}: {threshold}"
+    return f"{named}, {words}, in a tie with {_tied(advice)}: {threshold}"
 
 
 def _tied(advice: Advice) -> str:
@@ -273,11 +372,18 @@ def remarks(advice: Advice) -> Iterator[str]:
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
     for name in names:
         yield _decides([flip for flip in advice.flips if flip.given.name == name])
-    rest = [entry for entry in advice.inputs if entry.kind == ASSUMED and entry.name not in names]
-    if rest:
-        yield (
-            f"Assumed and not decisive, as far as their ranges are known: {len(rest)} inputs "
-            "(see the end)."
+    if advice.axes:
+        assumed = [entry.name for entry in advice.inputs if entry.kind == ASSUMED]
+        turns = [axis.axis for axis in advice.axes if (axis.below or axis.above) is not None]
+        more = len({*turns}.intersection(assumed) - names.keys())
+        words = f"Assumed: {len(assumed)} of the inputs (see the end)"
+        words += f"; {len(names)} could turn the answer" * bool(names)
+        words += (
+            f"; {more} more {'makes' if more == 1 else 'make'} another lock as cheap somewhere, by "
+            "no more than a tie or outside what is plausible"
+        ) * bool(more)
+        yield words + "; none makes another lock as cheap where it was searched" * (
+            not names and not more
         )
     yield _sure(advice)
     win = advice.win
@@ -327,16 +433,15 @@ def _sure(advice: Advice) -> str:
     error = advice.error
     if error is None:
         return "How sure: nothing like this was compared with silicon or another simulator"
-    alike = error.alike(advice.win.lead)
-    words = f"How sure: {error.words}: median error {100 * error.median:.0f} %; "
-    words += (
-        f"of {alike.pairs} pairs of locks with a lead like this, {alike.right} were in the right "
-        "order"
-        if alike.pairs >= _FEW
-        else "too few pairs of locks had a lead like this"
-    )
+    words = f"How sure: {error.words}: median error {100 * error.median:.0f} %"
+    saving, win = advice.saving, advice.win
+    if saving is None or saving.tie or saving.beside != win.runner_up:  # else it is said
+        right = error.reliability(win.lead).words
+        words += (
+            f"; of leads like that over {win.runner_up.words()} {right} were in the right order"
+        )
     if advice.works:
-        words += "; none had work around the lock"
+        words += "; hardly any had work around the lock"
     if advice.setting["described"] != MEASURED:
         words += f". {advice.setting['machine']} itself was compared with no silicon"
     return words
@@ -380,13 +485,13 @@ def _locks(advice: Advice) -> Table:
     table = Table("lock", box=None)
     cancelling = [_CANCELLING] * any(lock.cancelling for lock in advice.locks)
     of_host = ["on this host"] * native
-    for name in ("cycles a pair", *cancelling, "over the best", *of_host, "seeds", *causes):
+    for name in ("cycles a pair", *cancelling, "lead of the best", *of_host, "seeds", *causes):
         table.add_column(name, justify="right")
     ships = {lock.label: load_locks()[lock.label.lock].ships_in for lock in advice.locks}
     if any(ships.values()):
         table.add_column("ships in")
     for lock in advice.locks:
-        more = "" if lock is best else f"+{100 * (lock.cost / best.cost - 1):.1f} %"
+        more = "" if lock is best else f"{100 * advice.lead_over(lock.label):.1f} %"
         more += " tie" * (lock.label in tied)
         here = ["-" if lock.native is None else f"{lock.native:.1f}"] * native
         why = (f"{lock.causes[cause]:.1f}" for cause in causes)

@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from results.errors import NoDataError
-from sweeps.accuracy.errors import EngineError, error_of, kind_of, work_of
+from sweeps.accuracy.errors import error_of, kind_of, work_of
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FULL, LockLabel, load_locks
 from sweeps.study.costs import Group, groups
+from sweeps.study.leads import Lead, error_in
 from sweeps.study.plan import PRODUCTION, Cells, Plan
 from sweeps.study.results import StudyResults
 from sweeps.study.runs import StudyRun
@@ -190,12 +191,11 @@ def _used(
     if work is None:
         raise NoDataError(f"nothing is known of the engine's error at workload {cell.workload}")
 
-    def error(*labels: LockLabel) -> EngineError:
-        kinds = {kind_of(label) for label in labels}
-        return error_of(out_of_order, work, kinds, title=title)
+    known = error_in(cell)
 
     def one(run: StudyRun) -> Cost:
-        label, of = run.label, error(run.label)
+        label = run.label
+        of = error_of(out_of_order, work, {kind_of(label)}, title=title)
         name = label if label in names else label.with_full_fences
         return Cost(name, label, run.cost, run.cost * of.low, run.cost * of.high)
 
@@ -205,8 +205,7 @@ def _used(
         first, *others = sorted(costs, key=lambda one: one.cycles)
         yield first
         for other in others:
-            least = error(first.label, other.label).decisive
-            if least is None or (other.cycles - first.cycles) / other.cycles < least:
+            if Lead(first.cycles, other.cycles, error=known(first.label, other.label)).is_tie:
                 yield other
 
     costs = tuple(sorted(map(one, runs), key=lambda cost: names.index(cost.name)))

@@ -243,7 +243,11 @@ def errors_of(reproduction: Reproduction) -> list[ErrorCount]:
             ANY,
             [(row.value or 0.0, row.ours or 0.0) for row in rows],
             [
-                (cheap.ours or 0.0, dear.ours or 0.0)
+                (
+                    cheap.ours or 0.0,
+                    dear.ours or 0.0,
+                    (dear.value or 0.0) - (cheap.value or 0.0),
+                )
                 for cheap, dear in pairs
                 if cheap in rows and dear in rows and work != OPERATIONS
             ],

@@ -111,7 +111,10 @@ class Cells:
                 ]
                 if len(some) > 1:
                     costs = [(cell.reference, cell.candidate) for cell in some]
-                    leads = [(cheap.candidate, dear.candidate) for cheap, dear in pairs]
+                    leads = [
+                        (cheap.candidate, dear.candidate, dear.reference - cheap.reference)
+                        for cheap, dear in pairs
+                    ]
                     labels = [cell.cell.label.with_full_fences for cell in some]
                     rows.append(errors.counted(subject, kind, costs, leads, labels))
         return rows

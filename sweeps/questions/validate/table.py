@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from results.text.rows import Rows, plain
-from sweeps.accuracy.errors import ErrorCount, decisive
+from sweeps.accuracy.errors import ErrorCount, curve_of
 from sweeps.model import engines
 from sweeps.questions.validate.answer import (
     SetSummary,
@@ -69,7 +69,7 @@ def error_rows(rows: Sequence[ErrorCount]) -> Rows:
             "most over predicted": row.high,
             "order right": row.right[0],
             "pairs": row.pairs[0],
-            "decisive lead": decisive(row),
+            "decisive lead": curve_of(row).decisive,
         }
         for row in rows
     ]
@@ -79,7 +79,7 @@ def error_rows(rows: Sequence[ErrorCount]) -> Rows:
         "measured over predicted": "{least over predicted:.2f} to {most over predicted:.2f}",
         "order right": "{order right} of {pairs}",
         "decisive lead": lambda row: (
-            "no lead" if row["decisive lead"] is None else f"{100 * row['decisive lead']:g} %"
+            "no lead" if row["decisive lead"] is None else f"{100 * row['decisive lead']:.1f} %"
         ),
     }
     return Rows(records, shown, "How far the embedded engine was off", _CENTRED)
