@@ -240,7 +240,7 @@ def test_figures_are_drawn_the_same_each_time(database: Path, tmp_path: Path) ->
         with Store(database, read_only=True) as store:
             assert set(draw_all(store.connection, folder)) == FIGURES
         drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
-    assert drawn[0] == drawn[1] and len(drawn[0]) == 2 * len(FIGURES) + 1  # and drawn.json
+    assert drawn[0] == drawn[1] and len(drawn[0]) == 3 * len(FIGURES) + 1  # and drawn.json
 
 
 def test_the_map_has_every_node_and_what_a_link_adds(database: Path) -> None:

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from results.draw.painter import HALO
 from results.errors import NoDataError
+from sweeps.model import engines
 from sweeps.model.locks import LockLabel
 from sweeps.questions.studies import answer
 from sweeps.report import lines
@@ -37,7 +38,9 @@ def draw_lines(given: Given) -> Figure:
     if not panels:
         raise NoDataError(f"no run of {show.lines} has one of these quantities")
     held = {tuple(panel.panel.place.values()) for panel in panels}
-    return lines.draw(panels, lines.of_locks(panels), columns=len(held) if len(held) > 1 else 3)
+    about = f"Simulated on {', '.join(map(engines.title, plan.engines))}"
+    columns = len(held) if len(held) > 1 else 3
+    return lines.draw(panels, lines.of_locks(panels), about, columns)
 
 
 def draw_map(given: Given) -> Figure:
