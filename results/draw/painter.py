@@ -102,7 +102,7 @@ def save(file: Path, draw: Callable[[], Figure]) -> None:
             figure.savefig(file, metadata={KINDS[file.suffix]: None})
 
 
-DPI = 300  # of PNGs: sharp on paper
+DPI = 200  # of PNGs: sharp on a screen; paper has SVG and PDF
 
 RC: dict[Any, Any] = {  # what Matplotlib takes; its own type lists every key
     "font.family": "DejaVu Sans",
