@@ -1,4 +1,4 @@
-"""Figures, drawn from the database alone: PNG for the screen and print, SVG for the report.
+"""Figures, drawn from the database alone: PNG for the screen, SVG and PDF for a paper.
 
 Beside them stands what they were drawn from (`drawn.json`), and what is as it was is not drawn
 again: a figure is drawn anew when a database, the code or a package that draws has changed, or when
@@ -40,7 +40,7 @@ def draw_all(
     connection: sqlite3.Connection, folder: Path, others: References | None = None
 ) -> dict[str, Path]:
     """Draw every figure that the database has data for into `folder`; return the PNG of each by
-    name. The SVG lies beside it. A figure that a study lacks is named on stderr. `others`: where
+    name. SVG and PDF lie beside it. A figure that a study lacks is named on stderr. `others`: where
     validations and latency sweeps come from, if not from the database.
 
     The same database gives the same bytes. Raises NoDataError for a database with nothing to
@@ -165,7 +165,7 @@ def _files(folder: Path, name: str, known: dict[str, str]) -> dict[str, str]:
     """Return what is recorded of a figure: why it is left out, or digests of its files."""
     if "left_out" in known:
         return known
-    paths = (folder / f"{name}{end}" for end in (".png", ".svg"))
+    paths = (folder / f"{name}{end}" for end in (".png", ".svg", ".pdf"))
     return {path.suffix: _digest(path) for path in paths if path.is_file()}
 
 

@@ -1,7 +1,8 @@
 """The winner map of a study as a grid of costs."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from sweeps.model.locks import LockLabel
 from sweeps.study.results import Isa, MapCrossing, Mark, StudyResults
 from sweeps.study.runs import StudyRun
 
+_STOPS, _PAIRS = "charges_stop", "pairs"  # metrics of a run
 Surface = NDArray[np.float64]
 
 
@@ -35,7 +37,7 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """The winner map of one machine and flavour, over CAS and full fence. Axes are measured cycles;
+    """The winner map of one machine and flavour, over CAS and full fence. Axes are observed cycles;
     costs by lock label, cycles per pair, each of shape (len(ys), len(xs)). `aside`: the labels of
     locks that the plan shows beside those it compares. `tie`: the lead, as a share, below which two
     locks tie."""
@@ -53,7 +55,7 @@ class Grid:
     @property
     def axes(self) -> tuple[str, str]:
         """Return the axes in words."""
-        return "measured CAS latency", f"measured {self.isa.full_fence} latency"
+        return "observed CAS latency", f"observed {self.isa.full_fence} latency"
 
     @property
     def spots(self) -> list[Spot]:
@@ -73,7 +75,7 @@ class CancelGrid(Grid):
     @property
     def axes(self) -> tuple[str, str]:
         """Return the axes in words."""
-        return "measured latency of a locked operation", "cost of a cancellation"
+        return "observed latency of a locked operation", "cost of a cancellation"
 
     @property
     def spots(self) -> list[Spot]:
@@ -126,6 +128,35 @@ def grid(results: StudyResults, machine: str, isa_name: str, flavour: str) -> Gr
     )
 
 
+def own_grids(results: StudyResults, machine: str, isa_name: str, flavour: str) -> list[Grid]:
+    """Return the winner map at each cost of a cancellation that real processors have; the map as it
+    was run where there are none. A cycle more for stopping an owner is a cycle more for each stop
+    in a run, and changes nothing else, so that what was run tells what was not. Raises NoDataError
+    when runs are missing."""
+    place = machine, isa_name, flavour
+    run = grid(results, *place)
+    runs = results.series("/".join(("map", *place)))
+    stops = {one.id: results.metrics(one.id).get(_STOPS, 0) for one in runs}
+    pairs = {one.id: results.metrics(one.id).get(_PAIRS, 1) for one in runs}
+    *_, a_pair = _surfaces("", runs, "fence_latency", lambda one: stops[one.id] / pairs[one.id])
+    by_cancel: dict[int, list[Mark]] = {}
+    for mark in (*run.marks.here, *run.marks.apart):
+        if mark.cancel is not None:
+            by_cancel.setdefault(mark.cancel, []).append(mark)
+    return [
+        replace(
+            run,
+            costs={
+                label: costs + a_pair[label] * (cancel - (run.marks.cancel or 0))
+                for label, costs in run.costs.items()
+            },
+            crossings=(),
+            marks=Marks(cancel, tuple(marks), ()),
+        )
+        for cancel, marks in by_cancel.items()
+    ] or [run]
+
+
 def cancel_grid(
     results: StudyResults, machine: str, isa_name: str, flavour: str
 ) -> CancelGrid | None:
@@ -152,14 +183,17 @@ def cancel_grid(
 
 
 def _surfaces(
-    title: str, runs: Sequence[StudyRun], axis: str
+    title: str,
+    runs: Sequence[StudyRun],
+    axis: str,
+    value: Callable[[StudyRun], float] = attrgetter("cost"),
 ) -> tuple[list[float], list[float], dict[LockLabel, Surface]]:
-    """Arrange the costs of a map over CAS and another latency by lock, with the values of both
-    axes. Raises NoDataError where a lock lacks points of the `title`."""
+    """Arrange the costs of a map over CAS and another latency, or another `value` of its runs, by
+    lock, with the values of both axes. Raises NoDataError where a lock lacks points of `title`."""
     costs: dict[LockLabel, dict[tuple[float, float], float]] = {}
     for run in runs:
         costs.setdefault(run.label, {}).update(
-            dict.fromkeys(run.points("cas_latency", axis), run.cost)
+            dict.fromkeys(run.points("cas_latency", axis), value(run))
         )
     xs, ys = (
         sorted({place[n] for of_label in costs.values() for place in of_label}) for n in (0, 1)

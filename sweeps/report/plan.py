@@ -6,7 +6,7 @@ Only what draws imports Matplotlib.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +14,22 @@ from results.draw.embedded import embedded
 from results.errors import LockcrossError
 from results.store.queries import OF_A_PLAN, Answer, condition, plan_name
 from results.text.rows import Form, print_compact, print_rows
-from sweeps.model.axes import AXES, LATENCIES
-from sweeps.model.cell import values
-from sweeps.model.locks import labels_words
-from sweeps.study.costs import Comparison, Group, compare, groups, runs_of_plan, varied
-from sweeps.study.leads import TIE_PERCENT
-from sweeps.study.runs import LOCK, StudyRun
+from sweeps.model import engines
+from sweeps.model.axes import AXES, AXIS_WORDS, LATENCIES
+from sweeps.model.cell import Cell, values
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import LockLabel, labels_words
+from sweeps.study.costs import Comparison, Group, Panel, compare, groups, runs_of_plan, varied
+from sweeps.study.leads import TIE_PERCENT, error_in, winner
+from sweeps.study.runs import LOCK, StudyRun, Value
+from sweeps.support.text import threads_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS = 12  # of a figure
 _OF_LOCK = ("lock", "variant", "fence", "seed")  # axes that are no part of a setting
+_ABOUT = ("machine", "isa", "workload", "threads")  # said above a figure, where all have the same
 _ALWAYS = ("winner", "lock", "cycles_per_pair")
 
 
@@ -217,17 +221,60 @@ def draw_comparison(comparison: Comparison) -> "Figure":
     from sweeps.report import lines
     from sweeps.report.style import style_at
 
-    along = comparison.along
-    words = f"{along}, cycles" if along in LATENCIES else along
-    unit = "core cycles per acquire-release pair"
+    along, of_locks = comparison.along, comparison.by == LOCK
+    words = AXIS_WORDS.get(along, along.replace("_", " ")) + " (cycles)" * (along in LATENCIES)
+    unit = "cycles per acquire-release pair"
     shown = [
-        lines.Lines(panel.title, words, unit, panel) for panel in comparison.panels[:MOST_PANELS]
+        lines.Lines(_words(panel.place), words, unit, panel, _ties(comparison, panel))
+        for panel in comparison.panels[:MOST_PANELS]
     ]
-    if comparison.by == LOCK:
-        return lines.draw(shown, lines.of_locks(shown))
+    how = "Measured" if engines.entry(str(comparison.same.get("engine"))).silicon else "Simulated"
+    about = f"{how}: {_words({name: x for name, x in comparison.same.items() if name in _ABOUT})}"
+    if of_locks:
+        about += "; grey: not told from the cheapest"
+        return lines.draw(shown, lines.of_locks(shown), about)
     names = dict.fromkeys(name for one in shown for name in one.panel.curves)
     looks = {
-        name: (f"{comparison.by} {lines.words_of(name)}", style_at(place))
-        for place, name in enumerate(names)
+        name: (_words({comparison.by: name}), style_at(place)) for place, name in enumerate(names)
     }
-    return lines.draw(shown, looks)
+    return lines.draw(shown, looks, about)
+
+
+def _words(setting: Mapping[str, Any]) -> str:
+    """Return values by axis or key in words: numbers with their names, names by themselves."""
+    words = []
+    for name, value in setting.items():
+        known = AXIS_WORDS.get(name, name.replace("_", " "))
+        if name == "isa":
+            words.append(ISAS[value].title if value in ISAS else str(value))
+        elif isinstance(value, str):
+            words.append(value)
+        elif name == "threads":
+            words.append(threads_words(value))
+        elif value is not None:
+            words.append(f"{known} {value}")
+        elif name in LATENCIES:
+            words.append(f"the machine's {known}")
+    return ", ".join(words)
+
+
+def _ties(comparison: Comparison, panel: Panel) -> dict[Value, tuple[float, float]]:
+    """Return the least cost of a lock and the greatest that is not told from it, at each value of
+    the axis."""
+    if comparison.by != LOCK:
+        return {}
+    ties = {}
+    for x in panel.points:
+        known = {**comparison.same, **panel.place, comparison.along: x}
+        axes = {axis.name: known.get(axis.name) or axis.default for axis in AXES}
+        cell = Cell(**{**axes, "lock": "", "parameters": {}})  # type: ignore[arg-type]
+        costs = {
+            LockLabel(str(name)): curve[x].median
+            for name, curve in panel.curves.items()
+            if x in curve
+        }
+        if len(costs) > 1:
+            win = winner(costs, TIE_PERCENT / 100, error_in(cell))
+            tied = (costs[label] for label in win.tied)
+            ties[x] = win.cost, max(win.cost / (1 - TIE_PERCENT / 100), *tied, win.cost)
+    return ties

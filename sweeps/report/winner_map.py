@@ -22,7 +22,14 @@ from results.store.queries import compilers_of_study
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
-from sweeps.report.grids import CancelGrid, Grid, Surface, cancel_grid, grid
+from sweeps.report.grids import (
+    CancelGrid,
+    Grid,
+    Surface,
+    cancel_grid,
+    grid,
+    own_grids,
+)
 from sweeps.report.style import style_of
 from sweeps.study.plan import MAP, Plan
 from sweeps.study.results import MapCrossing, StudyResults
@@ -30,31 +37,33 @@ from sweeps.support.text import threads_words
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
-_SMALLEST = 0.05  # share of a panel's width or height that a region needs for a name
+_SMALLEST = 0.14  # share of a panel's width or height that a region needs for a name in it,
+_SEEN = 0.04  # and for one at all
 _BESIDE = 4  # cycles of CAS latency on the left of a processor beyond what was run
-_ABOVE = 16  # points between a title and its map, where a line stands between them
+_ABOVE = 12  # points between a title and its map, where a line stands between them
 _NARROW = 0.25  # share of a panel's width below which a name is written upright
 _LETTER = 0.55  # width of a letter, in heights of the line
 # Of a name beside a strip, in steps of the label raster: a letter, half a line, the room around it.
-_STEP, _HALF_LINE, _CLEAR = 1.1, 1.4, 2.0
+_STEP, _HALF_LINE, _CLEAR = 2.2, 1.9, 2.0
 _MARK: dict[str, Any] = {
     "marker": "o",
-    "markersize": 6,
+    "markersize": 4,
     "markerfacecolor": "white",
     "markeredgecolor": "black",
     "linestyle": "",
 }
 _BORDER: dict[str, Any] = {"linewidths": 1.6, "zorder": 4}
-_SMALL: dict[str, Any] = {"fontsize": 8, "path_effects": HALO, "zorder": 6}  # texts
-_KEY_WIDTH = 45  # letters of a line of the key
+_SMALL: dict[str, Any] = {"path_effects": HALO, "zorder": 6}  # texts
+_KEY_WIDTH = 130  # letters of a line above a figure
 _TEETH = [withTickedStroke(angle=-90, spacing=8, length=0.6), Normal()]
 _TIE = 0.7  # how much of a region's colour the band of ties takes
 # Where borders of several maps lie over one another their labels are placed by eye, in points: a
 # panel's size, a letter, a line of text.
-_PANEL = np.array([280.0, 265.0])
-_LETTER_WIDTH, _LINE = 4.6, 11.0
+_PANEL = np.array([210.0, 120.0])
+_LETTER_WIDTH, _LINE = 4.1, 8.5
 _SPOTS = 40  # places along a border that its label may stand beside,
 _OFFSETS = np.array([[x, y] for y in (10, -10, 20, -20) for x in (-6, 6)], dtype=float)
+_ABOVE_BORDERS = 1.5  # times the highest border, up to which a panel reaches
 _ENOUGH = 6.0  # and how clear of everything else it should stand
 _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
 
@@ -74,18 +83,17 @@ def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
     shown = panels_of(results, machine)
     if not shown:
         raise NoDataError("the study has no winner map")
-    figure, axes = panels(len(shown) + 1, 3, (3.9, 3.9), (0.0, 0.3))
+    figure, axes = panels(len(shown), 3, 2.1, 1.0)
     for ax, panel in zip(axes, shown, strict=False):
         draw_panel(ax, panel)
-    axes[len(shown)].axis("off")
-    _draw_key(axes[len(shown)], results.plan, machine, shown)
+    _add_key(figure, results.plan, machine, shown)
     return figure
 
 
 def draw_decisions(connection: sqlite3.Connection) -> Figure:
-    """A panel for each flavour of the study's own machine, over the two latencies that decide
-    there: CAS and full fence, or CAS and cancellation, where the study's first fence is an atomic.
-    Raises NoDataError."""
+    """Draw a panel for each flavour of the study's own machine, over the two latencies that decide
+    there: CAS and cancellation, where the study's first fence is an atomic; else CAS and full
+    fence, for each cost of a cancellation that real processors have. Raises NoDataError."""
     results, shown = StudyResults(connection), list[Panel]()
     plan = results.plan
     for isa_name, flavour in results.series_names("map", plan.machine):
@@ -95,12 +103,15 @@ def draw_decisions(connection: sqlite3.Connection) -> Figure:
             kinds = dict.fromkeys(FENCE_KINDS[label.fence] for label in compared)
             shown.append(Panel(other, compared, f"{other.isa.title}, {' and '.join(kinds)}"))
         else:
-            shown.append(_full(grid(results, *place)))
+            shown += map(_full, own_grids(results, *place))
     if not any(isinstance(panel.grid, CancelGrid) for panel in shown):
         raise NoDataError("the study has no map over CAS and cancellation")
-    figure, axes = panels(len(shown), 2, (4.6, 3.7))
+    figure, axes = panels(len(shown), 2, 2.3, 0.6)
     for ax, panel in zip(axes, shown, strict=False):
         draw_panel(ax, panel)
+        if panel.grid.marks.cancel is not None and not isinstance(panel.grid, CancelGrid):
+            ax.set_title(f"{panel.title}, cancellation {panel.grid.marks.cancel:,}")
+    _add_key(figure, plan, plan.machine, shown)
     return figure
 
 
@@ -159,7 +170,7 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
         ax.contourf(x, y, lead, levels=[-1, shown.tie], colors=["white"], alpha=_TIE, zorder=1.5)
     for points in borders(panel).values():
         xs, ys = zip(*points, strict=True)
-        ax.plot(xs, ys, "-o", color="black", linewidth=1.4, markersize=3, zorder=3)
+        ax.plot(xs, ys, "-o", color="black", markersize=2, zorder=3)
     for label in shown.aside:
         _draw_aside(ax, x, y, shown.cost_at(label, x, y) - first, label)
     _draw_marks(ax, shown)
@@ -189,7 +200,7 @@ def _draw_aside(ax: Axes, x: Surface, y: Surface, lead: Surface, label: LockLabe
 
 def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:
     """Return the searched crossovers between the cheapest locks, by pair, each in order along
-    its border: points of measured CAS and full-fence latency in cycles."""
+    its border: points of observed CAS and full-fence latency in cycles."""
     points: dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]] = {}
     for crossing in _shown(panel):
         pair = (crossing.lock_a, crossing.lock_b)
@@ -229,7 +240,8 @@ def _draw_marks(ax: Axes, shown: Grid) -> None:
         look = {"ha": "right" if left else "left", "va": "center"}
         beside = (-6.0 if left else 6.0, 0.0)
         if any(a > x and _near(ax, a - x, b - y, 0.12) for a, b in places):
-            look, beside = {"ha": "center", "va": "bottom"}, (0.0, 6.0)
+            inner = x > least + 0.2 * (most - least)
+            look, beside = {"ha": "center" if inner else "left", "va": "bottom"}, (0.0, 4.0)
         note(ax, ", ".join(names), (x, y), beside, **look, **_SMALL)
 
 
@@ -260,7 +272,7 @@ def label_regions(ax: Axes, panel: Panel) -> None:
         inside = winners == index
         wide, high = inside.any(axis=0).mean(), inside.any(axis=1).mean()
         if min(wide, high) < _SMALLEST:
-            if max(wide, high) >= _SMALLEST:
+            if max(wide, high) >= _SEEN:
                 strips.append((label, inside))
             continue
         upright = bool(wide < _NARROW and wide < high)
@@ -276,11 +288,12 @@ def label_regions(ax: Axes, panel: Panel) -> None:
         ]
         _write(ax, text, label, (x[row, column], y[row, column]), upright)
     for label, inside in strips:
-        text = label.words()
-        (row, column), (at_row, at_column) = _beside(inside, taken, len(text))
+        text = label.words("\n")
+        lines, length = len(text.splitlines()), max(map(len, text.splitlines()))
+        (row, column), (at_row, at_column) = _beside(inside, taken, length, lines)
         place = (x[row, column], y[row, column])
         _write(ax, text, label, (x[at_row, at_column], y[at_row, at_column]), True, place)
-        taken += [(column + d, row) for d in np.arange(-len(text) / 2, len(text) / 2) * _STEP]
+        taken += [(column + d, row) for d in np.arange(-length / 2, length / 2) * _STEP]
 
 
 def _write(
@@ -299,7 +312,6 @@ def _write(
         xytext=beside or point,
         ha="center",
         va="center",
-        fontsize=8 if small else 9,
         fontweight="bold",
         color=colour,
         rotation=90 if small and not beside else 0,
@@ -310,12 +322,12 @@ def _write(
 
 
 def _beside(
-    inside: NDArray[np.bool_], taken: Sequence[tuple[float, float]], length: int
+    inside: NDArray[np.bool_], taken: Sequence[tuple[float, float]], length: int, lines: int
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Where the name of a strip stands, clear of all that is `taken`, and the point of the strip
-    next to it (row, column)."""
+    """Return where the name of a strip stands, clear of what is `taken`, and the point of the strip
+    next to it (row, column). `length`: of a line, in letters."""
     side = inside.shape[0]
-    half = np.array([length * _STEP / 2, _HALF_LINE])
+    half = np.array([length * _STEP / 2, lines * _HALF_LINE])
     strip = np.argwhere(inside)
     others = np.array([*taken, *strip[:, ::-1]])
     best, spot = (-np.inf, 0.0), ((0, 0), (0, 0))
@@ -370,49 +382,41 @@ def workload_words(plan: Plan) -> str:
     """Return the workload of a study's map: threads and the owner's share."""
     (given, *_) = plan.named(MAP)
     share = given.first("owner_share")
-    return f"{threads_words(given.first('threads'))},\nowner's share {share * 100:g} %"
+    return f"{threads_words(given.first('threads'))}, owner's share {share * 100:g} %"
 
 
-def _draw_key(ax: Axes, plan: Plan, machine: str, shown: Sequence[Panel]) -> None:
-    """Draw the signs of the map, and its subject."""
-    of, (given, *_) = shown[0].grid, plan.named(MAP)
-    marked = any(panel.grid.marks.here for panel in shown)
+def _add_key(figure: Figure, plan: Plan, machine: str, shown: Sequence[Panel]) -> None:
+    """Add the signs of the maps below them, and above them what they are of."""
+    grids, (given, *_) = [panel.grid for panel in shown], plan.named(MAP)
     handles: list[Artist] = [
-        sign("equal cost (searched)", color="black", marker="o", markersize=3),
         Patch(
             facecolor="white",
             edgecolor="#bbbbbb",
-            label=f"lighter: a tie, lead below {100 * of.tie:g} %",
-        ),
-    ]
-    for aside in of.aside:
-        words = f"where {aside.words()} would be cheaper still\n(on the side of the teeth)"
-        handles.append(
-            sign(words, color=style_of(aside).colour, linewidth=1.6, path_effects=_TEETH)
+            label=f"lighter: lead below {100 * grids[0].tie:g} %",
         )
-    if marked:
-        handles.append(sign("real processor (* latency partly assumed)", **_MARK))
-    ax.legend(handles=handles, loc="upper left")
+    ]
+    if any(of.crossings for of in grids):
+        handles.append(sign("equal cost (searched)", color="black", marker="o", markersize=2))
+    for aside in dict.fromkeys(itertools.chain.from_iterable(of.aside for of in grids)):
+        look = {"color": style_of(aside).colour, "linewidth": 1.2, "path_effects": _TEETH}
+        handles.append(sign(f"on the side of the teeth {aside.words()} is cheaper", **look))
+    if any(of.spots for of in grids):
+        handles.append(sign("processor (* partly assumed)", **_MARK))
+    if any(spot.x < of.xs[0] for of in grids for spot in of.spots):
+        handles.append(Patch(facecolor="white", edgecolor="black", label="white: not run"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     label = plan.engine
     where = machine + (f" on {engines.title(label)}" if label != engines.DEFAULT else "")
-    lines = [
-        "Cheapest lock per acquire-release pair",
-        f"machine {where}, {workload_words(plan)}, runs of {given.first('run_length')},",
-        f"{given.first('runs')} runs in an object's life,",
-    ]
-    if of.marks.cancel is not None and given.first("threads") > 1:
-        lines.append(f"stopping an owner that waits costs {of.marks.cancel:,} cycles,")
-    lines += [f"crossovers to within {one.tolerance} cycles" for one in plan.borders]
-    if marked:
-        words = f"a mark is a place: a {machine} core with these latencies and this cancellation"
-        lines.append(textwrap.fill(words, _KEY_WIDTH))
-    if apart := {mark.machine: mark.words for panel in shown for mark in panel.grid.marks.apart}:
-        words = (
-            "no answer for processors whose cancellation costs other than that: "
-            f"{', '.join(apart.values())}; the winner table has theirs"
+    words = (
+        f"Simulated: the cheapest lock per acquire-release pair; {where}, {workload_words(plan)}, "
+    )
+    words += f"{given.first('runs')} runs of {given.first('run_length')} in an object's life"
+    if any(of.marks.apart for of in grids if not isinstance(of, CancelGrid)):
+        words += (
+            f", a cancellation of {grids[0].marks.cancel:,} cycles; "
+            "processors with another one: decision_map, winner table"
         )
-        lines.append(textwrap.fill(words, _KEY_WIDTH))
-    ax.text(0.04, 0.6, "\n".join(lines), transform=ax.transAxes, va="top", linespacing=1.5)
+    figure.suptitle(textwrap.fill(words, _KEY_WIDTH))
 
 
 class _Study(NamedTuple):
@@ -424,7 +428,7 @@ class _Study(NamedTuple):
 class _Border(NamedTuple):
     study: _Study
     pair: tuple[LockLabel, LockLabel]
-    points: Surface  # (CAS, fence) in measured cycles, a row a point
+    points: Surface  # (CAS, fence) in observed cycles, a row a point
 
 
 def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
@@ -451,7 +455,7 @@ def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
                 of_flavour.setdefault(panel.grid.flavour, panel)
         except NoDataError as missing:
             raise NoDataError(f"{title}: {missing.message}") from None
-        studies.append(_Study(plan.engine, workload_words(plan).replace("\n", " "), of_flavour))
+        studies.append(_Study(plan.engine, workload_words(plan), of_flavour))
     studies.sort(key=lambda study: engines.order(study.engine))
     shown = {}
     for flavour in dict.fromkeys(flavour for study in studies for flavour in study.panels):
@@ -460,7 +464,7 @@ def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
             shown[flavour] = some
     if not shown:
         raise NoDataError(f"no two engines have a winner map in common in {', '.join(connections)}")
-    figure, axes = panels(len(shown), 3, (4.6, 4.4))
+    figure, axes = panels(len(shown), 2, 2.2)
     for ax, (flavour, some) in zip(axes, shown.items(), strict=False):
         of_study = [study.panels[flavour] for study in some]
         isa = of_study[0].grid.isa
@@ -468,9 +472,19 @@ def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
         _frame(ax, [panel.grid for panel in of_study], title)
         label_regions(ax, of_study[0])
         drawn = [_draw_study(ax, *pair) for pair in zip(some, of_study, strict=True)]
-        if every := list(itertools.chain.from_iterable(drawn)):  # else one lock wins everywhere
+        for study, panel, found in zip(some, of_study, drawn, strict=True):
+            if not found:
+                title += f"\n{engines.title(study.engine)}: {_cheapest(panel).words()} everywhere"
+        ax.set_title(title)
+        if every := list(itertools.chain.from_iterable(drawn)):
+            ax.set_ylim(top=_ABOVE_BORDERS * max(border.points[:, 1].max() for border in every))
             _label(ax, every, _labelled(every, some))
     return figure
+
+
+def _cheapest(panel: Panel) -> LockLabel:
+    """Return the lock that is the cheapest of all on a map without borders."""
+    return min(panel.labels, key=lambda label: float(panel.grid.costs[label].sum()))
 
 
 def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
@@ -491,7 +505,9 @@ def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
         parts += [_Border(study, pair, part) for part in drawn.allsegs[0] if len(part) > 1]
     for points in borders(panel).values():
         xs, ys = zip(*points, strict=True)
-        ax.plot(xs, ys, drawn_as.marker, color=drawn_as.colour, markersize=3.5, zorder=4)
+        ax.plot(
+            xs, ys, drawn_as.marker, color=drawn_as.colour, markersize=3.5, zorder=4, clip_on=False
+        )
     return parts
 
 

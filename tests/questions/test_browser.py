@@ -110,7 +110,7 @@ def slide(page: Page, at: Point) -> None:
             if slider.get_attribute("aria-valuetext").startswith(words):
                 break
             page.keyboard.press("ArrowRight")
-        assert slider.get_attribute("aria-valuetext") == words + "measured", value
+        assert slider.get_attribute("aria-valuetext") == words + "simulated", value
 
 
 def stored(costs: Costs, at: Point, labels: tuple[str, ...] = X86) -> dict[str, float]:
@@ -128,7 +128,7 @@ def test_ten_points_cost_what_the_database_says(page: Page, report: tuple[Path, 
         at_the_pointer(page, at)
         expected = stored(report[1], at)
         assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
-        assert page.locator("#explorer-basis").text_content().startswith("Measured")
+        assert page.locator("#explorer-basis").text_content().startswith("Simulated")
         if (at.cas, at.fence) == (CAS[1], FENCE[1]):
             winners.add(min(expected, key=lambda label: expected[label]))
     assert len(winners) > 1  # the sliders decide who wins at one and the same place
@@ -190,7 +190,7 @@ def test_the_keyboard_moves_the_cursor_and_it_is_read_out(
     playwright.expect(page.locator("#explorer-status")).to_contain_text("CAS 22, mfence 32")
     assert rows(page) == {label: f"{c:.2f}" for label, c in stored(report[1], at).items()}
     said = page.locator("#explorer-status").text_content()
-    assert said.startswith("CAS 22, mfence 32: ") and "Measured" in said
+    assert said.startswith("CAS 22, mfence 32: ") and "Simulated" in said
     page.keyboard.press("ArrowUp")
     assert "fence=33&" in f"{page.url}&"
 

@@ -240,7 +240,7 @@ def test_figures_are_drawn_the_same_each_time(database: Path, tmp_path: Path) ->
         with Store(database, read_only=True) as store:
             assert set(draw_all(store.connection, folder)) == FIGURES
         drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
-    assert drawn[0] == drawn[1] and len(drawn[0]) == 2 * len(FIGURES) + 1  # and drawn.json
+    assert drawn[0] == drawn[1] and len(drawn[0]) == 3 * len(FIGURES) + 1  # and drawn.json
 
 
 def test_the_map_has_every_node_and_what_a_link_adds(database: Path) -> None:
@@ -248,7 +248,7 @@ def test_the_map_has_every_node_and_what_a_link_adds(database: Path) -> None:
         ax, _ = draw_map({f"{NAME}/many_cores_map": store.connection}).axes
     words = [text.get_text() for text in ax.texts]
     assert len(words) == 64 and words[:2] == ["owner", "208"] and words[-1] == f"{200 + 14 * 8}"
-    assert ax.get_xlabel().startswith("+8.0 cycles for each link")
+    assert ax.get_title().endswith("+8.0 cycles for each link from the owner")
 
 
 def test_quantities_without_data_have_no_panel(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_costs_are_compared_along_an_axis_with_a_band_over_the_seeds(database: P
     by_cas = compare(runs, "cas_latency", "lock", {"seed": "2"})
     assert by_cas.panels[0].curves[10]["thin"].least == 62
     figure = draw_comparison(found)
-    assert len(figure.axes) == 1 and figure.axes[0].get_xlabel() == "cas_latency, cycles"
+    assert len(figure.axes) == 1 and figure.axes[0].get_xlabel() == "CAS latency (cycles)"
 
 
 def test_a_workloads_keys_are_axes_and_the_rest_are_settings(tmp_path: Path) -> None:

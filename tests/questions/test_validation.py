@@ -13,6 +13,7 @@ from results.store.store import Store
 from sweeps.model.machine import load_machine
 from sweeps.plans import VALIDATIONS
 from sweeps.questions.validate.answer import SetSummary, speeds, summarize
+from sweeps.questions.validate.figure import draw_validation
 from sweeps.questions.validate.table import newly_missed, validation_parts
 from sweeps.questions.validate.validate import (
     Set,
@@ -363,3 +364,18 @@ def test_a_failed_run_meets_no_bar(data: Gem5Data) -> None:
     ).fetchone()
     data.store.connection.execute("UPDATE runs SET status = 'failed' WHERE id = ?", (last,))
     assert _summaries(data)["timing_uncontended", "x86_64"].met is False
+
+
+def test_the_figure_names_the_cell_that_is_furthest_off_by_its_factor(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store:
+        data = Gem5Data(store)
+        costs = {"thin": (100.0, 230.0), "tasuki": (100.0, 1.0), "reservation": (100.0, 101.0)}
+        runs = [
+            data.run(engine, lock, cost)
+            for lock, pair in costs.items()
+            for engine, cost in zip(("gem5/timing", "qemu"), pair, strict=True)
+        ]
+        store.set_series("validation/timing_uncontended", runs)
+        (ax,) = draw_validation(store.connection).axes
+    (said,) = (text.get_text() for text in ax.texts)
+    assert said == "3 cells, median factor 2.30\ntasuki: 1/100"

@@ -18,7 +18,7 @@ from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover.processors_figure import draw_processors
 from sweeps.questions.crossover.winners import rows
 from sweeps.report.figures import draw_all
-from sweeps.report.grids import Grid, Marks, grid, interpolate, map_marks
+from sweeps.report.grids import Grid, Marks, grid, interpolate, map_marks, own_grids
 from sweeps.report.style import STYLES
 from sweeps.report.winner_map import (
     Panel,
@@ -45,10 +45,10 @@ def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) 
         drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert drawn[0] == drawn[1]
     assert drawn[0].pop("drawn.json")  # what they are drawn from
-    assert set(drawn[0]) == {f"{name}.{end}" for name in OF_STUDY for end in ("png", "svg")}
+    assert set(drawn[0]) == {f"{name}.{end}" for name in OF_STUDY for end in ("png", "svg", "pdf")}
     for name, data in drawn[0].items():
-        if name.endswith("png"):
-            assert data.startswith(b"\x89PNG")
+        if name.endswith(("png", "pdf")):
+            assert data.startswith((b"\x89PNG", b"%PDF"))
         else:
             assert ElementTree.fromstring(data).tag.endswith("svg")
 
@@ -155,7 +155,7 @@ def test_the_first_figure_has_curves_over_the_work(database: Path) -> None:
     """With a line where an atomic begins to be free."""
     with Store(database, read_only=True) as store:
         axes = draw_processors(store.connection).axes
-    (ax,) = (ax for ax in axes if "atomic free from 850" in texts(ax))
+    (ax,) = (ax for ax in axes if "free from 850" in texts(ax))
     curves = {line.get_color(): line.get_xydata().tolist() for line in ax.lines}  # type: ignore[union-attr]
     assert curves[STYLES["j9_flat"].colour] == [[0, 40], [100, 12], [1000, 7]]
     assert curves[STYLES["reservation"].colour] == [[0, 5], [100, 6], [1000, 7]]
@@ -199,7 +199,7 @@ def test_a_strip_has_its_name_beside_it(upright: bool) -> None:
     label_regions(ax, Panel(one, tuple(costs), "a strip"))
     wide, strip = (text for text in ax.texts if isinstance(text, Annotation))
     assert (wide.get_text(), wide.arrow_patch) == ("asymmetric", None)
-    assert strip.get_text() == "tasuki, locked RMW" and strip.arrow_patch is not None
+    assert strip.get_text() == "tasuki\nlocked RMW" and strip.arrow_patch is not None
     assert strip.xy[0 if upright else 1] == 0
     beside = strip.xyann[0 if upright else 1]
     assert 0 < beside < 50
@@ -216,7 +216,8 @@ def test_only_processors_with_the_maps_cancellation_stand_on_it(
     """A cancellation costs 2,000 cycles on the map and on machine known, 9,000 on guessed. A mark
     is a place: it has no lock's look, whoever wins on the processor."""
     with Store(database, read_only=True) as store:
-        own, other = (draw_map(store.connection, name).axes for name in ("generic", "narrow"))
+        figure = draw_map(store.connection, "generic")
+        own, other = figure.axes, draw_map(store.connection, "narrow").axes
         shown = map_marks(StudyResults(store.connection), "generic", "x86_64", "lock")
     assert shown.cancel == 2000
     assert [mark.words for mark in shown.here + shown.apart] == ["known (2,000)", "guessed (9,000)"]
@@ -224,13 +225,26 @@ def test_only_processors_with_the_maps_cancellation_stand_on_it(
         assert "known" in texts(ax) and "guessed*" not in texts(ax)
         (mark,) = (one for one in ax.lines if list(one.get_xydata()[0]) == [20, 35])  # type: ignore[index]
         assert (mark.get_marker(), mark.get_markerfacecolor()) == ("o", "white")
-    (key,) = (" ".join(one.split()) for one in texts(own[2]))
-    assert "a mark is a place: a generic core with these latencies and this cancellation" in key
-    assert "whose cancellation costs other than that: guessed (9,000)" in key
+    said = figure.get_suptitle().replace("\n", " ")
+    assert "a cancellation of 2,000 cycles; processors with another one: decision_map" in said
     assert not {"known", "guessed*"} & set().union(*map(texts, other))
     said = " ".join(study_page.read_text(encoding="utf-8").split())
     assert "core with the CAS and fence of known, and the map's cancellation" in said
     assert "Not on the map: guessed (9,000). The map answers for a cancellation of 2,000" in said
+
+
+def test_a_map_at_a_processors_own_cancellation_follows_from_stops(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4 stops in 100 pairs: each cycle more of a cancellation is 0.04 more of a pair."""
+    monkeypatch.setattr(StudyResults, "metrics", lambda *_: {"charges_stop": 4, "pairs": 100})
+    with Store(database, read_only=True) as store:
+        results, place = StudyResults(store.connection), ("generic", "x86_64", "lock")
+        run, (known, guessed) = grid(results, *place), own_grids(results, *place)
+    assert [spot.words for spot in known.spots + guessed.spots] == ["known", "guessed*"]
+    for label, costs in run.costs.items():
+        assert (known.costs[label] == costs).all()
+        assert guessed.costs[label] == pytest.approx(costs + 7000 * 0.04)
 
 
 def drawn(tie: float = 0.0, **ends: tuple[float, float]) -> Axes:

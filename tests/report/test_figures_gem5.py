@@ -42,8 +42,8 @@ def test_validation_is_drawn_without_a_study(database: Path, tmp_path: Path) -> 
         written.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert written[0] == written[1] and written[0].pop("drawn.json")
     for name, data in written[0].items():
-        if name.endswith("png"):
-            assert data.startswith(b"\x89PNG")
+        if name.endswith(("png", "pdf")):
+            assert data.startswith((b"\x89PNG", b"%PDF"))
         else:
             assert ElementTree.fromstring(data).tag.endswith("svg")
 

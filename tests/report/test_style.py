@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.crossover.processors import names
-from sweeps.report.style import style_of
+from sweeps.report.style import style_at, style_of
 from sweeps.study.job import load_study
 
 # What a missing kind of cone leaves of linear red, green and blue: Machado, Oliveira and Fernandes
@@ -35,6 +36,26 @@ def seen(colour: str, vision: NDArray[np.float64]) -> NDArray[np.float64]:
     xyz = XYZ @ np.clip(vision @ linear, 0, 1) / XYZ.sum(axis=1)
     x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_no_two_locks_variants_or_kinds_of_fence_are_drawn_alike() -> None:
+    labels = [
+        LockLabel.of(lock.name, variant, fence)
+        for lock in load_locks().values()
+        for variant in ("", *lock.variants[1:])
+        for fence in lock.fence_kinds
+    ]
+    looks = {label: style_of(label) for label in labels}
+    drawn = [(look.colour, look.line, look.marker, look.fill, look.edge) for look in looks.values()]
+    assert len(set(drawn)) == len(labels) > 60
+    own = {look.colour for label, look in looks.items() if label.lock == "reservation"}
+    assert len(own) == 1
+
+
+def test_new_locks_are_not_drawn_alike() -> None:
+    first, second = (style_at(len(load_locks()) + place) for place in (0, 1))
+    assert first.colour != second.colour
+    assert first.marker != second.marker and first.line != second.line
 
 
 @pytest.mark.parametrize("kind", VISION)

@@ -14,6 +14,7 @@ from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
+from sweeps.report.lines import name_ends
 from sweeps.report.style import style_of
 from sweeps.study.results import FoundCrossover, StudyResults
 from sweeps.study.runs import StudyRun
@@ -21,10 +22,8 @@ from sweeps.study.runs import StudyRun
 _TURN = 3  # rounds a thread runs before the other's turn
 _HIGH = 20  # bars above this say how high they are
 _CANCEL_LINES = (":", "--", "-")  # from the cheapest cancellation to the dearest
-_NAMED = 0.05  # of the height: between two names at the ends of lines
-_ROOM = 1.45  # of the greatest x: room for them
 _LEFT = 0.35  # of the first run length: room for the cancellation costs beside their curves
-_BOLD: dict[str, Any] = {"fontsize": 9, "fontweight": "bold"}
+_BOLD: dict[str, Any] = {"fontweight": "bold"}
 _PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 
 # Run lengths and costs (cycles per pair) by lock label and cancellation cost (cycles).
@@ -32,8 +31,8 @@ Curves = dict[tuple[LockLabel, int], tuple[list[int], list[float]]]
 
 
 def draw_rounds(connection: sqlite3.Connection) -> Figure:
-    """Cycles of each round relative to the base lock's first, a panel for each kind of fence.
-    Raises NoDataError."""
+    """Draw the cycles of each round relative to the base lock's first, a panel for each kind of
+    fence. Raises NoDataError."""
     results = StudyResults(connection)
     shown = [
         (machine, kind, of_kind)
@@ -44,20 +43,22 @@ def draw_rounds(connection: sqlite3.Connection) -> Figure:
     ]
     if not shown:
         raise NoDataError("the study has no rounds experiment")
-    figure = Figure(figsize=(8.2, 3.4 * len(shown) + 0.3), layout="constrained")
-    axes = figure.subplots(len(shown), 1, squeeze=False, sharey=True).flatten()
+    figure, axes = panels(len(shown), 2, 2.0, 0.2, sharey=True)
     titles = dict(connection.execute("SELECT name, title FROM machines"))
     engine = results.engine
     where = f" on {engines.title(engine)}" if engine != engines.DEFAULT else ""
-    for ax, (machine, kind, runs) in zip(axes, shown, strict=True):
+    for ax, (machine, kind, runs) in zip(axes, shown, strict=False):
         _draw_bars(ax, results, runs)
-        ax.set_title(f"{titles.get(machine, machine)}{where}: {FENCE_KINDS[kind]}")
-        ax.legend(loc="upper right", ncols=3)
+        known = titles.get(machine, machine).partition(",")[0]
+        ax.set_title(f"{known}{where}: {FENCE_KINDS[kind]}")
+    figure.suptitle("Simulated: the time of each round, over the first round of the first lock")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 
 def _draw_bars(ax: Axes, results: StudyResults, runs: list[StudyRun]) -> None:
-    """A group of bars a round, a bar a lock. Raises NoDataError."""
+    """Draw a group of bars for each round, a bar for each lock, from the base's time up or down.
+    Raises NoDataError."""
     labels = [LockLabel(lock) for lock in results.plan.locks]
     base = labels[0]
     ids = {run.label.with_full_fences: run.id for run in runs}
@@ -70,20 +71,21 @@ def _draw_bars(ax: Axes, results: StudyResults, runs: list[StudyRun]) -> None:
         style, relative = style_of(label), np.array(cycles) / rounds[base][0]
         at = places + (index - (len(rounds) - 1) / 2) * width
         bar = {"color": style.colour, "hatch": style.hatch, "label": label.words(), **EDGED}
-        ax.bar(at, relative, width, bottom=0, **bar)
+        ax.bar(at, relative - 1, width, bottom=1, **bar)
         for x, height in zip(at, relative, strict=True):
             if height > _HIGH:
-                note(ax, f"{height:.0f} times", (x, height), (7, -4), va="center", **_BOLD)
-    ax.axhline(1, color="black", linewidth=0.8, zorder=0)
+                note(ax, f"{height:.0f} times", (x, height), (4, -4), va="center", **_BOLD)
+    ax.axhline(1, color="black", linewidth=0.8)
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(_PLAIN)
     ax.set_xticks(places, [f"{place + 1}\n{'TS'[(place // _TURN) % 2]}" for place in places])
     ax.set_xlabel("round, and the thread that runs it")
-    ax.set_ylabel(f"time relative to round 1 of {base.words()}")
+    ax.set_ylabel(f"time, round 1 of {base.words()}: 1")
+    ax.label_outer()
 
 
 def draw_locked_operation(connection: sqlite3.Connection, machine: str) -> Figure:
-    """The cost of each lock, with each kind of fence that is a locked operation, over the measured
+    """The cost of each lock, with each kind of fence that is a locked operation, over the observed
     latency of a CAS, where runtimes fence by such: a panel a flavour. Raises NoDataError."""
     results = StudyResults(connection)
     plan = results.plan
@@ -94,7 +96,7 @@ def draw_locked_operation(connection: sqlite3.Connection, machine: str) -> Figur
     ]
     if not names:
         raise NoDataError("the study has no ISA whose fences are locked operations")
-    figure, axes = panels(len(names), 1, (7.4, 4.4), (0.0, 0.2))
+    figure, axes = panels(len(names), 1, 2.3)
     for ax, (isa_name, flavour) in zip(axes, names, strict=True):
         scale = results.measured(machine, isa_name, flavour, "cas_latency")
         lines: dict[LockLabel, dict[float, float]] = {}
@@ -106,25 +108,19 @@ def draw_locked_operation(connection: sqlite3.Connection, machine: str) -> Figur
         for label, costs in lines.items():
             usual = label.fence in (FULL, plan.production[flavour])
             drawn: dict[str, Any] = {"color": style_of(label).colour, "ls": "-" if usual else "--"}
-            ax.plot(*zip(*sorted(costs.items()), strict=True), linewidth=1.8, **drawn)
-        _name_ends(ax, {label: max(costs.items()) for label, costs in lines.items()})
-        ax.set_title(f"{results.isa(isa_name).title}, machine {machine}")
-        ax.set_xlabel("measured latency of a locked operation, a CAS (cycles)")
-        ax.set_ylabel("core cycles per acquire-release pair")
+            ax.plot(*zip(*sorted(costs.items()), strict=True), **drawn)
+        name_ends(
+            ax,
+            [
+                (label.words(separator=",\n"), style_of(label).colour, max(costs.items()))
+                for label, costs in lines.items()
+            ],
+        )
+        ax.set_title(f"Simulated: {machine}, {results.isa(isa_name).title}")
+        ax.set_xlabel("observed latency of a locked operation (cycles)")
+        ax.set_ylabel("cycles per acquire-release pair")
         ax.grid(True)
     return figure
-
-
-def _name_ends(ax: Axes, ends: dict[LockLabel, tuple[float, float]]) -> None:
-    """Names lines at their right ends, one above the other where they come close."""
-    low, high = ax.get_ylim()
-    at = low
-    for label, (x, y) in sorted(ends.items(), key=lambda end: end[1][1]):
-        at = max(y, at + _NAMED * (high - low))
-        words: dict[str, Any] = {"color": style_of(label).colour, "va": "center", "fontsize": 8}
-        ax.annotate(label.words(), (x, at), (6, 0), textcoords="offset points", **words)
-    ax.set_ylim(top=max(high, at + _NAMED * (high - low)))
-    ax.set_xlim(right=max(x for x, _ in ends.values()) * _ROOM)
 
 
 def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
@@ -134,7 +130,7 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
     names = results.series_names("run_length", machine)
     if not names:
         raise NoDataError("the study has no run lengths")
-    figure, axes = panels(len(names), 2, (5.2, 3.7), (0.0, 0.4), sharey=True)
+    figure, axes = panels(len(names), 2, 2.1, 0.5, sharey=True)
     plan = results.plan
     labels = [LockLabel(label) for label in plan.locks]
     cancelling: set[LockLabel] = set()
@@ -158,6 +154,7 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
         key.append(sign(words, color=style_of(label).colour))
     for label in others:
         key.append(sign(f"break-even with {label.words()}", **_mark(label)))
+    figure.suptitle(f"Simulated: {machine}")
     figure.legend(handles=key, loc="outside lower center", ncols=3)
     return figure
 
@@ -175,14 +172,14 @@ def _draw_curves(ax: Axes, runs: list[StudyRun]) -> Curves:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(_PLAIN)
     ax.set_xlabel("run length (acquisitions by the owner, then as many by the other)")
-    ax.set_ylabel("core cycles per acquire-release pair")
+    ax.set_ylabel("cycles per acquire-release pair")
     ax.grid(True)
     for (label, cancel), (lengths, costs) in curves.items():
         style, several = style_of(label), [curve for lock, curve in curves if lock == label]
         line = style.line if len(several) == 1 else _CANCEL_LINES[several.index(cancel) % 3]
-        ax.plot(lengths, costs, line, color=style.colour, linewidth=1.8)
+        ax.plot(lengths, costs, line, color=style.colour)
         if len(several) > 1:
-            beside = {"va": "center", "ha": "right", "fontsize": 8, "color": style.colour}
+            beside = {"va": "center", "ha": "right", "color": style.colour}
             note(ax, f"{cancel:,}", (lengths[0], costs[0]), (-5, 0), **beside)
         ax.set_xlim(left=lengths[0] * _LEFT)
     return curves
@@ -201,9 +198,9 @@ def _draw_break_even(
         # Curves are straight between their points on the logarithmic scales of the figure.
         lengths, costs = (np.log(values) for values in own[other])
         height = np.exp(np.interp(np.log(mark.value), lengths, costs))
-        ax.plot(mark.value, height, markersize=6, zorder=5, **_mark(other))
+        ax.plot(mark.value, height, markersize=5, zorder=5, **_mark(other))
         if mark.band:
-            ax.hlines(height, mark.band.low, mark.band.high, colors="black", linewidth=3, zorder=4)
+            ax.hlines(height, mark.band.low, mark.band.high, colors="black", linewidth=2, zorder=4)
         beside = (6, 10) if others.index(other) % 2 else (0, -11)
         middle = {"ha": "center", "va": "center", "path_effects": HALO, "zorder": 6}
         note(ax, f"{mark.value:.0f}", (mark.value, height), beside, **middle, **_BOLD)

@@ -73,9 +73,10 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "Where production's fence is a locked operation, as on x86-64, CAS and fence are one "
             "latency: the map is over that and the cost of a cancellation, and the processors of "
             "the table stand where theirs are (a star: partly assumed). Elsewhere it is over CAS "
-            "and full fence, for the cancellation of the study's machine, with the crossovers that "
-            "were searched for. Where the map is lighter, the lead over the next lock is a tie. On "
-            "the toothed side of the pink line the thin lock would be cheaper still.",
+            "and full fence, a map for each cost of a cancellation of a processor, as follows "
+            "from the runs of the winner map: a cycle more for stopping an owner is one more for "
+            "each stop. Where the map is lighter, the lead over the next lock is a tie. On the "
+            "toothed side of the pink line the thin lock would be cheaper still.",
             said=True,
         )
     for name, title, draw, text in (
@@ -83,8 +84,8 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "winner_map",
             "Who wins, by the latency of a CAS and of a full fence",
             "sweeps.report.winner_map.draw_map",
-            "Winner map for each instruction set over measured CAS latency (horizontal) and "
-            "measured full-fence latency (vertical): the lock with the fewest cycles per "
+            "Winner map for each instruction set over observed CAS latency (horizontal) and "
+            "observed full-fence latency (vertical): the lock with the fewest cycles per "
             "acquire-release pair. Black lines join the crossovers that were searched for "
             "(dots). Between the points that were run costs are "
             "interpolated. Where the map is lighter, the lead over the next lock is a tie. On the "
@@ -121,7 +122,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "x86-64: the cost of each lock, by the latency of a locked operation",
             f"{__package__}.curves.draw_locked_operation",
             own,
-            "Cycles per acquire-release pair over the measured latency of a locked operation, as "
+            "Cycles per acquire-release pair over the observed latency of a locked operation, as "
             "CAS and fence both are there: a line for each lock, its fence a locked RMW; dashed: "
             "a locked addition. Where tasuki pays a CAS and a fence the asymmetric lock pays two "
             "fences, so it has nothing to gain. Thin pays one of them, reservation's owner none.",
@@ -147,7 +148,7 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
             "sweeps.report.winner_map.draw_engines",
             {title: file_of(other) for title, other in others.studies.items()},
             "The borders of the winner map on several engines, drawn over one another, each over "
-            "the latencies measured on that engine.",
+            "the latencies that programs observe on that engine.",
             beside=True,
         )
 
@@ -247,7 +248,7 @@ def present(connection: sqlite3.Connection) -> None:
         "fences",
         "cheapest",
         *([f"without {aside}"] if aside else []),
-        title="Cheapest lock by cycles per acquire-release pair (measured latencies in cycles)",
+        title="Cheapest lock by cycles per acquire-release pair (observed latencies in cycles)",
         box=None,
     )
     for row in rows:

@@ -152,7 +152,7 @@ def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
 
 
 _Held = tuple[tuple[str, int], ...]  # what was set beside the axis, by its name
-_HOW = {"cas_latency": "as measured", "fence_latency": "as measured", "cancel_latency": "as set"}
+_HOW = {"cas_latency": "as observed", "fence_latency": "as observed", "cancel_latency": "as set"}
 
 
 class AxisRow(NamedTuple):

@@ -7,11 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from results.draw.painter import HALO, note
+from results.draw.painter import HALO, PAGE, note
 
 _COLOUR, _SHARE_COLOUR = "#0072B2", "#009E73"
 _LEAST = 0.1  # cycles at which the scale begins: less has no bar, but its number
-_NUMBERED = 12  # CPUs up to which every field of the matrix has its number
+_NUMBERED = 5  # CPUs up to which every field of the matrix has its number
+_TICKS = 12  # CPUs that are named beside it
 
 
 Bars = Mapping[str, tuple[float, float]]  # operation -> figure, range between the quartiles
@@ -21,7 +22,7 @@ def draw_measured(
     title: str, cycles: Bars, shares: Bars, transfers: Mapping[tuple[int, int], float]
 ) -> Figure:
     """Draw cycles of operations on a logarithmic scale, shares from 0 to 1, and any transfers."""
-    figure = Figure(figsize=(11, 1.8 + 0.21 * len(cycles)), layout="constrained")
+    figure = Figure(figsize=(PAGE, 1.2 + 0.15 * len(cycles)), layout="constrained")
     figure.suptitle(title)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.5, 1), height_ratios=(1, 2.4))
     ax = figure.add_subplot(grid[:, 0])
@@ -33,7 +34,7 @@ def draw_measured(
     ax.set_xscale("log")
     for place, (value, half) in enumerate(zip(values, halves, strict=True)):
         words = f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
-        note(ax, words, (max(value + half, _LEAST), place), (4, 0), va="center", fontsize=7.5)
+        note(ax, words, (max(value + half, _LEAST), place), (4, 0), va="center")
     ax.set_xlim(left=_LEAST)
     ax.margins(x=0.12)
     ax.set_xlabel("core cycles; lines: the range between the quartiles")
@@ -54,7 +55,7 @@ def draw_measured(
 def _draw_bars(ax: Axes, bars: Bars, **look: Any) -> None:
     places = range(len(bars))
     ax.barh(places, [value for value, _ in bars.values()], **look)
-    ax.set_yticks(places, list(bars), fontsize=8)
+    ax.set_yticks(places, list(bars))
     ax.set_ylim(len(bars) - 0.4, -0.6)
 
 
@@ -68,12 +69,12 @@ def _draw_matrix(figure: Figure, ax: Axes, transfers: Mapping[tuple[int, int], f
     if len(cpus) <= _NUMBERED:
         for (row, column), cycles in np.ndenumerate(field):
             if not np.isnan(cycles):
-                number = ax.text(column, row, f"{cycles:.0f}", ha="center", va="center", fontsize=8)
+                number = ax.text(column, row, f"{cycles:.0f}", ha="center", va="center")
                 number.set(path_effects=HALO)
-    step = max(1, len(cpus) // _NUMBERED)
+    step = max(1, len(cpus) // _TICKS)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks(range(0, len(cpus), step), [str(cpu) for cpu in cpus[::step]])
         axis.set_label_text("CPU")
     ax.spines[:].set_visible(False)
-    ax.set_title("Hand-over of a line between CPUs (cycles)")
-    figure.colorbar(image, ax=ax, shrink=0.8)
+    ax.set_title("Hand-over (cycles)")
+    figure.colorbar(image, ax=ax, shrink=0.5)

@@ -270,7 +270,20 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
         if name_of in cells or name_of in CLOCK:
             raise ValueError(f"cell {name_of!r} is given twice, or is a name of the clock")
         cells[name_of], metrics[name_of] = _cell(plan, planned), planned.metric
-    rows = [_row(plan, point, metrics) for row in plan.row for point in row.points()]
+    points = [point for row in plan.row for point in row.points()]
+    rows = [_row(plan, point, metrics) for point in points]
+    # The figure's curves have beside them what is stated of the same numbers.
+    stated = {
+        point.ours: planned.row.published
+        for point, planned in zip(points, rows, strict=True)
+        if planned.row.published and not point.series
+    }
+    rows = [
+        replace(planned, row=replace(planned.row, mark=stated.get(point.ours)))
+        if point.series and not planned.row.published
+        else planned
+        for point, planned in zip(points, rows, strict=True)
+    ]
     if plan.macro:
         cells |= macro_cells(plan.macro, plan.machine)
         rows += macro_rows(plan.macro)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from results.draw.painter import HALO
+from results.draw.painter import COLUMN, HALO
 from results.errors import NoDataError
+from sweeps.model import engines
 from sweeps.model.locks import LockLabel
 from sweeps.questions.studies import answer
 from sweeps.report import lines
@@ -37,7 +38,9 @@ def draw_lines(given: Given) -> Figure:
     if not panels:
         raise NoDataError(f"no run of {show.lines} has one of these quantities")
     held = {tuple(panel.panel.place.values()) for panel in panels}
-    return lines.draw(panels, lines.of_locks(panels), columns=len(held) if len(held) > 1 else 3)
+    about = f"Simulated on {', '.join(dict.fromkeys(map(engines.title, plan.engines)))}"
+    columns = len(held) if len(held) > 1 else 3
+    return lines.draw(panels, lines.of_locks(panels), about, columns)
 
 
 def draw_map(given: Given) -> Figure:
@@ -54,19 +57,19 @@ def draw_map(given: Given) -> Figure:
         found = answer.value(quantity, run.cell, results.metrics(run.id))
         costs[at["row"], at["column"]] = found
     rows, columns = costs.shape
-    figure = Figure(figsize=(0.55 * columns + 1.6, 0.55 * rows + 0.8), layout="constrained")
+    figure = Figure(figsize=(COLUMN, 0.3 * rows + 0.7), layout="constrained")
     ax = figure.subplots()
     image = ax.imshow(costs, cmap="viridis")
     for (row, column), cost in np.ndenumerate(costs):
         words = "owner" if row == column == 0 else f"{cost:.0f}"
         if words != "nan":
-            ax.text(column, row, words, ha="center", va="center", fontsize=7, path_effects=HALO)
+            ax.text(column, row, words, ha="center", va="center", path_effects=HALO)
     ax.set_xticks(range(columns))
     ax.set_yticks(range(rows))
-    ax.tick_params(length=0, labelsize=7)
-    ax.set_title(f"{LockLabel(first.label).words()}, {first.machine}")
-    each = f"{slope(costs):+.1f} {quantity.unit} for each link"
-    ax.set_xlabel(f"{each} from the owner (least squares)")
+    ax.tick_params(length=0)
+    each = f"{slope(costs):+.1f} {quantity.unit} for each link from the owner"
+    ax.set_title(f"Simulated: {LockLabel(first.label).words()}, {first.machine}\n{each}")
+    ax.set(xlabel="column of the mesh", ylabel="row of the mesh")
     figure.colorbar(image, ax=ax, label=f"{quantity.unit} of a {quantity.title}", shrink=0.8)
     return figure
 

@@ -2,34 +2,29 @@
 
 import sqlite3
 from collections.abc import Sequence
-from statistics import fmean
+from math import exp, log
+from statistics import median
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-from results.draw.painter import HALO, panels
+from results.draw.painter import note, panels, sign
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.answer import Compared, SetSummary, Stored, summarize
-from sweeps.report.style import FLAVOUR_STYLES, STYLES, style_of
+from sweeps.report.style import FLAVOUR_STYLES, style_of
 from sweeps.study.results import isa_title
 
-_BAND = 0.10
+_BAND = 1.1  # the factor up to which an error lies in the grey band
 _REACH = 1.25  # the least that a panel shows on either side: this factor
-_TICKS = {  # up to a reach: errors that stand on the axis
-    1.5: (-0.3, -0.2, -0.1, -0.05, 0, 0.05, 0.1, 0.2, 0.3, 0.4),
-    2.2: (-0.5, -0.4, -0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3, 0.5, 1),
-    9.0: (-0.8, -0.5, -0.3, 0, 0.5, 1, 2, 4),
-    float("inf"): (-0.99, -0.97, -0.9, -0.7, 0, 2, 9, 29, 99),
-}
-_COST_TICKS = {  # up to so many times the least cost: costs that stand on the axis
-    200: (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000),
-    float("inf"): (1, 10, 100, 1000, 10_000, 100_000),
-}
+_FACTORS = {1.35: (1.05, 1.1, 1.2, 1.3), 2.5: (1.2, 1.5, 2), 20: (2, 5, 10)}  # on an axis, by reach
+_WIDE = 50  # times the least cost, from which on only powers of ten stand on the axis
+_COLUMNS, _LINE = 46, 0.12  # letters of a line above a panel, and inches of a line of the key
+_KEYS = 6  # beside one another
 
 
 def draw_validation(connection: sqlite3.Connection) -> Figure:
@@ -41,94 +36,77 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
             places.setdefault((summary.set, summary.reference), summary)
     if not places:
         raise NoDataError("the database holds no validation; run ./lockcross validate")
-    figure, axes = panels(len(places), 3, (3.9, 3.5), (0.3, 0.9))
-    for ax, (place, first) in zip(axes, places.items(), strict=False):
-        _draw_set(ax, [cell for cell in cells if (cell.set, cell.cell.engine) == place], first)
     isas = {cell.cell.flavour: isa_title(connection, cell.cell.isa) for cell in cells}
-    labels = {LockLabel(cell.cell.lock) for cell in cells}
-    locks = sorted(lock for lock in labels if lock.lock in STYLES)
-    others = sorted(labels.difference(locks))[:1]  # they all have one marker
+    several = len(isas) > 1  # then colours tell them apart, else locks
+    locks = sorted({LockLabel(cell.cell.lock) for cell in cells})
     handles = [
-        Line2D(
-            [], [], linestyle="", marker="o", color=colour, label=isa_words(isas[flavour], flavour)
-        )
+        sign(isa_words(isas[flavour], flavour), ls="", marker="o", color=colour)
         for flavour, (colour, _) in FLAVOUR_STYLES.items()
-        if flavour in isas
+        if several and flavour in isas
     ]
-    handles += [
-        Line2D(
-            [],
-            [],
-            linestyle="",
-            marker=style_of(lock).marker,
-            color="#333333",
-            label=lock.words() if lock in locks else "other locks",
-        )
-        for lock in [*locks, *others]
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
+    for lock in locks:
+        look = style_of(lock).mark | (_in("#333333") if several else {})
+        handles.append(sign(lock.words(), ls="", **look))
+    below = 0.3 + _LINE * -(-len(handles) // _KEYS)
+    figure, axes = panels(len(places), 3, 2.2, below)
+    for ax, (place, first) in zip(axes, places.items(), strict=False):
+        of_set = [cell for cell in cells if (cell.set, cell.cell.engine) == place]
+        _draw_set(ax, of_set, first, _reference(connection, of_set[0]), several)
+    figure.suptitle("Simulated cost over the reference's; ringed: the cell that is furthest off")
+    figure.legend(handles=handles, loc="outside lower center", ncols=_KEYS)
     return figure
 
 
-def _draw_set(ax: Axes, cells: Sequence[Compared], of: SetSummary) -> None:
-    """Draw a validation set against one reference; its worst cell is named."""
-    candidate, reference = engines.title(of.candidate), engines.title(of.reference)
-    ax.set_title(of.title)
-    ax.set_xlabel(f"cycles per pair on {reference}")
-    ax.set_ylabel(f"{candidate} against {reference}")
+def _reference(connection: sqlite3.Connection, cell: Compared) -> str:
+    """Return the reference's title: its processor's where it is one."""
+    known = engines.entry(cell.cell.engine)
+    titles = dict(connection.execute("SELECT name, title FROM machines"))
+    named = titles.get(cell.cell.machine, cell.cell.machine).partition(",")[0]
+    return f"measured on {named}" if known.silicon else f"on {engines.title(cell.cell.engine)}"
+
+
+def _draw_set(
+    ax: Axes, cells: Sequence[Compared], of: SetSummary, reference: str, several: bool
+) -> None:
+    """Draw a validation set against one reference; its worst cell, by the factor, is named."""
+    factors = {cell: cell.candidate / cell.reference for cell in cells}
+    worst = max(cells, key=lambda cell: abs(log(factors[cell])))
+    usual = exp(median(abs(log(factor)) for factor in factors.values()))
+    _, silicon, rest = of.title.partition(f"{engines.title(of.reference)}, ")
+    said = f"{len(cells)} cells, median factor {usual:.2f}\n"
+    said += fill(f"{worst.cell.label.words()}: {_factor(factors[worst])}", _COLUMNS)
+    ax.set_title(rest if silicon else of.title, pad=5 + 8.5 * len(said.splitlines()))
+    note(ax, said, (0.5, 1), (0, 3), xycoords="axes fraction", ha="center", va="bottom")
+    ax.set_xlabel(f"cycles {reference}")
+    ax.set_ylabel(f"times that, {engines.title(of.candidate)}")
     ax.set(xscale="log", yscale="log")
-    reach = max(
-        _REACH, *(max(1 + compared.error, 1 / (1 + compared.error)) * 1.15 for compared in cells)
-    )
+    reach = max(_REACH, exp(1.15 * abs(log(factors[worst]))))
     ax.set_ylim(1 / reach, reach)
+    if ticks := next((ticks for upto, ticks in _FACTORS.items() if reach < upto), ()):
+        ax.yaxis.set_major_locator(FixedLocator([1, *ticks, *(1 / x for x in ticks)]))
     costs = sorted(cell.reference for cell in cells)
-    wide = costs[-1] / costs[0]
-    errors = next(ticks for upto, ticks in _TICKS.items() if reach <= upto)
-    ax.yaxis.set_major_locator(FixedLocator([1 + error for error in errors]))
-    ax.yaxis.set_major_formatter(
-        FuncFormatter(lambda x, _: f"{100 * (x - 1):+.0f} %" if round(x - 1, 3) else "0 %")
-    )
-    ax.xaxis.set_major_locator(
-        FixedLocator(next(ticks for upto, ticks in _COST_TICKS.items() if wide <= upto))
-    )
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    if costs[-1] < _WIDE * costs[0]:
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _factor(y)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
-    ax.axhspan(1 - _BAND, 1 + _BAND, color="#e8e8e8", zorder=0)
+        axis.set_minor_formatter(NullFormatter())
+    ax.axhspan(1 / _BAND, _BAND, color="#e8e8e8", zorder=0)
     ax.axhline(1, color="black", linewidth=0.8, zorder=1)
-    for cell in cells:
-        colour, _ = FLAVOUR_STYLES[cell.cell.flavour]
-        ax.plot(
-            cell.reference,
-            1 + cell.error,
-            style_of(cell.cell.label).marker,
-            color=colour,
-            markersize=5,
-            alpha=0.75,
-            markeredgewidth=0,
-            zorder=3,
-        )
-    worst = max(cells, key=lambda cell: abs(cell.error))
-    left = worst.reference**2 > costs[0] * costs[-1]  # in the right half of the logarithmic axis
-    ax.annotate(
-        f"{worst.cell.label.words()}, {100 * worst.error:+.1f} %",
-        (worst.reference, 1 + worst.error),
-        xytext=(-7 if left else 7, 0),
-        textcoords="offset points",
-        va="center",
-        ha="right" if left else "left",
-        fontsize=8,
-        path_effects=HALO,
-        zorder=6,
-    )
+    for cell, factor in factors.items():
+        look = style_of(LockLabel(cell.cell.lock)).mark
+        if several:
+            look |= _in(FLAVOUR_STYLES[cell.cell.flavour][0])
+        ax.plot(cell.reference, factor, ls="", alpha=0.75, zorder=3, **look)
+    at = worst.reference, factors[worst]
+    ax.plot(*at, "o", markersize=9, fillstyle="none", color="black", zorder=4)
     ax.margins(x=0.08)
-    mean = fmean(abs(cell.error) for cell in cells)
-    ax.text(
-        0.02,
-        0.02,
-        f"{len(cells)} cells, mean error {100 * mean:.1f} %",
-        transform=ax.transAxes,
-        fontsize=8,
-        path_effects=HALO,
-        zorder=6,
-    )
+
+
+def _in(colour: str) -> dict[str, str]:
+    return {"color": colour, "markeredgecolor": colour}
+
+
+def _factor(value: float) -> str:
+    """Return a factor as one over its reciprocal where it is below 1."""
+    return f"{value:.3g}" if value >= 1 else f"1/{1 / value:.3g}"

@@ -23,10 +23,11 @@ def figures(_: sqlite3.Connection, others: References) -> Iterator[Drawing]:
             "The candidate engine against the reference",
             f"{__package__}.figure.draw_validation",
             file_of(source.connection),
-            "Cycles per acquire-release pair on the engine that is judged, relative to its "
-            "reference, over the cost on the reference, a panel for each validation set: colours "
-            "distinguish instruction sets, markers locks. The grey band is 10 % on either side; "
-            "each panel's worst cell is named.",
+            "Cycles per acquire-release pair on the engine that is judged, as a multiple of the "
+            "reference's, over the cost on the reference, a panel for each validation set: markers "
+            "distinguish locks, colours instruction sets where there are several. In the grey band "
+            "an error is a factor of 1.1 at most. Each panel's worst cell is ringed and named, by "
+            "its factor: a cost of a hundredth is as far off as one of a hundred times.",
         )
 
 

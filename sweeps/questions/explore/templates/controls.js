@@ -44,7 +44,7 @@ function showSlider(name) {
   slider.disabled = axis.length === 1;
   slider.stops = stops;
   const known = view.processor ? `as ${view.processor.name} has it`
-    : isPoint(axis, value) ? "measured" : "interpolated";
+    : isPoint(axis, value) ? "simulated" : "interpolated";
   const words = `${SLIDERS[name].words(value)}, ${known}`;
   slider.setAttribute("aria-valuetext", words);
   byId(`${name}-words`).textContent = words;

@@ -59,7 +59,7 @@ function drawAxes(context, map, frame) {
     text(context, String(at), frame.x(at), frame.bottom + 6);
     context.fillRect(frame.x(at), frame.bottom, 1, 4);
   }
-  text(context, "measured CAS latency (cycles)", (frame.left + frame.right) / 2, frame.bottom + 23);
+  text(context, "observed CAS latency (cycles)", (frame.left + frame.right) / 2, frame.bottom + 23);
   context.textAlign = "right";
   context.textBaseline = "middle";
   for (const at of ticks(map.fence.measured[0], map.fence.measured.at(-1), frame.high / 50)) {
@@ -70,7 +70,7 @@ function drawAxes(context, map, frame) {
   context.translate(9, (frame.top + frame.bottom) / 2);
   context.rotate(-Math.PI / 2);
   context.textAlign = "center";
-  text(context, `measured ${map.fenceName} latency (cycles)`, 0, 0);
+  text(context, `observed ${map.fenceName} latency (cycles)`, 0, 0);
   context.restore();
 }
 

@@ -56,7 +56,7 @@ function basisWords(view, point, ranked) {
     return `Measured: every lock was run on machine ${processor.machine} as it is. Workload: ${processor.workload}.`;
   }
   const core = `machine ${map.machine} (${map.core})`;
-  if (ranked.every((row) => row.measured)) return `Measured: every lock was run at this point, on ${core}.`;
+  if (ranked.every((row) => row.measured)) return `Simulated: every lock was run at this point, on ${core}.`;
   const between = [["CAS", map.cas.measured, point.cas], [map.fenceName, map.fence.measured, point.fence],
     ["cancellation", map.cancel, point.cancel], ["share", map.share, point.share]]
     .filter(([, axis, value]) => !isPoint(axis, value))
@@ -86,7 +86,7 @@ function costRow(row, cheapest) {
   cell(made, "td", row.shown, row === cheapest ? "n win" : "n");
   const over = `${(100 * (row.cost / cheapest.cost - 1)).toFixed(1)} %`;
   cell(made, "td", row === cheapest ? "the cheapest" : row.tied ? `${over}, a tie` : over, "n");
-  cell(made, "td", row.measured ? "measured" : "interpolated");
+  cell(made, "td", row.measured ? "simulated" : "interpolated");
   return made;
 }
 
