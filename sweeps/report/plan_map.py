@@ -75,8 +75,8 @@ def maps(settings: Sequence[Group], names: tuple[str, str]) -> list[Panel]:
 
 def draw_maps(shown: Sequence[Panel]) -> Figure:
     """Draw maps of a plan, a panel each; lighter where the lead over the next lock is a tie."""
-    figure, axes = panels(len(shown), 2, (4.6, 3.9))
-    figure.suptitle(_TITLE, fontsize=9, x=0.01, ha="left")
+    figure, axes = panels(len(shown), 2, 2.6)
+    figure.suptitle(_TITLE, x=0.01, ha="left")
     for ax, panel in zip(axes, shown, strict=False):
         draw_panel(ax, panel)
         ax.set_xlabel(panel.grid.axes[0])

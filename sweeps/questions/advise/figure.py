@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from results.draw.painter import EDGED, HALO, PAGE, note
 from sweeps.model.axes import LATENCIES
 from sweeps.questions.advise.advice import USE_AXES, Advice, AxisAnswer
-from sweeps.questions.advise.question import ASKED
+from sweeps.questions.advise.question import GIVEN
 from sweeps.questions.advise.text import value_in_words
 from sweeps.report.style import style_of
 
@@ -22,13 +22,13 @@ def draw_advice(advice: Advice) -> Figure:
     """Draw costs by cause on the left, and on the right how far the answer holds."""
     rows = max(len(advice.axes), len(advice.locks) + 1)
     figure = Figure(figsize=(PAGE, _HEAD + _ROW * rows), layout="constrained")
-    costs, reach = figure.subplots(1, 2)
+    costs, reach = figure.subplots(1, 2, width_ratios=(3, 4))
     _draw_costs(costs, advice)
     _draw_reach(reach, advice)
     asked = [
         f"{USE_AXES[one.name]} {one.value}"
         for one in advice.inputs
-        if one.kind == ASKED and one.name in LATENCIES
+        if one.kind == GIVEN and one.name in LATENCIES
     ]
     about = ", ".join([str(advice.setting["machine"]), *asked])
     figure.legend(*costs.get_legend_handles_labels(), loc="outside lower left", ncols=7)
@@ -80,8 +80,8 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
         for change, end in ((axis.below, low), (axis.above, high)):
             if change is not None:
                 words = f"{change.lock.words()}: {value_in_words(axis, change.value)}"
-                beside = "left" if end < 0.5 else "right"
-                ax.text(end, row - 0.2, words, ha=beside, va="bottom", path_effects=HALO)
+                x, beside = (0.0, "left") if end < 0.5 else (1.0, "right")
+                ax.text(x, row - 0.2, words, ha=beside, va="bottom", fontsize=6, path_effects=HALO)
     ax.set_yticks(
         range(len(advice.axes)),
         [
