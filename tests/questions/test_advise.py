@@ -430,10 +430,24 @@ def test_every_form_of_output_has_the_sentence_and_the_interval(
     assert told["answer"] == verdict(found)
     assert (told["locks"][0]["low"], told["locks"][0]["high"]) == (low, high)
     print_csv([found])
-    first, _ = csv.DictReader(capsys.readouterr().out.splitlines())
-    assert first["answer"] == verdict(found) and float(first["low"]) == pytest.approx(low)
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert rows[0]["answer"] == verdict(found) and float(rows[0]["low"]) == pytest.approx(low)
     print_answers([found])
     assert capsys.readouterr().out.startswith(verdict(found))
+
+
+def test_a_row_of_csv_says_where_its_lock_is_the_cheapest(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = advice(store, "thin,tasuki,reservation,asym_tasuki")
+    assert any(axis.below or axis.above for axis in found.axes)
+    print_csv([found])
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    for axis in found.axes:
+        for way, change in (("below", axis.below), ("above", axis.above)):
+            told = {row["lock"]: row[f"cheapest_{way}_{axis.axis}"] for row in rows}
+            expected = {str(change.lock): change.value} if change else {}
+            assert {lock: float(value) for lock, value in told.items() if value} == expected
 
 
 @pytest.mark.long

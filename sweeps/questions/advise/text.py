@@ -85,11 +85,22 @@ def print_csv(answers: Sequence[Advice]) -> None:
         | {"cycles_per_pair": lock.cost, **_interval(advice, lock.label), "seeds": lock.seeds}
         | {"lead": advice.lead_over(lock.label), "native_cycles_per_pair": lock.native}
         | {f"cycles_by_{cause.replace(' ', '_')}": n for cause, n in lock.causes.items()}
+        | _cheapest_from(advice, lock.label)
         | {"answer": verdict(advice)}
         for advice in answers
         for lock in advice.locks
     ]
     print_parts(Form.CSV, Rows(rows))
+
+
+def _cheapest_from(advice: Advice, label: LockLabel) -> dict[str, float | None]:
+    """Return the values of each axis from which on a lock is as cheap as the cheapest, downwards
+    and upwards; None where another one is before it, or none."""
+    return {
+        f"cheapest_{way}_{axis.axis}": change.value if change and change.lock == label else None
+        for axis in advice.axes
+        for way, change in (("below", axis.below), ("above", axis.above))
+    }
 
 
 def _interval(advice: Advice, label: LockLabel) -> dict[str, float | None]:
