@@ -1,6 +1,6 @@
 """The orders of a sequence of instructions, and whether they are all that lockimpl/arch/model.h
 asks. A small table by hand has the orders of each instruction within its thread. It needs no herd7,
-and says nothing of what several threads see in which order (IRIW, WRC): that is herd7's to say.
+and does not say in which order several threads see things (IRIW, WRC): that is herd7's to say.
 """
 
 import re

@@ -12,8 +12,8 @@ _COLOURS = 256
 
 
 def embedded(png: Path) -> str:
-    """Return a figure's PNG as an address that holds it: lossless WebP, a sixth of what the PNG or
-    the SVG takes. The same bytes for the same PNG."""
+    """Return a figure's PNG as an address that holds it: lossless WebP, a sixth of the size of the
+    PNG or the SVG. The same bytes for the same PNG."""
     data = io.BytesIO()
     _few_colours(png).convert("RGB").save(data, "WEBP", lossless=True, quality=80, method=4)
     return f"data:image/webp;base64,{base64.b64encode(data.getvalue()).decode()}"

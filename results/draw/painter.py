@@ -58,7 +58,7 @@ def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Pa
     """Draw a figure and write it into `folder`, as a file of each kind; return the PNG's path.
 
     All have the places of axes and texts that were worked out for the PNG. Raises LockcrossError
-    where they cannot be written, and what `draw` raises.
+    where they cannot be written, and each error of `draw`.
     """
     path = folder / f"{name}.png"
     with mpl.rc_context({"backend": "Agg", **RC}):

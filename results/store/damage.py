@@ -1,6 +1,6 @@
 """Look for the damage of a database when a reader of it has failed.
 
-Lockcross trusts what it has written; this tells a database that was damaged, or changed by
+Lockcross trusts its own data; this tells a database that was damaged, or changed by
 something else, from an internal error. The type of a fact checks its content.
 """
 

@@ -216,7 +216,7 @@ def real_file(path: Path) -> Path:
 
 
 class Drivers:
-    """What a driver does where another one writes its database: it waits, or is refused."""
+    """How a driver fares where another one writes its database: it waits, or is refused."""
 
     wait = False
 

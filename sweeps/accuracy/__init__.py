@@ -1,1 +1,1 @@
-"""What costs are compared with: published numbers, and how far the engine is known to be off."""
+"""References for costs: published numbers, and how far the engine is known to be off."""

@@ -1,4 +1,4 @@
-"""What errors.csv says about a cost and about a lead that the embedded engine predicts."""
+"""The errors, from errors.csv, of a cost and of a lead that the embedded engine predicts."""
 
 import csv
 import io
@@ -54,7 +54,7 @@ COLUMNS = (
 
 
 def work_of(workload: str, threads: int) -> str | None:
-    """Return what kind of work a workload is for locks; None: it can be several kinds."""
+    """Return the kind of work that a workload is for locks; None: it can be several kinds."""
     return ONE_THREAD if threads == 1 else _SEVERAL_THREADS.get(workload)
 
 
@@ -62,13 +62,12 @@ def work_of(workload: str, threads: int) -> str | None:
 class ErrorCount:
     """How far the embedded engine was off against one reference.
 
-    `machine`: what stood on both sides; `locks`: which labels, without their fence kinds.
-    `median_error`: of absolute errors, as a share of the reference's cost. `low` and `high`: the
-    10th and the 90th percentile of measured over predicted cost. `difference_low` and
-    `difference_high`: the same of the difference of two locks whose lead is reliable; None where
-    too few are. `pairs`: of locks in one setting
-    that the reference tells apart, with a predicted lead of at least each of LEADS; `right`: in how
-    many of them the predicted order is the reference's.
+    `machine`: the name of the machine on both sides; `locks`: which labels, without their fence
+    kinds. `median_error`: of absolute errors, as a share of the reference's cost. `low` and `high`:
+    the 10th and the 90th percentile of measured over predicted cost. `difference_low` and
+    `difference_high`: the same of the difference of two locks with a reliable lead; None where too
+    few are. `pairs`: of locks in one setting that the reference tells apart, with a predicted lead
+    of at least each of LEADS; `right`: in how many of them the predicted order is the reference's.
     """
 
     reference: str
@@ -194,7 +193,7 @@ ENOUGH_CELLS, ENOUGH_PAIRS = 20, 30  # of a row, to be asked at all
 
 @dataclass(frozen=True)
 class EngineError:
-    """How far the engine was off at some kind of work. `words`: against what, and how many cells.
+    """How far the engine was off at some kind of work. `words`: the reference, and how many cells.
 
     `median`: of absolute errors, a share. A predicted cost times `low` and times `high` is the
     interval within which eight in ten measured costs lay. `decisive`: the least predicted lead, a
@@ -216,8 +215,9 @@ class EngineError:
 
     @property
     def difference(self) -> tuple[float | None, float | None]:
-        """Return by what a reliable difference of two predicted costs is to be multiplied for the
-        interval within which eight in ten measured ones lay; None where that is not known."""
+        """Return two factors for a reliable difference of two predicted costs; they give the
+        interval within which eight in ten measured differences lay. None where that is not
+        known."""
         return self.row.difference_low, self.row.difference_high
 
     def reliability(self, lead: float) -> Reliability:
@@ -226,7 +226,7 @@ class EngineError:
 
 
 def processor_of(title: str) -> str:
-    """Return what a machine's title calls the processor, by which rows name it."""
+    """Return the processor's name from a machine's title; rows name it so."""
     return title.partition(",")[0]
 
 
@@ -272,8 +272,8 @@ def error_of(
 
 
 def kind_of(label: str, rows: Sequence[ErrorCount] | None = None) -> str:
-    """ATOMIC or NO_ATOMIC, by what a pair of the lock takes that its only thread makes; ANY for a
-    lock that has not been compared. The fence kind does not matter."""
+    """Return ATOMIC or NO_ATOMIC, by the path that an object's only thread takes through the lock;
+    ANY for a lock that has not been compared. The fence kind does not matter."""
     plain = LockLabel(label).with_full_fences
     known = _stored() if rows is None else rows
     held = {row.kind for row in known if plain in row.locks}

@@ -114,7 +114,7 @@ class Published(NamedTuple):
 
 @cache
 def index() -> Index:
-    """Return what tables there are. Raises LockcrossError when index.toml is faulty."""
+    """Return the tables that there are. Raises LockcrossError when index.toml is faulty."""
     try:
         return Index.model_validate(tomllib.loads((PAPER / "index.toml").read_text("utf-8")))
     except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
@@ -135,7 +135,8 @@ def table(name: str) -> Table:
 
 
 def parse(text: str, entry: Entry) -> tuple[Mapping[str, Cell], ...]:
-    """The rows of a CSV. Raises ValueError that names the row, the column and what is wrong."""
+    """Return the rows of a CSV. Raises ValueError that names the row, the column and the
+    mistake."""
     head, *lines = csv.reader(text.splitlines()) if text else [[]]
     if head != list(entry.columns):
         raise ValueError(f"its columns must be {', '.join(entry.columns)}")
@@ -179,7 +180,7 @@ def _cell(text: str, unit: str) -> Cell:
 
 
 def stated(document: str, key: str) -> Published:
-    """Return what a document's text states: the row `key` of <document>_stated."""
+    """Return the statement in a document's text: the row `key` of <document>_stated."""
     row = table(f"{document}_stated").row(key)
     low, high = (None if row[end] is None else float(str(row[end])) for end in ("low", "high"))
     return Published(low, high)
@@ -189,7 +190,7 @@ OURS = "ours: "  # so begins where a bound is from that no words of the source g
 
 
 def bound(document: str, key: str) -> tuple[float | None, str]:
-    """Return by how much what is stated may be missed, as a part of it (negative: a margin that it
+    """Return by how much a stated number may be missed, as a part of it (negative: a margin that it
     asks for; None: it is a number to compare with), and where that is from."""
     row = table(f"{document}_stated").row(key)
     found, origin = row["bound"], row["bound_from"]

@@ -9,7 +9,7 @@ The definitions are those of Kawachiya 2005, sections 4.4 and 5.2. Where they ar
   acquire that has to wait does, and the release that lets it in.
 - The life of an object begins in a flat section, and every fat section that ends is followed by
   one. Table 4.3 agrees: its averages give (fat sections + objects) flat ones where nobody waits.
-- A lock sequence (5.2) has nested acquisitions; what a wait acquires again is no acquisition of it.
+- A lock sequence (5.2) has nested acquisitions, but not those that a wait makes again.
 """
 
 from dataclasses import dataclass

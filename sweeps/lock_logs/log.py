@@ -216,7 +216,8 @@ def facts_with(path: Path, name: str) -> Iterator[dict[str, Any]]:
 
 
 def _fact(line: bytes) -> dict[str, Any]:
-    """Return what a line says; nothing of a program that put what it should not into a name."""
+    """Return the fact of a line; nothing where a program put something into a name that breaks
+    JSON."""
     try:
         fact: dict[str, Any] = json.loads(line)
     except ValueError:

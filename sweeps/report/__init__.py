@@ -1,1 +1,1 @@
-"""The figures and the report of a database: what every question has to show."""
+"""The figures and the report of a database, from all questions."""

@@ -18,7 +18,7 @@ SHOWN = ("processors", "decision_map", "winner_map", "rounds", "engines")
 
 
 def write(db: Path = DATABASE) -> list[Path]:
-    """Return what was written. Raises LockcrossError."""
+    """Write the page and its figures into docs/ and return their paths. Raises LockcrossError."""
     page, figures = write_all(db, db.parent)
     with writing(PAGE, "check its permissions"):
         shutil.copyfile(page, PAGE)

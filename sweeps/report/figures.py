@@ -1,8 +1,8 @@
 """Figures, drawn from the database alone: PNG for the screen, SVG and PDF for a paper.
 
-Beside them stands what they were drawn from (`drawn.json`), and what is as it was is not drawn
-again: a figure is drawn anew when a database, the code or a package that draws has changed, or when
-one of its files is not as it was written.
+Beside them stands a record of their sources (`drawn.json`), and nothing is drawn again without a
+change: a figure is drawn anew when a database, the code or a package that draws has changed, or
+when one of its files is not as it was written.
 """
 
 import hashlib
@@ -147,8 +147,8 @@ def _paint_all(drawings: Sequence[Drawing], folder: Path) -> Iterator[str]:
 
 
 def _begin() -> None:
-    """What a worker does first. An interrupt is for the driver to handle, and a worker ends when
-    its driver is gone."""
+    """Begin a worker. An interrupt is for the driver to handle, and a worker ends when its driver
+    is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = parent_process()
@@ -162,7 +162,7 @@ def _begin() -> None:
 
 
 def _files(folder: Path, name: str, known: dict[str, str]) -> dict[str, str]:
-    """Return what is recorded of a figure: why it is left out, or digests of its files."""
+    """Return the record of a figure: why it is left out, or digests of its files."""
     if "left_out" in known:
         return known
     paths = (folder / f"{name}{end}" for end in (".png", ".svg", ".pdf"))
@@ -192,7 +192,7 @@ def _source(connection: sqlite3.Connection, wanted: list[Drawing]) -> str:
 
 
 def _digest(path: Path) -> str:
-    """Of a file's content; nothing where there is no file, or an empty one."""
+    """Return the digest of a file's content; nothing where there is no file, or an empty one."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() if path.stat().st_size else ""
     return ""

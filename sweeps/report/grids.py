@@ -131,8 +131,8 @@ def grid(results: StudyResults, machine: str, isa_name: str, flavour: str) -> Gr
 def own_grids(results: StudyResults, machine: str, isa_name: str, flavour: str) -> list[Grid]:
     """Return the winner map at each cost of a cancellation that real processors have; the map as it
     was run where there are none. A cycle more for stopping an owner is a cycle more for each stop
-    in a run, and changes nothing else, so that what was run tells what was not. Raises NoDataError
-    when runs are missing."""
+    in a run, and changes nothing else, so that the runs made tell those not made. Raises
+    NoDataError when runs are missing."""
     place = machine, isa_name, flavour
     run = grid(results, *place)
     runs = results.series("/".join(("map", *place)))

@@ -34,8 +34,8 @@ Looks = Mapping[Value, tuple[str, Style]]  # of what is compared: its words and 
 
 @dataclass(frozen=True)
 class Lines:
-    """A panel of a figure: its title, what its axes are, its curves, and which costs are not told
-    from the least, by value of the axis."""
+    """A panel of a figure: its title, its axes, its curves, and which costs are not told from the
+    least, by value of the axis."""
 
     title: str
     along: str
@@ -57,8 +57,8 @@ def of_locks(shown: Sequence[Lines]) -> Looks:
 
 
 def draw(shown: Sequence[Lines], looks: Looks, about: str, columns: int = 3) -> Figure:
-    """Draw panels, so many beside one another; `about` says what all of them are of. Curves of one
-    or two panels have their names beside them, others a key."""
+    """Draw panels, so many beside one another; `about` names the subject of all. Curves of one or
+    two panels have their names beside them, others a key."""
     names = {name: words.replace(", ", ",\n") for name, (words, _) in looks.items()}
     lines = sum(len(words.splitlines()) for words in names.values())
     named = len(shown) <= 2 and lines <= _NAMED

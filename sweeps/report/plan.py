@@ -1,7 +1,7 @@
-"""What a plan has to show: who wins in each setting, what every lock costs there, and the cost
-along everything that it varies; as tables, as figures and as a page.
+"""The results of a plan: who wins in each setting, the cost of every lock there, and the cost along
+everything that it varies; as tables, as figures and as a page.
 
-Only what draws imports Matplotlib.
+Only functions that draw import Matplotlib.
 """
 
 import sqlite3
@@ -54,7 +54,7 @@ def winner_rows(settings: Sequence[Group]) -> Answer:
 
 
 def cost_rows(settings: Sequence[Group]) -> Answer:
-    """Return what every lock costs in each setting, cheapest first."""
+    """Return the cost of every lock in each setting, cheapest first."""
     names, places = _settings(settings)
     rows = [
         (
@@ -73,8 +73,8 @@ def cost_rows(settings: Sequence[Group]) -> Answer:
 
 
 def _settings(compared: Iterable[Group]) -> tuple[list[str], list[list[Any]]]:
-    """Return the names of what is set in some settings, axes first; and each setting's values of
-    them."""
+    """Return the names of the axes and keys that are set in some settings, axes first; and each
+    setting's values of them."""
     settings = [values(group.setting) for group in compared]
     names = dict.fromkeys(axis.name for axis in AXES)
     names |= dict.fromkeys(name for setting in settings for name in setting)
@@ -83,7 +83,7 @@ def _settings(compared: Iterable[Group]) -> tuple[list[str], list[list[Any]]]:
 
 
 def compared_words(settings: Iterable[Group]) -> str:
-    """Return which locks and fence kinds some settings compare, and what is a tie."""
+    """Return which locks and fence kinds some settings compare, and when two costs are a tie."""
     labels = sorted({label for group in settings for label in group.costs})
     return (
         f"{labels_words(labels)}\nCost: cycles per acquire-release pair, the median of the seeds. "
@@ -117,7 +117,7 @@ def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: F
 
 
 def print_figures_of_plan(connection: sqlite3.Connection, plan: str, folder: Path) -> None:
-    """Draw the figures of a plan and print their paths, and what they compare."""
+    """Draw the figures of a plan and print their paths, and which locks they compare."""
     runs = runs_of_plan(connection, plan)
     for path in draw_plan(runs, plan_name(plan), folder).values():
         print(path)
@@ -157,8 +157,8 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
 
 
 def _apart(answer: Answer) -> tuple[str, list[tuple[str, bool]], list[list[str]]]:
-    """Return what rows have in common, in words; the columns in which they differ, and whether
-    those have numbers; their rows."""
+    """Return the values that rows have in common, in words; the columns in which they differ, and
+    whether those have numbers; their rows."""
     kept, same = dict[tuple[str, bool], list[str]](), []
     for name, column in zip(answer.columns, zip(*answer.rows, strict=True), strict=True):
         if set(column) <= {None, ""}:

@@ -1,6 +1,7 @@
-"""What each question has to show, found by the questions' folders, and in which order it stands;
-and the reference results: small databases in results/reference/, made with engines that not
-everybody has, from which figures and report take what a user's own database does not hold."""
+"""The figures and parts of the page that each question gives, found by the questions' folders, and
+their order; and the reference results: small databases in results/reference/, made with engines
+that not everybody has, from which figures and report take anything that a user's own database does
+not hold."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +34,7 @@ class Source:
 
     @property
     def note(self) -> str:
-        """Whose it is, when it is not the database's own."""
+        """Return the reference's path, when the source is not the database itself."""
         return f"results/reference/{self.name}" if self.name else ""
 
 
@@ -53,7 +54,7 @@ class References:
 
 @contextmanager
 def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iterator[References]:
-    """Yield what goes with a database: its own validation if it has one, and those of the
+    """Yield the databases that go with one: its own validation if it has one, and those of the
     references that are against other engines; and beside a study on the default engine the
     reference studies of others."""
     with ExitStack() as opened:
@@ -113,7 +114,7 @@ SECTIONS = tuple(
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: its anchor, and its heading. What stands below that is the template of
+    """A part of the page: its anchor, and its heading. The content below that is the template of
     the anchor's name. `top`: it comes before the contents; `early`: before all that is neither;
     `folded`: only its heading is seen until a reader opens it, or follows a link into it."""
 
@@ -130,16 +131,16 @@ class Section:
 
     @property
     def place(self) -> tuple[bool, int]:
-        """Return what sections are sorted by."""
+        """Return the key by which sections are sorted."""
         known = self.id in SECTIONS
         return not self.early, SECTIONS.index(self.id) if known else len(SECTIONS)
 
 
 @dataclass(frozen=True)
 class Part:
-    """What the page has of a question: its sections, and what their templates take, by names that
-    no other question gives. `title`: what the page may be called; `head` and `style`: templates of
-    what stands below the title, and of what is added to the page's style."""
+    """A question's part of the page: its sections, and the data for their templates, by names that
+    no other question gives. `title`: a title that the page may have; `head` and `style`: templates
+    of the content below the title, and of an addition to the page's style."""
 
     sections: Sequence[Section]
     data: Mapping[str, Any]
@@ -150,12 +151,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Presentation:
-    """What a question has to show; its module `presentation` has it as PRESENTATION.
+    """The figures and other results that a question shows; PRESENTATION in its module
+    `presentation`.
 
-    Everything takes a database. `figures`: those that may be drawn of it, or of what goes with it;
-    `part`: what the page has, given the figures that were drawn, None where there is nothing;
-    `present`: prints what the terminal has at the end of a job; `alone`: whether there is a page
-    of it without any figure.
+    Everything takes a database. `figures`: those that may be drawn of it, or of the databases that
+    go with it; `part`: the question's part of the page, given the figures that were drawn, None
+    where there is nothing; `present`: prints the results on the terminal at the end of a job;
+    `alone`: whether there is a page of it without any figure.
     """
 
     part: Callable[[sqlite3.Connection, References, Collection[Drawing]], Part | None]
@@ -175,8 +177,8 @@ def packages() -> Mapping[str, Path]:
 
 
 def questions(connection: sqlite3.Connection) -> list[Presentation]:
-    """Return what each question shows, but for those of whose FACTS (names in its `__init__`) the
-    database has none."""
+    """Return the presentation of each question, except where the database has none of the
+    question's FACTS (names in its `__init__`)."""
     facts = {name.partition("/")[0] for (name,) in connection.execute("SELECT name FROM facts")}
     needed = {package: getattr(resolve_name(package), "FACTS", None) for package in packages()}
     there = [package for package, of in needed.items() if of is None or of & facts]
@@ -184,7 +186,7 @@ def questions(connection: sqlite3.Connection) -> list[Presentation]:
 
 
 def drawings(connection: sqlite3.Connection, others: References) -> list[Drawing]:
-    """Return every figure that may be drawn of a database and of what goes with it."""
+    """Return every figure that may be drawn of a database and of those that go with it."""
     return [
         drawing for shown in questions(connection) for drawing in shown.figures(connection, others)
     ]

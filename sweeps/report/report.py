@@ -40,8 +40,8 @@ def write_report(
     figures: Mapping[str, Path],
     others: References | None = None,
 ) -> Path:
-    """Write the page to `path` and return it. `figures`: what `draw_all` has drawn, with the
-    same `others`.
+    """Write the page to `path` and return it. `figures`: those that `draw_all` drew, with the same
+    `others`.
 
     Sections without data are left out. Raises LockcrossError when it cannot be written.
     """
@@ -57,7 +57,8 @@ def save(page: str, path: Path) -> Path:
 
 
 def environment() -> Environment:
-    """Of all templates, this room's and the questions'. What stands in a page is escaped."""
+    """Return the environment of all templates, this room's and the questions'. Values in a page are
+    escaped."""
     folders = [path / "templates" for path in (Path(__file__).parent, *packages().values())]
     return Environment(
         loader=FileSystemLoader(folders),
@@ -115,8 +116,8 @@ def write_all(db: Path, output: Path) -> tuple[Path, dict[str, Path]]:
 
 
 def present(db: Path, output: Path) -> None:
-    """Draw and write into `output`, then print what each question has to say, and the paths.
-    Raises LockcrossError."""
+    """Draw and write into `output`, then print each question's results, and the paths. Raises
+    LockcrossError."""
     report, figures = write_all(db, output)
     with Store(db, read_only=True) as store:
         for shown in questions(store.connection):
@@ -128,7 +129,7 @@ def present(db: Path, output: Path) -> None:
 
 
 def _frame(connection: sqlite3.Connection, _: References, __: Collection[Drawing]) -> Part:
-    """Return what the page has of any database."""
+    """Return the part of the page that any database has."""
     ops: dict[str, None] = {}  # in order
     calibrated: dict[tuple[Any, ...], dict[str, float]] = {}
     for *setting, op, cycles in connection.execute(
@@ -167,7 +168,7 @@ FRAME = Presentation(_frame)
 def sources(
     connection: sqlite3.Connection, runs: str, values: Mapping[str, object]
 ) -> list[tuple[str, list[str]]]:
-    """Of runs for which a condition in SQL is true: source revisions, compilers, engines."""
+    """Return source revisions, compilers and engines of runs for which a condition in SQL holds."""
     sql = "SELECT DISTINCT {0} FROM runs WHERE {0} != '' AND " + runs + " ORDER BY 1"
 
     def known(column: str) -> list[str]:

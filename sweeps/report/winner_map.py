@@ -324,8 +324,8 @@ def _write(
 def _beside(
     inside: NDArray[np.bool_], taken: Sequence[tuple[float, float]], length: int, lines: int
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return where the name of a strip stands, clear of what is `taken`, and the point of the strip
-    next to it (row, column). `length`: of a line, in letters."""
+    """Return the place for the name of a strip, clear of the `taken` points, and the point of the
+    strip next to it (row, column). `length`: of a line, in letters."""
     side = inside.shape[0]
     half = np.array([length * _STEP / 2, lines * _HALF_LINE])
     strip = np.argwhere(inside)
@@ -386,7 +386,7 @@ def workload_words(plan: Plan) -> str:
 
 
 def _add_key(figure: Figure, plan: Plan, machine: str, shown: Sequence[Panel]) -> None:
-    """Add the signs of the maps below them, and above them what they are of."""
+    """Add the key to the signs below the maps, and their subject above."""
     grids, (given, *_) = [panel.grid for panel in shown], plan.named(MAP)
     handles: list[Artist] = [
         Patch(

@@ -60,8 +60,8 @@ EngineErrors = Callable[[LockLabel, LockLabel], EngineError | None]
 
 
 def error_in(setting: Cell) -> KnownError:
-    """Return what is known of the engine in a setting: a function that gives, for two locks, the
-    least lead that is reliable; 1 where no lead is, None where nothing is known."""
+    """Return the engine's error in a setting: a function that gives, for two locks, the least lead
+    that is reliable; 1 where no lead is, None where nothing is known."""
     known = engine_errors(setting)
 
     def least(one: LockLabel, other: LockLabel) -> float | None:
@@ -110,7 +110,7 @@ def winner(
     costs: Mapping[LockLabel, float], tie: float = 0.0, error: KnownError = lambda *_: None
 ) -> Win:
     """Return the winner among two locks or more (cycles per pair); of equal ones the first by name.
-    `tie`: the least lead that counts; `error`: what is known of the engine in the setting."""
+    `tie`: the least lead that counts; `error`: the engine's known error in the setting."""
     first, second, *others = sorted(costs, key=lambda lock: (costs[lock], lock))
     best = costs[first]
     tied = tuple(

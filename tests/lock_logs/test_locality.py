@@ -117,8 +117,8 @@ def test_contended_is_who_finds_the_lock_held_not_who_works_while_another_waits(
 
 
 def test_a_line_gains_by_the_lock_that_saves_most_there() -> None:
-    """A line of one thread gains by a reservation; one that several threads share pays for what is
-    cancelled, and gains by another lock; where none is cheaper there is no gain."""
+    """A line of one thread gains by a reservation; one that several threads share pays for the
+    cancellations, and gains by another lock; where none is cheaper there is no gain."""
     pair = {
         "hotspot_light": 50.0,
         "reservation": 5.0,
@@ -156,7 +156,7 @@ def test_a_sampled_line_says_how_far_it_may_be_off(log_of: LogOf) -> None:
 
 
 def test_the_plain_print_has_no_numbers_of_tables(tmp_path: Path) -> None:
-    """Nor does it say of what was only locked that it was made."""
+    """Nor does it say of objects that were only locked that they were made."""
     path = write(tmp_path / "app.locks", pair(0) + "1a1 1g1 1w1 1b1 1r1")
     assert "objects made" in lockcross("locality", str(path)).stdout
     path.write_bytes(path.read_bytes().replace(b'"objects_made": 7', b'"objects_m_de": 7'))

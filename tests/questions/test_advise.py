@@ -86,8 +86,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def engine_always_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stored errors of an engine that had every pair in order: what the model's costs say decides,
-    whatever was last found beside silicon."""
+    """Stored errors of an engine that had every pair in order: the model's costs decide, whatever
+    was last found beside silicon."""
     rows = [replace(row, right=row.pairs) for row in errors.read_rows()]
     monkeypatch.setattr(errors, "_stored", lambda: rows)
 
@@ -176,7 +176,7 @@ def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> No
 
 @pytest.mark.usefixtures("engine_always_right")
 def test_answers_in_words(store: Store, golden: Callable[[Path, str], None]) -> None:
-    """A winner, a tie, ties with many, what an assumption decides, and contended acquisitions."""
+    """A winner, a tie, ties with many, the effect of an assumption, and contended acquisitions."""
     found = advice(store, "thin,tasuki,reservation,asym_tasuki")
     names = [LockLabel(f"lock{number}") for number in range(20)]
     costs = tuple(replace(found.locks[0], label=label) for label in names)
@@ -229,8 +229,8 @@ def test_what_work_between_sections_decides(store: Store) -> None:
 
 
 def test_work_that_hides_a_lock_makes_a_lead_a_tie() -> None:
-    """50 cycles of work hide one of reservation's 80; thin's 60 are 98 % of what is left of them
-    where 939 stand between two sections."""
+    """50 cycles of work hide one of reservation's 80; thin's 60 are 98 % of the remainder where 939
+    stand between two sections."""
     question = ask("generic", "", "", ["thin", "reservation"], [], {}, Use(think=0))
 
     def costs(wanted: Sequence[Scenario]) -> list[Point]:

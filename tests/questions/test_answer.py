@@ -58,7 +58,7 @@ def test_it_is_printed_and_nothing_is_run(tmp_path: Path) -> None:
 
 
 def costs(db: Path, change: str) -> None:
-    """Changes what runs cost."""
+    """Change the costs of runs."""
     with sqlite3.connect(db) as connection:
         done = connection.execute(f"UPDATE runs SET cycles_per_pair = {change}")
         assert done.rowcount > 0
@@ -73,8 +73,9 @@ def test_another_cost_is_another_answer(changed: Path) -> None:
 
 
 def test_a_border_is_where_two_runs_say(changed: Path) -> None:
-    """Of a lock that costs 100 and of one that costs 50 and a revocation of 25,000 cycles, where
-    the owner's 499 acquisitions and the other's one bring in what it takes."""
+    """Take a lock that costs 100, and one that costs 50 and a revocation of 25,000 cycles: the
+    border is where the owner's 499 acquisitions and the other's one bring in the revocation's
+    cost."""
     first, shared = (f"json_extract(parameters, '$.{key}')" for key in ("first", "turns"))
     costs(changed, f"100 WHERE lock = 'hotspot_light' AND {shared} > 0")
     costs(changed, f"50 + 25000.0 / ({first} + 1) WHERE lock = 'reservation' AND {shared} > 0")

@@ -160,7 +160,7 @@ def test_sources_name_files_that_exist(folder: str) -> None:
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """The words of every lockcross command of a document, without what stands around it."""
+    """Yield the words of every lockcross command of a document, without the text around it."""
     for span in code(text):
         _, found, rest = span.partition("./lockcross ")
         if found:

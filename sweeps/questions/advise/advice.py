@@ -23,7 +23,7 @@ USE_AXES = AXIS_WORDS | {name: quantity.words for name, quantity in USE_QUANTITI
 
 @dataclass(frozen=True)
 class LockCost:
-    """What one lock costs beside the work that the program does."""
+    """The cost of one lock beside the work that the program does."""
 
     label: LockLabel
     cost: float  # the mean of its seeds
@@ -61,9 +61,9 @@ class AxisAnswer:
 
 @dataclass(frozen=True)
 class Between:
-    """What work lies between two sections, in cycles, and what that decides: with none, `cheapest`
-    leads `other`, the next that it does not tie with, by `lead`; with `tie_from` and more it does
-    not. None where it was not looked for, or there is no such lock or amount."""
+    """The work between two sections, in cycles, and its effect: with none, `cheapest` leads
+    `other`, the next that it does not tie with, by `lead`; with `tie_from` and more it does not.
+    None where it was not looked for, or there is no such lock or amount."""
 
     work: float  # the mean
     known: str
@@ -94,8 +94,8 @@ class Flip:
 
 @dataclass(frozen=True)
 class Contended:
-    """What the locks cost, with all waiting, where all threads want one object, as a `share` of the
-    acquisitions does; in no other cost."""
+    """The costs of the locks, with all waiting, where all threads want one object, as a `share` of
+    the acquisitions does; in no other cost."""
 
     share: float
     costs: Mapping[LockLabel, float]
@@ -103,8 +103,8 @@ class Contended:
 
 @dataclass(frozen=True)
 class Share:
-    """What a lock takes of a program's CPU time, in which it does its own work, too: cycles a
-    second, the share of the time, and their intervals as far as the engine's error is known."""
+    """A lock's part of a program's CPU time, in which it does its own work, too: cycles a second,
+    the share of the time, and their intervals as far as the engine's error is known."""
 
     cycles: float
     low: float | None
@@ -116,7 +116,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Saving:
-    """What the cheapest lock saves beside another: cycles a pair, and the share of the program's
+    """The saving by the cheapest lock beside another: cycles a pair, and the share of the program's
     CPU time if its rate is known. The intervals are those of differences, which are known where the
     lead is reliable."""
 
@@ -133,7 +133,7 @@ class Saving:
 
 @dataclass(frozen=True)
 class OfProgram:
-    """What the locks cost the program that was recorded."""
+    """The costs of the locks in the program that was recorded."""
 
     per_second: float  # acquisitions of its CPU time that find the lock free
     plain: bool  # that time is known from a run without recording
@@ -168,7 +168,7 @@ class Advice:
         return self.known(self.win.lock, self.win.runner_up)
 
     def interval(self, label: LockLabel) -> tuple[float, float] | None:
-        """Return within what the cost of a lock lies, as far as the engine's error is known."""
+        """Return the interval of a lock's cost, as far as the engine's error is known."""
         error, cost = self.known(label, label), self.beside_work(label)
         return None if error is None else (error.low * cost, error.high * cost)
 

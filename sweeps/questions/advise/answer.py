@@ -76,9 +76,9 @@ class Advisor:
         self._frame = 0.0  # cycles a pair that are no lock's
 
     def answer(self, check: str = "", ranking: bool = False) -> Advice:
-        """Run what is missing and answer; with the same runs on the host's engine `check`;
-        `ranking`: without a search for what would change the answer. Raises LockcrossError when a
-        run fails."""
+        """Run the missing cells and answer; with the same runs on the host's engine `check`;
+        `ranking`: without a search for changes of the answer. Raises LockcrossError when a run
+        fails."""
         question = self._question
         self._calibrate()
         self._set_frame()
@@ -138,7 +138,8 @@ class Advisor:
         )
 
     def cost_of_first(self) -> float:
-        """Return what the first lock costs, by one seed. Raises LockcrossError when a run fails."""
+        """Return the cost of the first lock, by one seed. Raises LockcrossError when a run
+        fails."""
         self._set_frame()
         label = self._question.labels[0]
         return self._lock_costs([label], [FIRST_SEED])[label].cost
@@ -218,7 +219,7 @@ class Advisor:
         )
 
     def _with_open_cancellations(self) -> dict[LockLabel, tuple[float, float]]:
-        """Return what the locks that cancel cost, by one seed, with the cheapest and the dearest
+        """Return the costs of the locks that cancel, by one seed, with the cheapest and the dearest
         cancellation that the machine leaves open."""
         if (ends := self._question.open_cancellation) is None:
             return {}
@@ -267,7 +268,7 @@ class Advisor:
         return locks
 
     def _errors(self, best: LockLabel) -> EngineErrors:
-        """Return how far the engine was off at what most of the cost of the best lock is."""
+        """Return how far the engine was off at the work that makes most of the best lock's cost."""
         cells = self._scenario.with_lock(best).cells
         costs = points(self._runner, PLAN, cells)
         weights = [run.weight for run in mixture(self._scenario.use)]
@@ -278,8 +279,8 @@ class Advisor:
         return engine_errors(replace(cell, threads=1) if alone else cell)
 
     def _saving(self, advice: Advice) -> Saving:
-        """Return what the cheapest lock saves beside the one that the program has, or that HotSpot
-        ships today, or else beside the next."""
+        """Return the saving by the cheapest lock beside the one that the program has, or that
+        HotSpot ships today, or else beside the next."""
         win, program = advice.win, self._question.program
         today = program.runtime if program is not None else USUAL
         labels = [lock.label for lock in advice.locks if lock.label.lock == today]
@@ -326,7 +327,8 @@ class Advisor:
                     yield Flip(shown[axis.name], answer, change, upwards=sign > 0)
 
     def _contended(self) -> Contended | None:
-        """Return what the locks cost where all threads want one object, if that was asked for."""
+        """Return the costs of the locks where all threads want one object, if they were asked
+        for."""
         if not self._question.contended:
             return None
         use = self._scenario.use
@@ -343,7 +345,7 @@ class Advisor:
         )
 
     def _of_program(self, locks: Sequence[LockCost], known: EngineErrors) -> OfProgram | None:
-        """Return what the locks cost the program, if one was recorded."""
+        """Return the costs of the locks in the program, if one was recorded."""
         program = self._question.program
         if program is None:
             return None
@@ -373,8 +375,8 @@ class Advisor:
     def _between(
         self, think: Sequence[Axis], labels: Sequence[LockLabel], advice: Advice | None
     ) -> Between:
-        """Return what work lies between two sections, and along its axis, if that is searched, what
-        that decides."""
+        """Return the work between two sections, and its effect along its axis, if that is
+        searched."""
         use, machine = self._scenario.use, load_machine(self._scenario.base.machine)
         known = next(one for one in self._question.inputs if one.name == "think")
         amounts = dict(use.works) or {use.think: Fraction(1)}
@@ -396,7 +398,7 @@ class Advisor:
         return found
 
     def _natively(self, engine: str) -> dict[LockLabel, float]:
-        """Return what the locks cost in the same use on this host, in its cycles; those that it
+        """Return the costs of the locks in the same use on this host, in its cycles; those that it
         cannot run are left out."""
         here = {"engine": engine, "machine": HOST} | dict.fromkeys(LATENCIES)
         weights = [float(run.weight) for run in mixture(self._scenario.use)]
@@ -419,13 +421,12 @@ class Advisor:
         return {label: cost - frame for label, cost in costs.items() if cost is not None}
 
     def _shown(self, axis: str, value: float) -> float:
-        """Return what is set along an axis, in steps, as it is shown: measured cycles, shares,
-        means."""
+        """Return a value on an axis, in steps, as it is shown: measured cycles, shares, means."""
         scale = self._scales.get(axis)
         return scale(value) if scale else float(value) / STEPS.get(axis, 1)
 
     def _evaluate(self, scenarios: Sequence[Scenario]) -> list[Point]:
-        """Return what scenarios cost, each with the run of the largest part."""
+        """Return the costs of scenarios, each with the run of the largest part."""
         cells = [scenario.cells for scenario in scenarios]
         left = iter(points(self._runner, PLAN, list(itertools.chain(*cells))))
         costs = []
@@ -437,7 +438,7 @@ class Advisor:
         return costs
 
     def _beside_work(self, scenarios: Sequence[Scenario]) -> list[Point]:
-        """Return what scenarios cost beside what they take without a lock."""
+        """Return the costs of scenarios less their costs without a lock."""
         whole = self._evaluate(scenarios)
         unlocked = self._evaluate([scenario.with_lock(NO_LOCK) for scenario in scenarios])
         (now,) = self._evaluate([self._scenario.with_lock(NO_LOCK)])

@@ -30,8 +30,8 @@ Evaluate = Callable[[Sequence[Scenario]], Sequence[Point]]
 
 @dataclass(frozen=True)
 class Axis:
-    """What is moved through a scenario: a latency or a number of the use. Its values, in steps, are
-    those that a search begins with, and have what is now."""
+    """A latency or a number of the use that is moved through a scenario. Its values, in steps, are
+    those that a search begins with, the present one among them."""
 
     name: str
     scenario: Scenario
@@ -46,7 +46,7 @@ class Axis:
 
     @property
     def unit(self) -> str:
-        """Return the unit of what is shown."""
+        """Return the unit of the values as shown."""
         return (USE_QUANTITIES.get(self.name) or QUANTITIES[self.name]).unit
 
     def at(self, label: str, x: int) -> Scenario:
@@ -63,8 +63,8 @@ class Axis:
 
 
 def axes_of(question: Question, scenario: Scenario) -> list[Axis]:
-    """Return what is searched: latencies, what bears on objects that change hands, work between
-    sections; each with the range within which an assumption lies."""
+    """Return the axes to search: latencies, numbers that bear on objects that change hands, work
+    between sections; each with the range within which an assumption lies."""
     axes = []
     for name, values, tolerance in _begin_with(question, scenario):
         ends = [
@@ -150,8 +150,8 @@ def find_changes(
     evaluate: Evaluate,
     shown: Callable[[str, float], float],
 ) -> list[AxisAnswer]:
-    """Search along each axis for where the best lock and each other cost the same. `shown` gives
-    what is shown of a value of an axis in steps."""
+    """Search along each axis for where the best lock and each other cost the same. `shown` turns a
+    value of an axis, in steps, into the one that is shown."""
 
     by_name = {axis.name: axis for axis in axes}
 

@@ -201,7 +201,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
 
 
 def _logged(log: Path) -> Logged:
-    """Read what a log says. Raises LockcrossError for a file that is none."""
+    """Read the facts of a log. Raises LockcrossError for a file that is none."""
     from sweeps.lock_logs.gaps import works_of
     from sweeps.lock_logs.locality import pattern
     from sweeps.lock_logs.log import read_events
@@ -235,7 +235,7 @@ def _like_host() -> list[tuple[str, str]]:
 def _without_own_lock(
     use: Use, logged: Logged, machine: str, store: Store, runner: Runner
 ) -> Logged:
-    """Return a log with its runtime's lock taken off the program's time: by what that costs in the
+    """Return a log with its runtime's lock taken off the program's time: by that lock's cost in the
     same use on the machine nearest to this host, or else on the one that was asked about. How much
     work lies between two sections depends on it in turn, so it is taken off twice."""
     near = _like_host()

@@ -1,4 +1,4 @@
-"""The figure of an answer of `advise`: what each lock costs and why, and how far it holds."""
+"""The figure of an answer of `advise`: each lock's cost and its causes, and how far it holds."""
 
 from textwrap import fill
 
@@ -63,7 +63,8 @@ def _draw_costs(ax: Axes, advice: Advice) -> None:
 
 
 def _draw_reach(ax: Axes, advice: Advice) -> None:
-    """Draw each axis from the lowest to the highest value searched, with what changes where."""
+    """Draw each axis from the lowest to the highest value searched, with the locks that are as
+    cheap at some value."""
     best = advice.win.lock
     for row, axis in enumerate(advice.axes):
         low, high = (

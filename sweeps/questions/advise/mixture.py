@@ -3,7 +3,8 @@
 A use's cost is the sum of its runs', each times its weight: objects that stay with one thread, and
 objects that change hands, both with each amount of work between sections. Numbers that are not
 whole are met by two runs, one with less and one with more, never by another number. Objects that
-live longer than can be run are met by their beginning, and by what each further acquisition adds.
+live longer than can be run are met by their beginning, and by the cost that each further
+acquisition adds.
 """
 
 import itertools
@@ -74,15 +75,15 @@ class Scenario:
         ]
 
     def check(self) -> None:
-        """Raise LockcrossError for what cannot be run."""
+        """Raise LockcrossError for a scenario that cannot be run."""
         for cell in self.cells:
             check_cell(cell)
 
 
 @lru_cache(_KEPT)
 def mixture(use: ExactUse) -> tuple[WeightedRun, ...]:
-    """Return the runs of a use, whose weights are 1 in all. Raises LockcrossError for what cannot
-    be run."""
+    """Return the runs of a use, with weights that add up to 1. Raises LockcrossError for a use that
+    cannot be run."""
     merged: dict[tuple[object, ...], WeightedRun] = {}
     for think, share in use.works or ((use.think, Fraction(1)),):
         lifetimes = _Lifetimes(replace(use, think=think))
@@ -180,8 +181,8 @@ class _Lifetimes:
         }
 
     def _beginning(self, lifetime: _Lifetime, each: Fraction) -> _Weighted:
-        """Yield a lifetime, or as much of it as can be run, and what each further acquisition adds.
-        `each`: the weight of an acquisition."""
+        """Yield a lifetime, or as much of it as can be run, and the runs for each further
+        acquisition. `each`: the weight of an acquisition."""
         most = self._long
         if lifetime.pairs > 2 * most and lifetime.first > most:
             yield from self._steady(each * (lifetime.first - most))
@@ -206,7 +207,7 @@ class _Lifetimes:
 
     def _long_turns(self, lifetime: _Lifetime, each: Fraction) -> _Weighted:
         """Yield a lifetime with more acquisitions between two changes of hands than can be run:
-        fewer of them, and what each further one adds, by others and by the owner behind them."""
+        fewer of them, and the runs for each further one, by others and by the owner behind them."""
         most = max(self._long // _PARTS_OF_TURN, 1)
         turn = replace(
             lifetime,
@@ -233,8 +234,8 @@ class _Lifetimes:
         yield self._run(_Lifetime(self._long // 2)), -weight
 
     def _of_class(self, lifetime: _Lifetime, weight: Fraction) -> _Weighted:
-        """Yield the run of a class's shared objects; of more than can be run the first, and what
-        each further one adds."""
+        """Yield the run of a class's shared objects; of more than can be run the first, and the
+        runs for each further one."""
         threads, usual = self._use.threads, self._objects(lifetime.pairs)
         if (wanted := self._use.class_objects) is None:
             yield self._run(lifetime), weight

@@ -1,4 +1,4 @@
-"""What a cancellation costs: a machine's charges for stopping an owner, by the state that owners
+"""The cost of a cancellation: a machine's charges for stopping an owner, by the state that owners
 are in when another thread comes."""
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def states_of(text: str) -> dict[str, float]:
 
 
 def cancellation(machine: Machine, shares: Mapping[str, float]) -> Cancellation:
-    """Return what a cancellation costs on a machine where so many owners are in each state. Where
+    """Return the cost of a cancellation on a machine where so many owners are in each state. Where
     nothing is said, an owner runs, and may be in any state."""
     figures = {state: machine.charges.figure(f"stop_{state}") for state in STATES}
     ends = {state: _interval(figure) for state, figure in figures.items()}
@@ -79,8 +79,8 @@ def _maybe(state: str, untold: float) -> str:
 
 
 def _interval(figure: Figure) -> tuple[int, int]:
-    """Return what is left open of a cost; where the machine does not say it of an assumption, what
-    may well be."""
+    """Return the interval that the machine leaves open for a cost; a plausible one for an
+    assumption without an interval."""
     low, high = figure.interval
     if figure.assumption is not None and low == high:
         return 0, _APART * high

@@ -1,16 +1,16 @@
-"""What a log says of its program's CPU time, without what is not the program's.
+"""The CPU time of a log's program, without anything that is not the program's.
 
 Let n be the acquisitions, nested ones too, and T the CPU time of all threads, compiler and
 collector with them.
 
 1. With `--compare`, T is that of the run without recording, and n counts those behind the end of
    a log that was cut, too. Nothing has to be taken off.
-2. Else T is the recorded time less n times what recording a pair costs, which was measured on that
+2. Else T is the recorded time less n times the cost of recording a pair, which was measured on that
    host and is known between a least and a most. It is not known which of the two: a JVM takes ten
-   times as long for the first as for the millionth. So where what is left may be twice as much as
-   it may be else, or recording took most of the time, nothing can be told (`untold`).
+   times as long for the first as for the millionth. So where the rest may be twice as much as it
+   may be else, or recording took most of the time, nothing can be told (`untold`).
 3. T / n is the program's work for each acquisition, with the lock that its runtime has. That lock
-   is taken off by what it costs in the runs of the same use on the machine nearest to this host:
+   is taken off by its cost in the runs of the same use on the machine nearest to this host:
    work = T / n - own.
    Where nothing is left, its JVM joins locks or leaves them out, and nothing can be told.
 4. A lock that costs c there has the share c / (work + c) of the time, which is less than 1.
@@ -59,7 +59,7 @@ class RecordedProgram:
 
 
 def program_of(log: "EventLog") -> RecordedProgram | None:
-    """Return what a log says of its program's CPU time; None where it says nothing."""
+    """Return the CPU time of a log's program; None where the log says nothing of it."""
     totals = log.totals
     if totals is None or not totals.cpu_seconds or not totals.acquisitions:
         return None
@@ -81,7 +81,8 @@ def program_of(log: "EventLog") -> RecordedProgram | None:
 
 
 def without_own_lock(program: RecordedProgram, cycles: float, clock_mhz: float) -> RecordedProgram:
-    """Return the same, its runtime's lock known by what a pair costs on a processor of a clock."""
+    """Return the same, with its runtime's lock known by the cost of a pair on a processor of a
+    clock."""
     own = cycles / clock_mhz / 1e6
     untold = ""
     if own >= 1 / program.per_second:

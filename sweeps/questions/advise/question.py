@@ -1,4 +1,5 @@
-"""What `advise` is asked: locks, and a use of them on a processor; what is not said is assumed."""
+"""The question to `advise`: locks, and a use of them on a processor; anything not said is
+assumed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,7 +42,7 @@ def compared_study() -> Plan:
 
 @dataclass(frozen=True)
 class Input:
-    """What an answer rests on."""
+    """One input of an answer: given, known or assumed."""
 
     name: str  # of an axis, where it is one
     value: str  # in words
@@ -55,7 +56,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Logged:
-    """What a log says of its program; `program` of its CPU time."""
+    """The facts of a program from its log; `program` has its CPU time."""
 
     name: str
     pattern: "Pattern"
@@ -66,7 +67,7 @@ class Logged:
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be answered."""
+    """The question to be answered."""
 
     scenario: Scenario  # with the machine's own latencies, but for a cancellation's
     labels: tuple[LockLabel, ...]
@@ -96,9 +97,10 @@ def ask(
     use: Use,
     log: Logged | None = None,
 ) -> Question:
-    """Return the question about a use, of which a log says what is not stated. `latencies`: by
-    their axes, cycles as measured on the processor, of a cancellation and a process-wide barrier as
-    set; what is not given is the machine's own. Raises LockcrossError for what cannot be run."""
+    """Return the question about a use; a log gives the numbers that are not stated. `latencies`:
+    by their axes, cycles as measured on the processor, of a cancellation and a process-wide barrier
+    as set; one that is not given is the machine's own. Raises LockcrossError for a use that cannot
+    be run."""
     described = load_machine(machine)
     isa, flavour = isa_and_flavour(machine, isa, flavour)
     if isa not in described.isas:
@@ -157,8 +159,8 @@ _Works = tuple[tuple[int, Fraction], ...]
 
 
 def _with_sources(use: Use, log: Logged | None, mhz: float) -> tuple[Use, dict[str, str], _Works]:
-    """Return the use with what a log says, on a processor of a clock, who says what, and how much
-    work each share of the acquisitions has before it, where the log has that."""
+    """Return the use with the facts of a log, on a processor of a clock; the source of each number;
+    and how much work each share of the acquisitions has before it, where the log has that."""
     stated, sources = use.given(), {}
     if log is not None:
         use = use.with_log(log.pattern)
@@ -192,8 +194,9 @@ def _with_sources(use: Use, log: Logged | None, mhz: float) -> tuple[Use, dict[s
 
 
 def runtime_locks(machine: Machine, isa: str) -> list[str]:
-    """Return the Java locks that today's runtimes ship, and an asymmetric lock whose owner has no
-    fence, as runtimes have them where they are not locks, if the machine says what that costs."""
+    """Return the Java locks that today's runtimes ship, and an asymmetric lock without a fence for
+    its owner, as runtimes have them where they are not locks, if the machine says the cost of
+    that."""
     shipped = [lock.name for lock in load_locks().values() if lock.ships_in and lock.java]
     barrier = "charge_barrier" in machine.figures(isa)
     return [*shipped, *[f"asym_tasuki/{MEMBARRIER}"] * barrier]
@@ -237,8 +240,8 @@ def _paid(labels: Sequence[LockLabel]) -> list[str]:
 def _latency(
     base: Cell, axis: str, measured: int | None, stop: Cancellation, known_states: bool
 ) -> Input:
-    """Return what a latency of the processor rests on. An assumed one may be half of it or twice,
-    but for a cancellation, of which the machine says what is left open."""
+    """Return the input for a latency of the processor. An assumed one may be half of it or twice; a
+    cancellation has the range that the machine leaves open."""
     if measured is not None:
         return Input(axis, f"{measured:,} cycles", GIVEN, "")
     if axis == "cancel_latency":

@@ -137,7 +137,7 @@ def print_untold(form: Form, machines: Sequence[str], program: RecordedProgram) 
 
 def print_answers(answers: Sequence[Advice]) -> None:
     """Print a line for each of several machines; then for each the verdict with its doubt, the
-    locks in order, why, what would change it, what it rests on."""
+    locks in order, the reasons, the changes that would turn it, and its inputs."""
     out = console(fold=False)
     if len(answers) > 1:
         out.print(_overview(answers), end="\n\n")
@@ -161,8 +161,8 @@ def print_answers(answers: Sequence[Advice]) -> None:
 
 
 def _rests(advice: Advice) -> Table:
-    """Return what was given, what is known of the processor, what is assumed; of each the inputs
-    first that could turn the answer."""
+    """Return the inputs: first those given, then those known of the processor, then those assumed;
+    in each part first the ones that could turn the answer."""
     axes = {axis.axis: axis for axis in advice.axes}
     turning = [flip.given.name for flip in advice.flips]
 
@@ -191,7 +191,7 @@ def _rests(advice: Advice) -> Table:
 
 
 def _of_program(program: OfProgram) -> Table:
-    """Return what the locks cost the program, in the order of their costs."""
+    """Return the costs of the locks in the program, in their order."""
     least, most = (f"{100 * share:.3g}" for share in program.recording)
     time = "" if program.plain else f", without the {least} to {most} % that recording took of it"
     table = Table(
@@ -246,7 +246,7 @@ def _overview(answers: Sequence[Advice]) -> Table:
 
 
 def between_sections(advice: Advice) -> str:
-    """Return what work lies between two sections, and what that decides, in sentences."""
+    """Return in sentences the work between two sections, and its effect on the answer."""
     between = advice.between
     in_mean = " in the mean" * (len(between.amounts) > 1)
     words = "Work between two sections: "
@@ -278,8 +278,8 @@ def _time(between: Between, cycles: float) -> str:
 
 
 def verdict(advice: Advice) -> str:
-    """Return in one sentence, in the unit of who asks, what the cheapest lock saves, and how often
-    such a prediction was right."""
+    """Return in one sentence, in the unit of who asks, the saving by the cheapest lock, and how
+    often such a prediction was right."""
     saving = advice.saving
     assert saving is not None
     where = f"on {advice.setting['machine']}"
@@ -308,7 +308,7 @@ def _today(label: LockLabel) -> str:
 
 
 def _saved(advice: Advice) -> str:
-    """Return what is saved: of a program's CPU time where its rate is known, else of each pair."""
+    """Return the saving: of a program's CPU time where its rate is known, else of each pair."""
     saving, between = advice.saving, advice.between
     assert saving is not None
     if saving.share is not None:
@@ -332,7 +332,7 @@ def _digits(value: float) -> str:
 
 
 def _right(error: EngineError, lead: float) -> str:
-    """Return how often leads like this one were right, and beside what."""
+    """Return how often leads like this one were right, and beside which processor or simulator."""
     where = "silicon" if error.row.reference == SILICON else "a simulator"
     return (
         f"of such leads {error.reliability(lead).words} were in the right order on {where} "
@@ -341,7 +341,7 @@ def _right(error: EngineError, lead: float) -> str:
 
 
 def headline(advice: Advice) -> str:
-    """Return which lock is the cheapest, at what cost, and which ones it ties with."""
+    """Return which lock is the cheapest, its cost, and which ones it ties with."""
     win = advice.win
     words = f"{advice.beside_work(win.lock):.1f} cycles a pair"
     if advice.works:
@@ -378,8 +378,8 @@ def _tied(advice: Advice) -> str:
 
 
 def remarks(advice: Advice) -> Iterator[str]:
-    """Yield what must be known beside the answer: what it depends on, how sure it is, what its lock
-    cannot do and the best without it."""
+    """Yield the remarks beside the answer: on which inputs it depends, how sure it is, the limits
+    of its lock and the best without them."""
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
     for name in names:
         yield _decides([flip for flip in advice.flips if flip.given.name == name])
@@ -476,7 +476,7 @@ def _name(axis: str) -> str:
 
 
 def _setting(advice: Advice) -> str:
-    """Return the processor, and what the answer is made of."""
+    """Return the processor, and the parts that make up the answer."""
     processor = (
         "{machine}, {isa} ({flavour}), {threads} threads: a CAS measures {cas_measured:.1f} "
         "cycles, a full fence {fence_measured:.1f}. Acquisitions: "

@@ -63,8 +63,9 @@ def _share(words: str, most: float = 1) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """What is stated of a program; None where nobody said. An object's owner is its first locker,
-    an object is shared if another thread ever takes it, and acquisitions are outermost ones."""
+    """A program's use of locks as stated; None where nobody said. An object's owner is its first
+    locker, an object is shared if another thread ever takes it, and acquisitions are outermost
+    ones."""
 
     threads: Annotated[int | None, _number("Threads.", 1, 64)] = None
     shared_objects: Annotated[
@@ -123,7 +124,7 @@ class Use:
 
     def at_clock(self, mhz: float) -> "Use":
         """Return the use on a processor of a clock, where `locks_per_second` says how long the
-        program works between sections. Raises LockcrossError for what cannot be run."""
+        program works between sections. Raises LockcrossError for a use that cannot be run."""
         if self.locks_per_second is None:
             return self
         each = mhz * 1e6 / self.locks_per_second
@@ -137,7 +138,7 @@ class Use:
         return replace(self, think=left)
 
     def with_log(self, pattern: "Pattern") -> "Use":
-        """Return what a program's log says, but for what was stated."""
+        """Return the use with the numbers of a program's log, except where one was stated."""
         logged: dict[str, Any] = dict(vars(pattern))
         # What happens less than once in a million times is no part of what can be run.
         for share in ("nested", "contended"):
@@ -199,15 +200,15 @@ class ExactUse:
 
 
 def settle(use: Use) -> tuple[ExactUse, dict[str, str]]:
-    """Return the exact use, and by name and in words what was assumed for it. Raises LockcrossError
-    for what contradicts itself."""
+    """Return the exact use, and by name and in words each assumption for it. Raises LockcrossError
+    for a use that contradicts itself."""
     settling = _Settling(use)
     exact = settling.exact()
     return exact, settling.assumed
 
 
 class _Settling:
-    """What follows from a use or must be assumed."""
+    """The numbers that follow from a use or must be assumed."""
 
     def __init__(self, use: Use) -> None:
         self._use = use
@@ -370,7 +371,8 @@ class _Settling:
 
 
 def _check_alone(use: Use, threads: int) -> None:
-    """Raise LockcrossError for shares that are too fine, and for what is shared by nobody."""
+    """Raise LockcrossError for shares that are too fine, and for shared objects that nobody
+    shares."""
     for name in ("shared_objects", "owner_share", "first_share", "nested", "contended"):
         share = getattr(use, name)
         if share is not None and 0 < min(share, 1 - share) < _LEAST:

@@ -107,7 +107,7 @@ def locality(
 
 
 def _remarks(log: "EventLog") -> Iterator[str]:
-    """Yield what a log does not have."""
+    """Yield the gaps of a log, in words."""
     if log.totals is None:
         return
     if log.totals.end == "cut":
@@ -134,7 +134,8 @@ def _remarks(log: "EventLog") -> Iterator[str]:
 
 
 def _costs(machine: str, runtimes: set[str], no_server: bool, db: Path) -> "Costs | None":
-    """Return what locks cost on a machine, those of some runtimes too; None without a machine."""
+    """Return the costs of locks on a machine, those of some runtimes too; None without a
+    machine."""
     if not machine:
         return None
     from sweeps.model.machine import machine_named
@@ -209,7 +210,7 @@ def _sites(log: "EventLog", most: int | None, costs: "Costs | None") -> "Iterato
 
 
 def _gain(log: "EventLog", row: Mapping[Any, Any], costs: "Costs | None") -> dict[str, Any]:
-    """Return what a line's locks cost, and what it would gain."""
+    """Return the cost of a line's locks, and its gain by another."""
     if costs is None:
         return {}
     found = costs.of_line(row, log.runtime_lock)
@@ -236,7 +237,7 @@ def _about(row: Mapping[str, Any]) -> str:
 
 
 def _plainly(logs: "Sequence[EventLog]") -> Iterator[Rows]:
-    """Yield the numbers of each log, with a word on what each counts, and how much it works between
+    """Yield the numbers of each log, each with its meaning, and how much the program works between
     sections."""
     for log in logs:
         records = [
@@ -250,7 +251,7 @@ def _plainly(logs: "Sequence[EventLog]") -> Iterator[Rows]:
 
 
 def _numbers(log: "EventLog") -> Iterator[tuple[str, float, float | None, str]]:
-    """Yield of each number its name, itself, of how many it is a share, and what it counts."""
+    """Yield of each number its name, itself, of how many it is a share, and its meaning."""
     from sweeps.lock_logs.locality import Sections, locality
 
     sections, repeated = Sections(log), locality(log)
@@ -411,9 +412,9 @@ def _near(log: "EventLog") -> list[dict[str, Any]]:
 def _within(
     name: str, values: "Nanoseconds", ns: float, added: tuple[float, ...]
 ) -> dict[str, float | None]:
-    """Return the share of values that are within so many nanoseconds without what was added to
-    them, with the least and the most that it may be: of a log that does not say what recording
-    added, these alone."""
+    """Return the share of values that are within so many nanoseconds after the time added by
+    recording is taken off, with the least and the most that it may be: of a log that does not say
+    how much recording added, these alone."""
     from sweeps.lock_logs.gaps import shares_within
 
     if not len(values):

@@ -1,8 +1,8 @@
-"""What the locks of a line of source cost on a processor, and what another lock would save there.
+"""The cost of a source line's locks on a processor, and the saving by another lock there.
 
 Costs are of an uncontended pair in a loop that does nothing else: beside work an atomic may be
-hidden. A reservation saves on what comes before another thread's first; then the object's owner is
-stopped, and its lock goes on as tasuki.
+hidden. A reservation saves on the acquisitions before another thread's first; then the object's
+owner is stopped, and its lock goes on as tasuki.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ _USUAL_FENCE = "rmw"  # in production, where an ISA has it
 
 @dataclass(frozen=True)
 class Costs:
-    """What a pair of each lock costs on a processor, and a cancellation: cycles."""
+    """The costs of a pair of each lock on a processor, and of a cancellation: cycles."""
 
     machine: str
     pair: Mapping[str, float]
@@ -51,8 +51,8 @@ class Costs:
 
 
 def costs_of(machine: str, runtimes: Iterable[str], limits: Limits, db: Path) -> Costs:
-    """Return the costs on a machine, of some runtimes' locks and those that may be better. What is
-    not stored is run. Raises LockcrossError."""
+    """Return the costs on a machine, of some runtimes' locks and those that may be better. Runs
+    that are not stored are made. Raises LockcrossError."""
     isa, flavour = isa_and_flavour(machine, "", "")
     described, known = load_machine(machine), load_locks()
     locks = list(dict.fromkeys((NO_LOCK, *sorted(runtimes), _RESERVED, *_OTHERS)))

@@ -137,7 +137,7 @@ def _draw_ranges(ax: Axes, points: Sequence[PublishedRow], colour: str) -> None:
 
 
 def _stated(row: PublishedRow) -> Published:
-    """Return what was published of a point of a curve."""
+    """Return the published value of a point of a curve."""
     return row.mark or row.published or _NOTHING
 
 

@@ -1,7 +1,8 @@
 """`lockcross answer`: the results, in three sentences and a table, of stored runs.
 
-Every number and name is read from runs. What they take for granted is tested (`_holds`): where the
-runs no longer say so, there is no answer, but an error that says what to write anew.
+Every number and name is read from runs. The claims that they take for granted are tested
+(`_holds`): where the runs no longer say so, there is no answer, but an error that says which words
+to write anew.
 """
 
 import re
@@ -58,8 +59,8 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Finding:
-    """One row of the answer. `range`: the least and the greatest, over what the answer is about;
-    `reliable`: in how many of its leads, where it is about leads."""
+    """One row of the answer. `range`: the least and the greatest, over the cases that the answer is
+    about; `reliable`: in how many of its leads, where it is about leads."""
 
     question: str
     answer: str
@@ -372,8 +373,8 @@ def _of_contention(mutexes: Answered) -> list[Finding]:
 
 
 def trust(rows: Sequence[ErrorCount]) -> list[str]:
-    """Return a table in Markdown: how far simulated costs were off, by kind of work and by what
-    they were held to, on cores out of order."""
+    """Return a table in Markdown: how far simulated costs were off, by kind of work and by
+    reference, on cores out of order."""
     compared = [row for row in rows if (row.core, row.kind) == (OUT_OF_ORDER, ANY)]
     references = {row.machine: row.reference for row in compared}
     heads = [f"{name}{', published' * (of == PUBLISHED)}" for name, of in references.items()]
