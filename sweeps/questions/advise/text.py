@@ -191,7 +191,7 @@ def _rests(advice: Advice) -> Table:
 
 
 def _of_program(program: OfProgram) -> Table:
-    """Return the costs of the locks in the program, in their order."""
+    """Return the costs of the locks in the program, the lowest first."""
     least, most = (f"{100 * share:.3g}" for share in program.recording)
     time = "" if program.plain else f", without the {least} to {most} % that recording took of it"
     table = Table(
