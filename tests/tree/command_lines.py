@@ -24,7 +24,7 @@ import typer
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.cli.main import main, make_app
-from sweeps.questions.advise.question import Question
+from sweeps.questions.advise.question import GIVEN, Question
 from sweeps.questions.advise.use import Use
 from tests.fakes.study import study
 from tests.lock_logs.test_locality import pair, write
@@ -224,7 +224,7 @@ ASKED: list[Question] = []  # by the last command line
 def not_asked(words: Sequence[str]) -> str:
     """A number that was given to `advise` and is none of those that it answers for."""
     inputs = [
-        {one.name: one.value.split()[0] for one in question.inputs if one.kind == "asked"}
+        {one.name: one.value.split()[0] for one in question.inputs if one.kind == GIVEN}
         for question in ASKED
     ]
     for word in words:
