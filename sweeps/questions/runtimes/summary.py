@@ -222,21 +222,34 @@ def _of_revocations(shared: Answered) -> list[Finding]:
     reliable = _reliably(shared.compared("reservation", "hotspot_light", objects=_FEW))
     flat = shared.pays("reservation", "j9_flat", "first", objects=_FEW, owner="ended")
     return [
-        *(
-            Finding(
-                "How many lock operations of the owner pay for one revocation of "
-                f"`reservation`, beside HotSpot's lock, if the owner {words}?",
-                _from(shared, "reservation", "hotspot_light", state),
-                _open(shared, "reservation", "hotspot_light", state),
-                reliable,
-            )
-            for state, words in _STATES.items()
+        *_by_state(
+            shared,
+            "reservation",
+            "hotspot_light",
+            "How many lock operations of the owner pay for one revocation of `reservation`, beside "
+            "HotSpot's lock",
+            reliable,
         ),
         Finding(
             "How many beside OpenJ9's flat lock, if the owner has ended?",
             _from(shared, "reservation", "j9_flat", "ended"),
             flat.removeprefix("from "),
         ),
+    ]
+
+
+def _by_state(
+    shared: Answered, lock: str, other: str, question: str, reliable: str = ""
+) -> list[Finding]:
+    """Return from how many acquisitions a lock pays, a row for each state of the owner."""
+    return [
+        Finding(
+            f"{question}, if the owner {words}?",
+            _from(shared, lock, other, state),
+            _open(shared, lock, other, state),
+            reliable,
+        )
+        for state, words in _STATES.items()
     ]
 
 
@@ -291,14 +304,12 @@ def _of_biased_locking(asked: Mapping[str, Answered]) -> list[Finding]:
     stack, light = (alone.compared("biased", other) for other in ("hotspot_stack", "hotspot_light"))
     _holds("biased locking costs one thread less than what came after", not stack.more | light.more)
     return [
-        *(
-            Finding(
-                "How many lock operations of the owner paid for one revocation of biased "
-                f"locking (JDK 6 to 17), beside stack locking, if the owner {words}?",
-                _from(shared, "biased", "hotspot_stack", state),
-                _open(shared, "biased", "hotspot_stack", state),
-            )
-            for state, words in _STATES.items()
+        *_by_state(
+            shared,
+            "biased",
+            "hotspot_stack",
+            "How many lock operations of the owner paid for one revocation of biased locking (JDK "
+            "6 to 17), beside stack locking",
         ),
         *(
             Finding(
