@@ -21,14 +21,17 @@ from multiprocessing import connection as waiting
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from pkgutil import resolve_name
+from shutil import copytree, rmtree
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from results.draw.drawing import Drawing
-from results.errors import LockcrossError, NoDataError
-from results.paths import ROOT
+from results.errors import LockcrossError, NoDataError, writing
+from results.paths import REFERENCE, ROOT
 from results.store.database import file_of, log_of
 from results.store.store import Store
 from sweeps.report.presentation import OF_STUDIES, References, Source, drawings, questions
+from sweeps.support.paths import FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +51,10 @@ def draw_all(
     """
     others = others or References([Source(connection)], {})
     wanted = drawings(connection, others)
-    left_out = _drawn(wanted, folder, _source(connection, wanted))
+    databases = {"": file_of(connection)}
+    for drawing in wanted:
+        databases |= _databases(drawing)
+    left_out = _drawn(wanted, folder, _source(databases))
     paths = {
         drawing.name: folder / f"{drawing.name}.png"
         for drawing in wanted
@@ -95,8 +101,29 @@ def _drawn(wanted: list[Drawing], folder: Path, source: str) -> dict[str, str]:
 
 
 def _paint(drawing: Drawing, folder: Path) -> str:
-    """Draw a figure into `folder`; return why it is left out, or nothing. Raises
-    LockcrossError."""
+    """Put a figure into `folder`; return why it is left out, or nothing. Raises LockcrossError.
+
+    A figure of reference results alone is the same for every job: it is drawn once and kept.
+    """
+    databases = _databases(drawing)
+    if not databases or not all(REFERENCE in path.parents for path in databases.values()):
+        return _draw(drawing, folder)
+    kept = FIGURES / drawing.name / _source(databases)
+    if not kept.is_dir():
+        FIGURES.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=FIGURES, ignore_cleanup_errors=True) as new:
+            if why := _draw(drawing, Path(new)):
+                return why
+            rmtree(kept.parent, ignore_errors=True)  # of other sources
+            kept.parent.mkdir(exist_ok=True)
+            with suppress(OSError):  # another driver was first
+                Path(new).rename(kept)
+    with writing(folder, "name another folder with --output"):
+        copytree(kept, folder, dirs_exist_ok=True)
+    return ""
+
+
+def _draw(drawing: Drawing, folder: Path) -> str:
     from results.draw.painter import write
 
     function = resolve_name(drawing.draw)
@@ -169,7 +196,17 @@ def _files(folder: Path, name: str, known: dict[str, str]) -> dict[str, str]:
     return {path.suffix: _digest(path) for path in paths if path.is_file()}
 
 
-def _source(connection: sqlite3.Connection, wanted: list[Drawing]) -> str:
+def _databases(drawing: Drawing) -> dict[str, Path]:
+    """Return the databases of a figure, by the figure and what they are of it."""
+    several = drawing.given if isinstance(drawing.given, Mapping) else {"": drawing.given}
+    return {
+        f"{drawing.name} {title}": path
+        for title, path in several.items()
+        if isinstance(path, Path)
+    }
+
+
+def _source(databases: Mapping[str, Path]) -> str:
     """Return a digest of all that figures are made of: databases, code, packages."""
     total = hashlib.sha256()
     for word in (platform.python_version(), *(version(name) for name in _PACKAGES)):
@@ -177,14 +214,6 @@ def _source(connection: sqlite3.Connection, wanted: list[Drawing]) -> str:
     sources = (path for package in ("results", "sweeps") for path in (ROOT / package).rglob("*.py"))
     for path in sorted(sources):
         total.update(f"{path.relative_to(ROOT)} {_digest(path)}\0".encode())
-    databases = {"": file_of(connection)}  # by the figure, and what they are of it
-    for drawing in wanted:
-        several = drawing.given if isinstance(drawing.given, Mapping) else {"": drawing.given}
-        databases |= {
-            f"{drawing.name} {title}": path
-            for title, path in several.items()
-            if isinstance(path, Path)
-        }
     digests = {path: _digest(path) + _digest(log_of(path)) for path in set(databases.values())}
     for role, path in databases.items():
         total.update(f"{role}\0{digests[path]}\0".encode())

@@ -43,8 +43,13 @@ def store(new: Iterable[Proof]) -> None:
 def matrix(proofs: Sequence[Proof]) -> dict[LockLabel, list[Cell]]:
     """Return the cells of each lock, with variant and fence kind, in the order stored: one per
     model of our own checker."""
-    labels = dict.fromkeys(proof.label for proof in proofs)
-    return {label: [cell(proofs, label, model) for model in models().own] for label in labels}
+    by_label: dict[LockLabel, list[Proof]] = {}
+    for proof in proofs:
+        by_label.setdefault(proof.label, []).append(proof)
+    return {
+        label: [cell(theirs, label, model) for model in models().own]
+        for label, theirs in by_label.items()
+    }
 
 
 @dataclass
