@@ -80,7 +80,6 @@ def test_a_wrong_cluster_file_is_named_with_key_and_value(
 def test_a_command_without_its_cluster_file(tmp_path: Path) -> None:
     said = fresh("sweep", "smoke", "--cluster", "no/such.toml", "--db", str(tmp_path / "a.db"))
     assert said.returncode == 2 and "cluster no/such.toml: No such file" in said.stderr
-    assert fresh("cluster", "check", "nowhere").returncode == 2
 
 
 # Chunks
@@ -311,14 +310,6 @@ def test_a_sweep_on_this_machine_through_parsl(tmp_path: Path) -> None:
     assert "workers" in said.stderr and "cells/s" in said.stderr
     again = fresh("sweep", "smoke", "--db", str(there), "--cluster", "local")
     assert again.returncode == 0 and "workers" not in again.stderr  # nothing to run: no jobs
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("with_parsl")
-def test_a_node_answers_what_it_is() -> None:
-    said = fresh("cluster", "check", "local", "--format", "csv")
-    assert said.returncode == 0, said.stderr
-    assert said.stdout.count("\n") == 2 and said.stdout.rstrip().endswith("yes")
 
 
 @pytest.mark.usefixtures("with_parsl")

@@ -122,9 +122,7 @@ class ParslPool:
         of them may be the reason."""
         if type(error).__name__ not in _LOST:
             raise LockcrossError(
-                f"a worker of the cluster failed: {type(error).__name__}: {error}; "
-                "./lockcross cluster check shows what its nodes lack",
-                exit_code=1,
+                f"a worker of the cluster failed: {type(error).__name__}: {error}", exit_code=1
             )
         self._losses.update(work.identity for work in sent)
         losses = max(self._losses[work.identity] for work in sent)
