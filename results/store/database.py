@@ -220,7 +220,6 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def file_of(connection: sqlite3.Connection) -> Path:
-    """Return the file of a database that is open."""
     return Path(connection.execute("PRAGMA database_list").fetchone()[2])
 
 

@@ -43,7 +43,6 @@ class Fact(Generic[T]):
         store.set_fact(self.name, _adapter(self.kind).dump_python(value, mode="json"))
 
     def optional(self, connection: sqlite3.Connection) -> T | None:
-        """Return the stored value, or None."""
         row = connection.execute("SELECT value FROM facts WHERE name = ?", (self.name,)).fetchone()
         return None if row is None else self._value(self.name, row[0])
 

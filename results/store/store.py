@@ -143,7 +143,6 @@ class Store:
         return runs
 
     def add_run(self, record: RunRecord, plan: str) -> int:
-        """Store a run as `add_runs` does, and return its id."""
         return self.add_runs([record], plan)[0]
 
     def add_runs(self, records: Iterable[RunRecord], plan: str) -> list[int]:

@@ -23,8 +23,6 @@ Cell = Decimal | str | None
 
 
 class Titled(Document):
-    """A document or a platform."""
-
     title: str = Field(min_length=1)
 
 
@@ -50,8 +48,6 @@ class Entry(Document):
 
 
 class Index(Document):
-    """The whole of index.toml."""
-
     document: dict[str, Titled]
     platform: dict[str, Titled]
     table: dict[str, Entry]

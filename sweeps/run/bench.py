@@ -91,7 +91,6 @@ def _run_alone(argv: Sequence[str], folder: Path) -> None:
 
 
 def command(cell: Cell, **options: int) -> list[str]:
-    """Return the command of a cell, with further options of the engine."""
     argv: list[str] = _OWN.command(cell, _binary(cell), **options)
     return argv
 
@@ -152,7 +151,6 @@ def _least(named: dict[str, list[str]], folder: Path) -> dict[str, Sample]:
 
 
 def _parts(folder: Path, bare: list[str]) -> Iterator[Timing]:
-    """Measure a cell by part, and its counts."""
     commands = {"bare": bare, "small": command(SMALL), "contended": command(CONTENDED)}
     commands["own threads"] = command(CONTENDED, own_threads=1)
     start, small, contended, own_threads = _least(commands, folder).values()

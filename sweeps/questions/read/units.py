@@ -37,5 +37,4 @@ def units(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def rows(connection: sqlite3.Connection) -> Rows:
-    """Return a row for each column."""
     return Rows([{"column": name, "unit": unit} for name, unit in units(connection).items()])

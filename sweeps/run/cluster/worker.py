@@ -51,7 +51,6 @@ class UnfitError(Exception):
 
 
 def plugin_digest() -> str:
-    """Return the digest of the engine plugin of this tree."""
     return hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
 
 

@@ -137,7 +137,6 @@ class _Figures:
     measured_by: str
 
     def value(self, name: str) -> float | None:
-        """Return a finding's value."""
         finding = self.host.found.get(name)
         return None if finding is None else finding.value
 
@@ -166,7 +165,6 @@ class _Figures:
         return self.of(key, lambda value: value - less, name, how=how)
 
     def following(self, key: str) -> Figure:
-        """Return the figure `key` by its rule."""
         return self.of(key, _FOLLOWS[key], *signature(_FOLLOWS[key]).parameters)
 
     def has(self, key: str) -> bool:
