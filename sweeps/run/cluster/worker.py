@@ -12,7 +12,7 @@ from results.errors import LockcrossError
 from results.store.records import Place
 from sweeps.engines.base import load_engine
 from sweeps.programs import loaded_digest
-from sweeps.run.artifacts import FULL, Entry, pack
+from sweeps.run.artifacts import FULL
 from sweeps.run.processes import Processes, Share
 from sweeps.run.servers import Servers
 from sweeps.run.work import Done, Work, execute, this_host
@@ -36,13 +36,12 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Reply:
-    """The results of a chunk. `folders` are those of runs that are kept, by identity. `refused`:
-    why the node cannot run cells, so that those without a result must run elsewhere."""
+    """The results of a chunk. `refused`: why the node cannot run cells, so that those without a
+    result must run elsewhere."""
 
     place: Place
     block: str
     done: list[Done] = field(default_factory=list)
-    folders: dict[str, list[Entry]] = field(default_factory=dict)
     refused: str = ""
 
 
@@ -65,11 +64,9 @@ def run_chunk(chunk: Chunk) -> Reply:
         # Lockcross's own folder on this node.
         own = Path(os.path.expandvars(chunk.scratch)) / f"lockcross-{os.getuid()}"
         with Processes[Work](1, own / "runs", _share(), Servers()) as processes:
-            for work, done, folder in execute(chunk.works, processes, place):
+            for _, done, _ in execute(chunk.works, processes, place):
                 if _KILLED in done.cause:
                     time.sleep(_END_OF_JOB_S)
-                if done.cause or work.keep:
-                    reply.folders[work.identity] = pack(folder)
                 reply.done.append(done)
     except UnfitError as unfit:
         return replace(reply, refused=str(unfit))
