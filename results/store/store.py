@@ -25,6 +25,7 @@ from results.errors import LockcrossError
 from results.store.database import (
     StoreError,
     code_of,
+    damage,
     damaged,
     explained,
     lock_for_writing,
@@ -91,10 +92,8 @@ class Store:
         )
         ours = isinstance(error, LockcrossError | OSError) or interrupted
         if isinstance(error, Exception) and not ours:
-            from results.store.damage import damage
-
             wrong = damage(self.connection)
-            if isinstance(error, MisfitError):
+            if isinstance(error, MisfitError | sqlite3.Error):  # our own SQL is right
                 wrong = wrong or str(error)
         self.close()
         if wrong:
