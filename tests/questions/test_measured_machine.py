@@ -114,21 +114,14 @@ def test_a_hand_over_takes_as_long_on_an_engine() -> None:
 
 
 def test_single_accesses_are_not_fitted_to_a_hand_over() -> None:
-    """Where a load of a line that another CPU has written was measured: then the hand-over stands
-    beside its value by these figures."""
+    """Where a load of a line that another CPU has written was measured."""
     for transfer in (210.0, 800.0):
         found = measurement(transfer=transfer, load_dirty=90.1)
-        text, own = document(found, *ORIGIN), figures(found)
+        own = figures(found)
         expected = {"lat_dirty": 85, "lat_upgrade": 250, "lat_invalidate": 0, "time_of_flight": 1}
         assert {name: own[name].number for name in expected} == expected
-        # The line goes whole to its reader, so nothing is upgraded; the ends are those of a loop
-        # (20 cycles and what engines add) and a store.
-        ends = own["front_end"].number + 1 + own["mispredict"].number + 1 + 3
+        # The line goes whole to its reader, so nothing is upgraded.
         assert own["migratory"].value == 1
-        assert f"took {transfer:.0f} cycles." in text
-        assert f"a load of 90, an upgrade of 0 and {ends} of" in text
-        assert f"a store: {90 + ends}, less" in text
-    assert "hand-over of workload transfer took" not in document(measurement(), *ORIGIN)
     del found.found["upgrade"]
     own, generic = figures(found), load_machine("generic").figures("x86_64")
     for name in ("lat_upgrade", "lat_invalidate", "migratory"):

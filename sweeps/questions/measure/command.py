@@ -29,9 +29,6 @@ _RESERVED = "host"  # what the machine of runs is called that no description has
 
 def measure(
     name: Annotated[str, typer.Argument(help="The machine's name.")],
-    title: Annotated[
-        str, typer.Option(help="What the machine is, for people; default: the processor's name.")
-    ] = "",
     output: Annotated[
         Path | None,
         typer.Option(help="The file to write; default: sweeps/machines/NAME.toml."),
@@ -46,7 +43,7 @@ def measure(
     began = time.monotonic()
     measured = part.measure(_say, names_of(jvms, "--jvms"))
     try:
-        text = part.document(measured, name, title or part.model(), datetime.now(tz=UTC))
+        text = part.document(measured, name, part.model(), datetime.now(tz=UTC))
     except ValueError as error:
         raise LockcrossError(
             f"the figures contradict one another, so nothing was written: {error}; stop what else "
