@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import TextIO
 
 from results.errors import LockcrossError
+from results.store import former, former_study
 
 SCHEMA = Path(__file__).with_name("schema.sql")
 VERSION = 12  # of the schema
+_MODELLED = 10  # the last whose crossovers may rest on a model, which crossover_seeds.error tells
+_READABLE = (former.SCHEMA, _MODELLED, former_study.SCHEMA, VERSION)
 APPLICATION_ID = 0x4C584442  # as the schema sets it
 BUSY_SECONDS = 30
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
@@ -104,14 +107,14 @@ def damage(connection: sqlite3.Connection) -> str:
     return "" if found == "ok" else str(found)
 
 
-def _is_empty(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tell whether a file has no tables yet.
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the version of a file's schema; 0 if it is empty.
 
     Raises StoreError for another program's database, one of another version, or one that lacks a
     table or a view.
     """
     if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
-        return True
+        return 0
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
         raise StoreError(
             f"{path}: is a SQLite database, but not one of Lockcross; name another file with --db"
@@ -121,14 +124,71 @@ def _is_empty(connection: sqlite3.Connection, path: Path) -> bool:
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
     if version is None:
         raise damaged(path, "its table migrations is empty")
-    if version != VERSION:
+    if version not in _READABLE:
         raise StoreError(
             f"{path}: was written by another version of Lockcross (its schema is {version}, this "
             f"program's {VERSION}); move it away and run again, or name another file with --db"
         )
     if wrong := _missing(connection, {*_schema()}):
         raise damaged(path, wrong)
-    return False
+    return int(version)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a database of Lockcross to this version, whole or not at all."""
+    (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
+    if version == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    done = []
+    if version == former.SCHEMA:
+        former.rename(connection)
+        done.append((_MODELLED, f"lock {former.FORMER} is {former.NAME}"))
+    if version <= _MODELLED:
+        _drop_errors(connection)
+        connection.execute("DELETE FROM facts WHERE name = 'map/check'")  # of modelled maps
+    plan = former_study.as_now(connection, "value")
+    connection.execute(f"UPDATE facts SET value = {plan} WHERE name = 'plan'")
+    former_study.rename_series(connection)
+    connection.execute(f"ALTER TABLE series ADD COLUMN {_LATENCIES}")
+    former_study.add_latencies(connection)
+    done.append((VERSION, "one plan document"))
+    connection.executemany("INSERT INTO migrations VALUES (?, ?, datetime('now'))", done)
+    connection.execute("COMMIT")
+
+
+_LATENCIES = "latencies TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(latencies))"  # of series
+_SEEDS = "SELECT crossover_id, seed, value, bracket_low, bracket_high FROM "  # without error
+
+
+def _drop_errors(connection: sqlite3.Connection) -> None:
+    """Make the table crossover_seeds anew: dropping its column would leave half a comment."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(SCHEMA.read_text(encoding="utf-8"))
+        (table,) = fresh.execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'crossover_seeds'"
+        ).fetchone()
+    connection.execute("ALTER TABLE crossover_seeds RENAME TO replaced")
+    connection.execute(table)
+    connection.execute(f"INSERT INTO crossover_seeds {_SEEDS} replaced")
+    connection.execute("DROP TABLE replaced")
+
+
+def _shadow(connection: sqlite3.Connection, version: int) -> None:
+    """Has a database of an earlier version read as one of this, and leaves the file as it is."""
+    if version == VERSION:
+        return
+    changed = dict(former.CHANGED if version == former.SCHEMA else {})
+    value = changed.get("facts", {}).get("value", "{0}")
+    former.shadow(
+        connection, changed | {"facts": {"value": former_study.as_now(connection, value)}}
+    )
+    columns = f"name TEXT, run_id INTEGER, {_LATENCIES}, PRIMARY KEY (name, run_id)"
+    connection.execute(f"CREATE TEMP TABLE series ({columns}) WITHOUT ROWID")
+    connection.execute("INSERT INTO series (name, run_id) SELECT name, run_id FROM main.series")
+    former_study.add_latencies(connection)
+    if version <= _MODELLED:
+        connection.execute(f"CREATE TEMP VIEW crossover_seeds AS {_SEEDS} main.crossover_seeds")
 
 
 def real_file(path: Path) -> Path:
@@ -184,13 +244,16 @@ def lock_for_writing(path: Path) -> TextIO:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Open for writing, for a caller with the lock, and make the tables of an empty file."""
+    """Open for writing, for a caller with the lock: make the tables of an empty file, and bring
+    one of an earlier version to this one."""
     with explained(path), ExitStack() as on_error:
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         on_error.callback(connection.close)
         # NORMAL: a killed process loses nothing; only a power cut may lose the last results.
         connection.executescript("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")
-        if _is_empty(connection, path):
+        if _version(connection, path):
+            migrate(connection)
+        else:
             connection.executescript(
                 f"BEGIN IMMEDIATE;\n{SCHEMA.read_text(encoding='utf-8')}\n"
                 f"INSERT INTO migrations VALUES ({VERSION}, 'schema', datetime('now'));\n"
@@ -211,13 +274,14 @@ def log_of(path: Path) -> Path:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """Open for reading only: no statement can write. Raises StoreError when there is no file, or an
-    empty one."""
+    """Open for reading only: no statement can write. A file of an earlier version is left so, and
+    read as one of this. Raises StoreError when there is no file, or an empty one."""
     with explained(path), ExitStack() as on_error:
         if path.exists():
             connection = _connect_reader(path)
             on_error.callback(connection.close)
-            if not _is_empty(connection, path):
+            if version := _version(connection, path):
+                _shadow(connection, version)
                 connection.execute("PRAGMA query_only = ON")
                 on_error.pop_all()
                 return connection

@@ -14,6 +14,7 @@ from typing import Any
 from results.errors import LockcrossError
 from results.paths import QUERIES
 from results.store.database import code_of, explain, see_signals
+from results.store.former import current_sql
 from results.store.records import RunRecord
 
 
@@ -136,6 +137,8 @@ def ask(connection: sqlite3.Connection, query: str, path: Path, limit_s: float =
             f"there is no query {query!r}; named ones are {', '.join(named_queries())}; "
             "anything of several words is read as SQL"
         )
+    else:
+        query = current_sql(query)
     try:
         with guarded(connection, limit_s):
             cursor = connection.execute(query)

@@ -12,6 +12,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE, WORK
+from results.store.former import current
 from results.store.missing import FIRST_VARIANT
 from sweeps.model.axes import AXES, Axis, Name
 
@@ -106,12 +107,26 @@ def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
 
 def option(words: str, names: Callable[[str], list[str]] | None, *flags: str) -> Any:
     """Declare an option for one of some names, which a shell completes. `words`: its help."""
-    return typer.Option(*flags, help=words, autocompletion=names)
+    return typer.Option(*flags, help=words, autocompletion=names, callback=_of_today(names))
 
 
 def argument(words: str, names: Callable[[str], list[str]], metavar: str | None = None) -> Any:
     """Declare an argument for one of some names. `words`: its help."""
-    return typer.Argument(help=words, autocompletion=names, metavar=metavar)
+    return typer.Argument(
+        help=words, autocompletion=names, metavar=metavar, callback=_of_today(names)
+    )
+
+
+def _of_today(names: Callable[[str], list[str]] | None) -> Callable[[Any], Any] | None:
+    """Return the function that gives locks in a value their names of today; None for other
+    names."""
+    return _with_current_names if names in (locks, several_locks) else None
+
+
+def _with_current_names(value: Any) -> Any:
+    if isinstance(value, str):
+        return ",".join(current(word) for word in value.split(","))
+    return value and [_with_current_names(word) for word in value]
 
 
 def _variant(value: str | None) -> str | None:

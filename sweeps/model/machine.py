@@ -284,7 +284,18 @@ Memory = create_model("Memory", __base__=Figures, **_fields("memory"))
 STOPS = ("stop_running", "stop_blocked", "stop_ended")
 
 
-Charges = create_model("Charges", __base__=Figures, **_fields("charges", "charge_"))
+class _Charges(Figures):
+    @model_validator(mode="before")
+    @classmethod
+    def _of_every_state(cls, table: Any) -> Any:
+        """Users' files of former versions have one figure, `stop`, for all states."""
+        if not isinstance(table, dict) or "stop" not in table:
+            return table
+        others = {name: figure for name, figure in table.items() if name != "stop"}
+        return others | dict.fromkeys(STOPS, table["stop"])
+
+
+Charges = create_model("Charges", __base__=_Charges, **_fields("charges", "charge_"))
 # A table, and figures that say something only together.
 _TOGETHER = (
     ("memory", ("cluster", "lat_dirty_far", "lat_upgrade_far")),

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
 from results.errors import LockcrossError
+from results.store.former_study import current_study
 from results.store.missing import FIRST_VARIANT, why_no_name
 from sweeps.engines.base import load_engine
 from sweeps.model.axes import AXES, MAX_LATENCY
@@ -539,7 +540,7 @@ def load_plan(
 
 def parse_plan(text: str) -> Plan:
     """Read a plan from TOML. Raises ValueError that names the key, the value, the allowed ones."""
-    check_names(plan := parse(Plan, text))
+    check_names(plan := parse(Plan, text, current_study))
     return plan
 
 

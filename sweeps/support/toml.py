@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
 from results.errors import LockcrossError
 from results.paths import ROOT
+from results.store.former import current_in_document
 from sweeps.support.text import quoted, shortened
 
 
@@ -52,10 +53,13 @@ Model = TypeVar("Model", bound=BaseModel)
 Read = TypeVar("Read")
 
 
-def parse(model: type[Model], text: str) -> Model:
-    """Read a document. Raises ValueError."""
+def parse(
+    model: type[Model], text: str, current: Callable[[Any], Any] = lambda document: document
+) -> Model:
+    """Read a document, in which a lock may have its former name; `current` converts a document of a
+    former kind. Raises ValueError."""
     try:
-        return model.model_validate(tomllib.loads(text))
+        return model.model_validate(current(current_in_document(tomllib.loads(text))))
     except ValidationError as error:
         raise ValueError(explain(error, model)) from None
     except RecursionError:

@@ -106,6 +106,12 @@ def test_a_figure_may_have_an_interval() -> None:
         Figure(derived=7, why="x")
 
 
+def test_a_former_file_has_one_stop_for_all_states() -> None:
+    former = LIKE + '[charges]\nstop = { value = 7, source = "a test" }\n'
+    charges = parse(Machine, former).charges
+    assert [charges.number(stop) for stop in STOPS] == [7, 7, 7]
+
+
 SUM = re.compile(r"(\d+) = front_end \+ 1 \+ mispredict \+ lat_alu")
 
 

@@ -1,5 +1,6 @@
 """The main job against a runner that answers from a closed-form cost model."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -343,3 +344,76 @@ def test_mistakes_in_a_study_are_named(old: str, new: str, said: str) -> None:
     assert old in PLAN
     with pytest.raises(ValueError, match=re.escape(said)):
         checked(PLAN.replace(old, new))
+
+
+FORMER = """title = "A study as it was written before"
+machine = "generic"
+beside = ["generic_inorder"]
+flavours = ["lock", "llsc"]
+locks = ["tasuki", "asym_tasuki"]
+table_locks = ["thin"]
+fence_kinds = ["rmw"]
+production = { lock = "rmw" }
+
+[map]
+cas_latency = [0, 150]
+fence_latency = [0, 50]
+cancel_latency = [0, 100]
+tolerance = 5
+threads = 2
+parameters = { objects = 4, runs = 20, run_length = 20 }
+
+[run_length]
+values = [8, 64]
+cancel_latency = [5000]
+tolerance = 8
+threads = 2
+parameters = { objects = 2, runs = 2, owner_share = 0.5 }
+
+[rounds]
+machine = "p3"
+flavour = "lock"
+fences = ["full"]
+parameters = { objects = 64, rounds = 12 }
+
+[processors]
+machines = ["zen5", "firestorm", "power10"]
+locks = ["thin", "asym_tasuki/membarrier"]
+one_thread = { workload = "sync", threads = 1, parameters = { iterations = 20 } }
+contended = { workload = "sync", threads = 2, parameters = { iterations = 20 } }
+
+[axes.owner_share]
+values = [0.5, 0.75]
+tolerance = 0.05
+step = 0.05
+
+[calibration]
+latencies = [0, 150]
+machines = ["zen4", "power9"]
+"""
+
+
+def test_a_study_of_the_former_form_is_the_same_study(tmp_path: Path) -> None:
+    file = tmp_path / "former.toml"
+    file.write_text(FORMER)
+    loaded = load_study(str(file))
+    job = Job(loaded, Store(tmp_path / "a.db"), None)  # type: ignore[arg-type]
+    flavours = ("x86_64/lock", "aarch64/llsc")
+    on = [f"{machine}/{of}" for machine in loaded.plan.machines for of in flavours]
+    of_all = {f"{kind}/{one}" for kind in ("map", "table", "run_length") for one in on}
+    assert set(job.series) == of_all | {
+        "cancel_map/generic/x86_64/lock",
+        "cancel_map/generic_inorder/x86_64/lock",
+        "table/zen4/x86_64/lock",
+        "rounds/p3/lock",
+        *(f"processors/{use}/zen5/x86_64/lock" for use in ("one_thread", "contended")),
+        *(f"processors/{use}/firestorm/aarch64/lse" for use in ("one_thread", "contended")),
+    }
+    of_map = [cell for cell in job.series["map/generic/x86_64/lock"] if cell.label == "tasuki"]
+    points = {(cell.cas_latency, cell.fence_latency) for cell in of_map}
+    assert points == set(itertools.product((0, 150), (0, 50)))
+    produced = {cell.label for cell in job.series["run_length/generic/x86_64/lock"]}
+    assert produced == {"tasuki/rmw", "asym_tasuki/rmw"}
+    axes = [one.axis for one in loaded.plan.along]
+    assert axes == ["cas_latency", "fence_latency", "owner_share", "run_length"]
+    assert loaded.plan.borders[0].tolerance == 5

@@ -10,6 +10,7 @@ import typer
 
 from results.paths import DATABASE
 from results.store.database import code_of
+from results.store.former import current_sql
 from results.store.queries import Answer, QueryError, condition, guarded
 from results.store.store import reading
 from results.text.rows import Form, Format, print_compact, print_rows
@@ -99,7 +100,7 @@ def list_runs(
         bound |= bound_by_plan
     source = "runs"
     if where is not None:
-        terms.append(f"({where}\n)")
+        terms.append(f"({current_sql(where)}\n)")
         source = _with_keys(connection)
     sql = (
         f"SELECT runs.id, status, cycles_per_pair, cause, {selected(connection)} FROM {source} "

@@ -25,6 +25,7 @@ from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.paths import ROOT
+from results.store.former import current
 from sweeps.accuracy import published as paper
 from sweeps.accuracy.published import Published
 from sweeps.model import engines
@@ -315,7 +316,7 @@ def _cell(plan: Definition, point: CellPlan) -> Cell:
         "threads": int(point.threads),
         "cancel_latency": point.cancel_latency,
     }
-    cell = cell_on(machine, point.lock, point.workload, parameters, point.isa, **on)
+    cell = cell_on(machine, current(point.lock), point.workload, parameters, point.isa, **on)
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {point.name}: {why}")
     return cell

@@ -12,6 +12,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
+from results.store.former import current
 from results.store.store import Store, reading, store_to_read
 from results.text.rows import Form, Format, number, print_compact, print_rows
 from sweeps.cli import options
@@ -175,7 +176,7 @@ def compare(
     chosen = {}
     for word in only or []:
         name, equals, value = word.partition("=")
-        chosen[name] = value
+        chosen[name] = current(value)
         if not equals:
             raise LockcrossError(f"--only {word!r}: name=value is expected")
     with reading(db) as connection:
