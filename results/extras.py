@@ -19,6 +19,10 @@ from results.paths import ROOT, WORK
 
 REQUIREMENTS = ROOT / "requirements"
 _TICK_S = 20.0  # an installation says at least so often that it goes on
+_INSTALL = (
+    "-m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: "
+    "--no-compile --require-hashes -r"
+).split()
 
 
 def pinned(path: Path) -> Iterator[Requirement]:
@@ -63,21 +67,7 @@ class Extra:
         _say(f"installing {self.name} from {self.requirements.name} ({self.megabytes} MB to load)")
         begun = time.monotonic()
         process = children.start(
-            [
-                sys.executable,
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--no-input",
-                "--disable-pip-version-check",
-                "--only-binary",
-                ":all:",
-                "--no-compile",
-                "--require-hashes",
-                "-r",
-                self.requirements,
-            ],
+            [sys.executable, *_INSTALL, self.requirements],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -111,7 +111,6 @@ class Program:
 
     @classmethod
     def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
-        """Return the program that runs a cell."""
         fixed = cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant
         return cls(*fixed, cell.cores is not None, many=cell.threads > USUAL_THREADS)
 

@@ -46,7 +46,6 @@ class Batch:
         return len(self.left)
 
     def rows(self) -> Iterable[Row]:
-        """Yield row by row."""
         if self.numbers is None:
             return self.left
         behind = self.numbers.T.astype(object)
@@ -54,7 +53,6 @@ class Batch:
         return ((*row, *more) for row, more in zip(self.left, behind.tolist(), strict=True))
 
     def columns(self) -> Iterator[Sequence[Any]]:
-        """Yield column by column."""
         yield from zip(*self.left, strict=True)
         if self.numbers is not None:
             yield from self.numbers

@@ -10,7 +10,6 @@ from typing import Any, Generic, Self, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from results.errors import NoDataError
-from results.store.damage import first_mistake
 from results.store.store import MisfitError, Store
 
 T = TypeVar("T")
@@ -43,7 +42,6 @@ class Fact(Generic[T]):
         store.set_fact(self.name, _adapter(self.kind).dump_python(value, mode="json"))
 
     def optional(self, connection: sqlite3.Connection) -> T | None:
-        """Return the stored value, or None."""
         row = connection.execute("SELECT value FROM facts WHERE name = ?", (self.name,)).fetchone()
         return None if row is None else self._value(self.name, row[0])
 
@@ -65,7 +63,8 @@ class Fact(Generic[T]):
             value: T = _adapter(self.kind).validate_python(json.loads(text))
             return value
         except ValidationError as error:
-            what = first_mistake(error)
+            first = error.errors()[0]
+            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         except ValueError as error:
             what = str(error)
         raise MisfitError(f"the fact {name}: {what}")

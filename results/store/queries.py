@@ -96,8 +96,6 @@ class QueryError(LockcrossError):
 
 @dataclass(frozen=True)
 class Answer:
-    """A table: the names of its columns, and its rows."""
-
     columns: list[str]
     rows: list[tuple[Any, ...]]
 

@@ -25,6 +25,7 @@ from results.errors import LockcrossError
 from results.store.database import (
     StoreError,
     code_of,
+    damage,
     damaged,
     explained,
     lock_for_writing,
@@ -91,10 +92,8 @@ class Store:
         )
         ours = isinstance(error, LockcrossError | OSError) or interrupted
         if isinstance(error, Exception) and not ours:
-            from results.store.damage import damage
-
             wrong = damage(self.connection)
-            if isinstance(error, MisfitError):
+            if isinstance(error, MisfitError | sqlite3.Error):  # our own SQL is right
                 wrong = wrong or str(error)
         self.close()
         if wrong:
@@ -143,7 +142,6 @@ class Store:
         return runs
 
     def add_run(self, record: RunRecord, plan: str) -> int:
-        """Store a run as `add_runs` does, and return its id."""
         return self.add_runs([record], plan)[0]
 
     def add_runs(self, records: Iterable[RunRecord], plan: str) -> list[int]:

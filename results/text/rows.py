@@ -30,8 +30,6 @@ _GAP = 2  # columns between two of a table
 
 
 class Form(StrEnum):
-    """How rows are printed."""
-
     TABLE = "table"
     CSV = "csv"
     JSON = "json"
@@ -59,7 +57,6 @@ class Rows:
     heads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __rich__(self) -> Table:
-        """Return the table for people."""
         table = Table(
             title=self.title or None, **{"box": None, "title_justify": "left", **self.look}
         )
@@ -113,7 +110,6 @@ def print_parts(form: Form, *parts: "Rows | RenderableType", fold: bool = True) 
 
 
 def print_rows(answer: "Answer", form: Form) -> None:
-    """Print rows in the form that was asked for."""
     if form != Form.TABLE:
         _write(answer.columns, answer.rows, form)
         return
@@ -178,7 +174,6 @@ def whole(value: float) -> float:
 
 
 def cell(value: object) -> str:
-    """Return a value in a table."""
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):

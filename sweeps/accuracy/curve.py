@@ -47,8 +47,6 @@ class Reliability(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """The curve through some counts."""
-
     counts: tuple[Steps, ...]
 
     def at(self, lead: float) -> Reliability:

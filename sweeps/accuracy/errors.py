@@ -9,6 +9,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
 from results.errors import LockcrossError, writing
 from results.paths import REFERENCE
@@ -39,15 +40,10 @@ _KIND_WORDS = {
     ATOMIC: ", of locks that take an atomic",
     NO_ATOMIC: ", of locks whose owner takes none",
 }
-_SUBJECT = ("reference", "machine", "core", "work", "kind")
+_SHARES = ("median_error", "low", "high", "difference_low", "difference_high")
+_PLAIN = ("reference", "machine", "core", "work", "kind", "cells", *_SHARES)  # of one value each
 COLUMNS = (
-    *_SUBJECT,
-    "cells",
-    "median_error",
-    "low",
-    "high",
-    "difference_low",
-    "difference_high",
+    *_PLAIN,
     *(f"{name}_{lead}" for lead in LEADS for name in ("pairs", "right")),
     "locks",
 )
@@ -131,14 +127,9 @@ def text_of(rows: Iterable[ErrorCount]) -> str:
     writer.writerow(COLUMNS)
     for row in rows:
         counts = itertools.chain(*zip(row.pairs, row.right, strict=True))
-        shares = [
-            "" if share is None else f"{share:.4f}"
-            for share in (
-                row.median_error, row.low, row.high, row.difference_low, row.difference_high
-            )
-        ]  # fmt: skip
-        subject = [getattr(row, name) for name in _SUBJECT]
-        writer.writerow([*subject, row.cells, *shares, *counts, " ".join(row.locks)])
+        plain = (getattr(row, name) for name in _PLAIN)
+        values = [f"{value:.4f}" if isinstance(value, float) else value for value in plain]
+        writer.writerow([*values, *counts, " ".join(row.locks)])
     return out.getvalue()
 
 
@@ -164,27 +155,19 @@ def read_rows(path: Path = STORED) -> list[ErrorCount]:
 
 def _row(line: Sequence[str]) -> ErrorCount:
     """From the values of COLUMNS. Raises ValueError."""
-    reference, machine, core, work, kind, cells, *shares = line[: COLUMNS.index("pairs_0")]
-    *counts, locks = line[COLUMNS.index("pairs_0") :]
-    median_error, low, high, least, most = (float(share) if share else None for share in shares)
-    if median_error is None or low is None or high is None:
-        raise ValueError(f"{machine}: an error is missing")
+    *counts, locks = line[len(_PLAIN) :]
     numbers = tuple(map(int, counts))
+    values: dict[str, Any] = dict(zip(_PLAIN, line, strict=False))
+    values["cells"] = int(values["cells"])
+    for name in _SHARES:
+        # Only the difference of two locks may be unknown.
+        unknown = name.startswith("difference") and not values[name]
+        values[name] = None if unknown else float(values[name])
     return ErrorCount(
-        reference,
-        machine,
-        core,
-        work,
-        kind,
-        int(cells),
-        median_error,
-        low,
-        high,
-        least,
-        most,
-        numbers[::2],
-        numbers[1::2],
-        tuple(map(LockLabel, locks.split())),
+        **values,
+        pairs=numbers[::2],
+        right=numbers[1::2],
+        locks=tuple(map(LockLabel, locks.split())),
     )
 
 

@@ -1,36 +1,31 @@
 """The published numbers: results/paper/*.csv, described in results/paper/index.toml."""
 
 import csv
-import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field
 
 from results.errors import LockcrossError
 from results.paths import PAPER
-from sweeps.support.toml import Document
+from sweeps.support.toml import Document, read_registry
 
-_WHOLE = ("count", "bytes")
-UNITS = (*_WHOLE, *"percent mean ratio ns ms s per_minute per_second".split())  # of numbers
-_KINDS = (*UNITS, "number", "text", "unit", "yes_no")
+TEXTS = ("text", "unit", "yes_no")  # units of columns whose cells are no numbers
 
 Cell = Decimal | str | None
 
 
 class Titled(Document):
-    """A document or a platform."""
-
     title: str = Field(min_length=1)
 
 
 class Entry(Document):
-    """One CSV file: where it is from, and the unit of each column. The first is its key unless
-    `key` names others; `doubtful` rows are named by the first column."""
+    """One CSV file: where it is from, and the unit of each column, with a question mark where cells
+    may be empty. The first column is its key unless `key` names others; `doubtful` rows are named
+    by the first column."""
 
     document: str
     place: str = Field(min_length=1)
@@ -40,28 +35,11 @@ class Entry(Document):
     key: list[str] = []
     doubtful: dict[str, str] = {}
 
-    @model_validator(mode="after")
-    def _known_units(self) -> Self:
-        if unknown := [unit for unit in self.columns.values() if unit.rstrip("?") not in _KINDS]:
-            raise ValueError(f"unit {unknown[0]!r} is unknown; allowed are {', '.join(_KINDS)}")
-        if unknown := [name for name in self.key if name not in self.columns]:
-            raise ValueError(f"key: {unknown[0]!r} is no column")
-        return self
-
 
 class Index(Document):
-    """The whole of index.toml."""
-
     document: dict[str, Titled]
     platform: dict[str, Titled]
     table: dict[str, Entry]
-
-    @model_validator(mode="after")
-    def _known_names(self) -> Self:
-        for name, entry in self.table.items():
-            if entry.document not in self.document or entry.platform not in self.platform:
-                raise ValueError(f"{name}: unknown document or platform")
-        return self
 
 
 @dataclass(frozen=True)
@@ -115,10 +93,7 @@ class Published(NamedTuple):
 @cache
 def index() -> Index:
     """Return the tables that there are. Raises LockcrossError when index.toml is faulty."""
-    try:
-        return Index.model_validate(tomllib.loads((PAPER / "index.toml").read_text("utf-8")))
-    except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
-        raise LockcrossError(f"results/paper/index.toml: {error}", exit_code=1) from None
+    return read_registry(Index, PAPER / "index.toml")
 
 
 @cache
@@ -130,53 +105,24 @@ def table(name: str) -> Table:
     try:
         text = (PAPER / f"{name}.csv").read_text("utf-8")
         return Table(name, entries[name], parse(text, entries[name]))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, InvalidOperation) as error:
         raise LockcrossError(f"results/paper/{name}.csv: {error}", exit_code=1) from None
 
 
 def parse(text: str, entry: Entry) -> tuple[Mapping[str, Cell], ...]:
-    """Return the rows of a CSV. Raises ValueError that names the row, the column and the
-    mistake."""
-    head, *lines = csv.reader(text.splitlines()) if text else [[]]
-    if head != list(entry.columns):
+    """Return the rows of a CSV, each cell as the unit of its column wants it. Raises ValueError for
+    other columns, InvalidOperation for a number that is none."""
+    rows = csv.DictReader(text.splitlines())
+    if rows.fieldnames != list(entry.columns):
         raise ValueError(f"its columns must be {', '.join(entry.columns)}")
-    rows = []
-    for number, line in enumerate(lines, 2):
-        if len(line) != len(head):
-            raise ValueError(f"line {number}: {len(line)} cells, not {len(head)}")
-        row: dict[str, Cell] = {}
-        for (column, unit), cell in zip(entry.columns.items(), line, strict=True):
-            try:
-                row[column] = _cell(cell, unit)
-            except ValueError as error:
-                raise ValueError(f"line {number}, {column}: {cell!r}: {error}") from None
-        rows.append(row)
-    return tuple(rows)
+    units = entry.columns.items()
+    return tuple({name: _cell(row[name], unit) for name, unit in units} for row in rows)
 
 
 def _cell(text: str, unit: str) -> Cell:
     if not text:
-        if unit.endswith("?"):
-            return None
-        raise ValueError("must not be empty")
-    unit = unit.rstrip("?")
-    words = {"unit": UNITS, "yes_no": ("yes", "no")}.get(unit)
-    if words and text not in words:
-        raise ValueError(f"allowed are {', '.join(words)}")
-    if words or unit == "text":
-        return text
-    number = Decimal("nan")
-    with suppress(InvalidOperation):
-        number = Decimal(text)
-    if not number.is_finite():
-        raise ValueError("a number is expected")
-    if unit in _WHOLE and not text.isdigit():
-        raise ValueError("a whole number is expected")
-    if unit != "number" and number < 0:
-        raise ValueError("must not be negative")
-    if unit == "percent" and number > 100:
-        raise ValueError("more than all")
-    return number
+        return None
+    return text if unit.rstrip("?") in TEXTS else Decimal(text)
 
 
 def stated(document: str, key: str) -> Published:

@@ -170,7 +170,6 @@ class Engine(Protocol):
         """Return the resolved machine of a cell, in the engine's own terms."""
 
     def program(self, cell: Cell) -> Program:
-        """Return the program that runs a cell there."""
         return Program.of(cell)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:

@@ -237,8 +237,6 @@ def _blocks(content: npt.NDArray[np.uint8]) -> Iterator[tuple[bytes, int, int, i
 
 
 class _Facts:
-    """The facts in the lines of a log."""
-
     def __init__(self) -> None:
         self._about: dict[str, Any] = {}
         self._totals: dict[str, Any] = {}

@@ -133,5 +133,4 @@ UNIT_WORDS = {"share": "%"}  # how a unit is written, where not by its own name
 
 
 def option(axis: str) -> str:
-    """Return the option of the command line that sets an axis."""
     return "--" + axis.replace("_", "-")

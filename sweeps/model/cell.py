@@ -29,7 +29,6 @@ class Cell(Axes):
 
     @property
     def label(self) -> LockLabel:
-        """Return the lock with its variant and fence kind."""
         return LockLabel.of(self.lock, self.variant, self.fence)
 
     def setting(self, own: Collection[str] = ()) -> "Cell":
@@ -95,7 +94,6 @@ def selected(connection: sqlite3.Connection) -> str:
 
 
 def arguments(cell: Cell) -> list[str]:
-    """Return the arguments of the cell's program."""
     keys = workloads.in_program(cell.workload, cell.parameters)
     pairs = {**keys, "threads": cell.threads, "seed": cell.seed}
     if cell.cores is not None:

@@ -72,7 +72,6 @@ FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
 
 
 def isa_of(flavour: str) -> str:
-    """Return the ISA of a known flavour."""
     return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
 
 

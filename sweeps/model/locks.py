@@ -52,7 +52,6 @@ class LockLabel(str):
 
     @property
     def with_full_fences(self) -> "LockLabel":
-        """Return the same lock and variant with full fences."""
         return LockLabel.of(self.lock, self.variant)
 
     def words(self, separator: str = ", ") -> str:

@@ -108,7 +108,6 @@ class Figure(_Stated[Annotated[int, Field(ge=0)]]):
 
     @property
     def number(self) -> int:
-        """Return the figure itself."""
         return self.stated
 
     @property
@@ -119,8 +118,6 @@ class Figure(_Stated[Annotated[int, Field(ge=0)]]):
 
 
 class Behaviour(_Stated[str]):
-    """How a core orders memory, by name."""
-
     def as_figure(self, allowed: Iterable[str]) -> Figure:
         """Return its number among those allowed. Raises ValueError if it is none of them."""
         known, name = list(allowed), self.stated
@@ -150,8 +147,6 @@ def about(model: type[Document], field: str) -> Mapping[str, Any]:
 
 
 class Figures(Document):
-    """A table of figures and behaviours."""
-
     @field_validator("*")
     @classmethod
     def _as_allowed(cls, stated: Any, info: Any) -> Any:
@@ -163,12 +158,10 @@ class Figures(Document):
         return stated
 
     def figure(self, name: str) -> Figure:
-        """Return a figure that is there."""
         figure: Figure = getattr(self, name)
         return figure
 
     def number(self, name: str) -> int:
-        """Return the number of a figure that is there."""
         return self.figure(name).number
 
 
@@ -334,8 +327,6 @@ _CLOCK = {"low": 1, "high": 100_000, "power_of_two": False, "unit": "MHz"}
 
 
 class Machine(Figures):
-    """One machine."""
-
     name: str = _said("name", min_length=1)
     title: str = _said("title", min_length=1)
     like: str | None = _said("like", None, exclude=True)

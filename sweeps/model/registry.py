@@ -28,7 +28,6 @@ class MacroCall:
 
 
 def read(path: Path) -> str:
-    """Read the text of a registry. Raises LockcrossError."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -69,7 +68,6 @@ def words(node: ast.expr) -> list[str]:
 
 
 def word(node: ast.expr) -> str:
-    """Return a name. Raises ValueError."""
     (written,) = words(node)
     return name(written)
 
@@ -82,7 +80,6 @@ def name(written: str) -> str:
 
 
 def string(node: ast.expr) -> str:
-    """Return a text. Raises ValueError."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     raise ValueError(f"{ast.unparse(node)}: text is expected, in quotes")

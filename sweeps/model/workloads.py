@@ -64,8 +64,6 @@ class Share:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words."""
-
     default: str
     choices: tuple[str, ...]
 
@@ -251,12 +249,10 @@ class Workload:
 
     @property
     def needs_cores(self) -> bool:
-        """Return whether it runs only where threads share cores."""
         return self.cores == "SHARED_CORES"
 
     @property
     def has_text(self) -> bool:
-        """Return whether the value of a key is text."""
         return any(isinstance(key, Sequences) for key in self.keys.values())
 
 

@@ -4,10 +4,8 @@ by side in one run, beside the last release."""
 import json
 import os
 import resource
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,9 +18,8 @@ from results.store.store import Store
 from results.text.rows import FRAMED, Rows
 from sweeps.engines.base import Limits, Serving, load_engine
 from sweeps.model import engines
-from sweeps.model.cell import Cell, unsupported_reason, usual
+from sweeps.model.cell import Cell, usual
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import machine_names
 from sweeps.programs import Builder
 from sweeps.run.processes import Processes, Task
 from sweeps.run.runner import Runner
@@ -94,7 +91,6 @@ def _run_alone(argv: Sequence[str], folder: Path) -> None:
 
 
 def command(cell: Cell, **options: int) -> list[str]:
-    """Return the command of a cell, with further options of the engine."""
     argv: list[str] = _OWN.command(cell, _binary(cell), **options)
     return argv
 
@@ -138,7 +134,6 @@ def rows(folder: Path) -> Iterator[Timing]:
             rate = least["engine"].instructions / own_ms / 1e3
             multiple = own_ms / least["bare"].cpu_ms
             yield Timing(f"{isa.title}, {model}", rate, "M instructions/s", multiple)
-    yield from _other_engines(replace(one_turn, parameters={"iterations": _TURNS // 10}))
 
 
 def _counts(counts: Mapping[str, int]) -> Iterator[Timing]:
@@ -156,7 +151,6 @@ def _least(named: dict[str, list[str]], folder: Path) -> dict[str, Sample]:
 
 
 def _parts(folder: Path, bare: list[str]) -> Iterator[Timing]:
-    """Measure a cell by part, and its counts."""
     commands = {"bare": bare, "small": command(SMALL), "contended": command(CONTENDED)}
     commands["own threads"] = command(CONTENDED, own_threads=1)
     start, small, contended, own_threads = _least(commands, folder).values()
@@ -205,41 +199,6 @@ def _sweeps(folder: Path) -> Iterator[Timing]:
             multiple = rate / one_at_a_time if jobs > 1 else None
             yield Timing(f"small cells, {how}", rate, "cells/s", multiple)
     yield Timing("driver, for a cell", driver.cpu_ms / len(cells), "ms")
-
-
-def seconds(cells: Sequence[Cell], limits: Limits) -> list[float]:
-    """Return how many seconds each of some cells takes. Raises LockcrossError (1)."""
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "bench.db") as store:
-        runs = Runner(store, 1, limits=limits).run(cells, "bench")
-        if failed := next((run for run in runs if run.status != "ok"), None):
-            raise LockcrossError(f"benchmark run failed: {failed.cause}", exit_code=1)
-        durations = dict(store.connection.execute("SELECT id, duration_s FROM runs"))
-    return [durations[run.id] for run in runs]
-
-
-def _other_engines(cell: Cell) -> Iterator[Timing]:
-    """Measure how much longer other simulators take for a cell, where they are installed."""
-    limits = Limits(serve=False)
-    (embedded_s,) = seconds([cell], limits)
-    for entry in engines.ENGINES:
-        other = _accepted(replace(cell, engine=entry.label))
-        if other and entry.label != engines.DEFAULT:
-            (other_s,) = seconds([other], limits)
-            yield Timing(f"one core, {entry.title}", other_s / embedded_s, "times as long")
-
-
-def _accepted(cell: Cell) -> Cell | None:
-    """Return the cell on the first machine that its engine simulates; None without the engine, or
-    where that is the host itself."""
-    engine = load_engine(cell.engine)
-    with suppress(LockcrossError):
-        engine.version(cell.isa)
-        if engine.capabilities().host_machines is None:
-            for machine in [cell.machine, *machine_names()]:
-                moved = replace(cell, machine=machine)
-                if not unsupported_reason(moved) and not engine.refuses(moved):
-                    return moved
-    return None
 
 
 def beside(measured: Sequence[Timing], last: Mapping[str, float]) -> Rows:

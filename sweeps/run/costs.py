@@ -58,7 +58,6 @@ class Costs:
         return costs
 
     def add(self, cell: Cell, seconds: float) -> None:
-        """Take in how long a cell has taken."""
         self._add(_key(vars(cell)), seconds, 1)
 
     def _add(self, key: Key, seconds: float, count: int) -> None:
@@ -67,11 +66,9 @@ class Costs:
             self._counts[key[:end]] += count
 
     def knows(self, cell: Cell) -> bool:
-        """Tell whether one of its kind is known."""
         return kind(cell) in self._counts
 
     def seconds(self, cell: Cell) -> float:
-        """Return the seconds that it will take."""
         key, mean = _key(vars(cell)), GUESS_S
         for end in range(len(key) + 1):
             if not (count := self._counts.get(key[:end])):

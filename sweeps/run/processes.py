@@ -52,7 +52,6 @@ class Signals:
         self.held = self._interrupted = False
 
     def begin(self) -> None:
-        """Handle the signals from now on."""
         for number in self._numbers:
             self._handlers[number] = signal.signal(number, self._interrupt)
 

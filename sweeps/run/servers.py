@@ -44,7 +44,6 @@ class Process:
         self.pidfd = os.pidfd_open(pid)
 
     def kill(self) -> None:
-        """End it."""
         with suppress(ProcessLookupError):
             if self.is_child:
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
@@ -118,7 +117,6 @@ class Server:
         return words
 
     def end(self) -> None:
-        """End it and its children."""
         self._socket.close()
         self._process.kill()
         self._process.wait()

@@ -42,7 +42,7 @@ class CellRecord(Cell, RunRecord):
 class Work:
     """A cell with the parts of its identity and the means to run it. `engine_version` is the
     driver's, with everything that is stored with the run; `expected_s`: how long it may take, where
-    that is known, for whoever packs chunks; `keep`: its folder is kept although it is valid;
+    that is known, for whoever packs chunks; `keep`: its folder is kept here although it is valid;
     `refusal`: why it will not be run."""
 
     cell: Cell
@@ -76,16 +76,15 @@ def not_run(work: Work, cause: str) -> Done:
     return Done(work.identity, shortened(cause, _SHOWN_CAUSE), started=now)
 
 
-def keep(entries: Iterable[artifacts.Entry], done: Done) -> Done:
-    """Store the folder of a run, and say where. Raises OSError when it cannot be written."""
+def keep(folder: Path, done: Done) -> Done:
+    """Keep the folder of a run, and say where."""
     place = KEPT_FOLDERS / done.identity[:16]
-    artifacts.unpack(entries, place)
+    artifacts.keep(folder, place)
     return replace(done, output=f"folder: {place.relative_to(WORK)}\n{done.output}")
 
 
 class Pool(Protocol):
-    """Run cells somewhere, read their output and keep the folders of failed ones, at
-    most `slots` of them at a time."""
+    """Run cells somewhere and read their output, at most `slots` of them at a time."""
 
     slots: int
 
@@ -120,7 +119,7 @@ class LocalPool(Pool):
             for work, done, folder in execute(works, processes, this_host()):
                 if self._collect and not done.cause:
                     self._collect(folder)
-                yield [keep(artifacts.entries(folder), done) if done.cause or work.keep else done]
+                yield [keep(folder, done) if done.cause or work.keep else done]
 
 
 def execute(

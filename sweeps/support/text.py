@@ -32,5 +32,4 @@ def shortened(text: str, most: int) -> str:
 
 
 def threads_words(threads: int) -> str:
-    """Return a number of threads in words."""
     return "1 thread" if threads == 1 else f"{threads} threads"

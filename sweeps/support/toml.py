@@ -81,7 +81,6 @@ class Documents:
     folder: Path
 
     def names(self) -> list[str]:
-        """Return the names of those in the folder, sorted."""
         return sorted(path.stem for path in self.folder.glob("*.toml"))
 
     def path(self, name: str) -> Path:

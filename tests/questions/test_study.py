@@ -2,7 +2,6 @@
 
 import itertools
 import re
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -155,24 +154,6 @@ def test_a_second_study_runs_nothing_and_finds_the_same(database: Path, tmp_path
         before = found(store)
         assert study(store, load_study("crossover"), ["x86_64", "ppc64le"]).made == 0
         assert found(store) == before
-
-
-def test_a_database_from_before_says_where_its_runs_stand(database: Path, tmp_path: Path) -> None:
-    """Its runs had the latencies that were set of them alone."""
-
-    def series(path: Path, read_only: bool) -> list[object]:
-        with Store(path, read_only=read_only) as store:
-            return store.connection.execute("SELECT * FROM series ORDER BY 1, 2").fetchall()
-
-    copy = tmp_path / "copy.db"
-    copy.write_bytes(database.read_bytes())
-    with sqlite3.connect(copy) as connection:
-        connection.execute("ALTER TABLE series DROP COLUMN latencies")
-        connection.execute("UPDATE migrations SET number = 11")
-        was = "replace(names, 'charge_stop_running', 'charge_stop')"
-        connection.execute(f"UPDATE option_sets SET names = {was}")
-    assert series(copy, read_only=True) == series(database, read_only=True)
-    assert series(copy, read_only=False) == series(database, read_only=True)
 
 
 def test_a_run_stands_where_its_series_says_whatever_it_sets_itself(tmp_path: Path) -> None:

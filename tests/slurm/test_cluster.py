@@ -85,19 +85,6 @@ def test_every_metric_is_that_of_this_machine(
     assert until(lambda: not slurm.jobs() and not slurm.processes())
 
 
-def test_each_node_answers_a_check(site: dict[str, str], tmp_path: Path) -> None:
-    file = tmp_path / "cluster.toml"
-    other = "commands = ['[ $SLURMD_NODENAME != n2 ] || export LOCKCROSS_QEMU=/nonexistent']\n"
-    file.write_text(file.read_text() + other)
-    words = ["cluster", "check", str(file), "--nodes", "3", "--format", "csv"]
-    said = fresh(*words, **site)
-    assert said.returncode == 1
-    lines = [line.split(",") for line in said.stdout.splitlines()[1:]]
-    fit = {line[0]: line[-1] for line in lines}
-    assert len(fit) == 3 and all((fit[name] == "no") == (name == "n2") for name in fit)
-    assert "n2: qemu-" in said.stderr and "not in LOCKCROSS_QEMU=/nonexistent" in said.stderr
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -22,7 +22,6 @@ def test_every_command_says_what_comes_next() -> None:
 GIVEN: dict[str, Any] = {
     "db": Path("mine.db"),
     "files": [Path("app.locks"), Path("b.locks")],
-    "file": "sweeps/clusters/site.toml",
     "name": "sync",
     "plan": "smoke",
     "machine": "zen5",

@@ -38,7 +38,6 @@ ELSEWHERE = {
     "run --machine mine": "needs that measurement",
     "validate": "minutes: tests/questions/test_validation.py",
     "python -m tests.java_programs.against_jvm": "minutes: tests/questions/test_against_jvm.py",
-    "cluster check": "needs a cluster: tests/slurm",
     "sweep contended --cluster": "needs a cluster: tests/slurm",
     "sweep small --cluster": "installs Parsl: tests/run/test_cluster.py runs a smaller one",
     "advise --machines zen5,neoverse_v2,granite_rapids": "as README's, for three processors",

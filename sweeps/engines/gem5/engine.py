@@ -132,7 +132,6 @@ class Gem5Engine(base.Engine):
             )
         self.name = label
         self.model, *variants = parts
-        self._base = f"gem5/{self.model}"
         self._mechanism = self._roi = ""
         for variant in variants:
             if variant in MECHANISMS and not self._mechanism:

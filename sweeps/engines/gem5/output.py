@@ -34,8 +34,6 @@ class Statistic(Document):
 
 
 class End(Document):
-    """How the simulation ended."""
-
     cause: str
     code: int
     kind: str = Field(alias="class")

@@ -100,7 +100,6 @@ class NativeEngine(base.Engine):
         return native_output.read(cell, end, folder)
 
     def measurer(self) -> ModuleType:
-        """Return the module that measures the host."""
         from sweeps.engines.native import measure
 
         return measure

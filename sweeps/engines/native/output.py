@@ -59,8 +59,6 @@ class HostReport(Document):
 
 
 class NativeLine(GuestLine):
-    """The line of a program for the host."""
-
     host: HostReport
 
 

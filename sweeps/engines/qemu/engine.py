@@ -180,7 +180,6 @@ def _words(options: Mapping[str, int | str]) -> list[str]:
 
 @cache
 def own_options(machine: str, isa: str) -> Mapping[str, int]:
-    """Return a machine's figures as options of the plugin."""
     options = {name: figure.number for name, figure in load_machine(machine).figures(isa).items()}
     # A source's figure is the whole operation; the plugin adds its option to the access.
     return options | {name: options[name] - options["lat_l1"] for name in ATOMICS}

@@ -34,7 +34,6 @@ class Work(Document):
     fences: Counts
 
     def counts(self) -> dict[str, int]:
-        """Return the counts, by the names of metrics."""
         return _flat(self.model_dump(by_alias=True, exclude=_WHERE))
 
 

@@ -78,7 +78,6 @@ REPLACED = tuple(
 
 
 def _plugin_options(cell: Cell) -> dict[str, int | str]:
-    """Return the plugin's options without those of its memory system."""
     return {name: n for name, n in plugin_options(cell).items() if name not in REPLACED}
 
 
@@ -251,7 +250,6 @@ class SstEngine(base.Engine):
         return places(self._place, system_of(cell), cell.cores or cell.threads)
 
     def _own(self, cell: Cell) -> dict[str, int | str]:
-        """Return the options of a run beyond the plugin's."""
         table = {f"sst_{name}": value for name, value in system_of(cell).settings().items()}
         return table | {"place": " ".join(map(str, self._places(cell)))}
 

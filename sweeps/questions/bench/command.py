@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
 
 import typer
 
@@ -38,12 +37,9 @@ def bench_cell(
 
 
 @bench.command("results")
-def bench_results(
-    runs: Annotated[int, typer.Option(min=100, help="At least so many runs.")] = 200_000,
-    form: Format = Form.TABLE,
-) -> None:
+def bench_results(form: Format = Form.TABLE) -> None:
     """Measure a large database: size, winners, time and memory of an export."""
     first_word("making a large database, and measuring it; it takes some minutes")
     from sweeps.questions.bench.large import NOTE, measured
 
-    print_parts(form, measured(runs), NOTE)
+    print_parts(form, measured(), NOTE)

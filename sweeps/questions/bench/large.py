@@ -26,7 +26,6 @@ _GOALS = {"size": "300 MB", "query winners": "0.5 s", "memory": "500 MB"}
 
 
 def measured(runs: int = RUNS) -> Rows:
-    """Measure a database of so many runs."""
     with TemporaryDirectory(prefix="lockcross-bench-") as folder:
         path = Path(folder, "large.db")
         fill(path, runs)

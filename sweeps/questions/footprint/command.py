@@ -167,7 +167,6 @@ def _paths(metrics: Mapping[str, float], item: str) -> dict[str, Counts]:
 
 
 def records(footprints: Iterable[Footprint]) -> Iterator[dict[str, Any]]:
-    """Yield a record per path, for programs."""
     for footprint in footprints:
         cell = footprint.cell
         for path, counts in footprint.paths.items():

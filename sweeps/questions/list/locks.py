@@ -42,7 +42,6 @@ class Offer(NamedTuple):
 
 
 def offers(lock: Lock) -> list[Offer]:
-    """Return an offer for each variant of a lock, its default first."""
     found = []
     for variant in ("", *lock.variants[1:]):
         offer = Offer(LockLabel.of(lock.name, variant), {}, {})

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _STATISTICS = "Table 4.2: Overall synchronization statistics"
 _OPERATIONS = "acquisitions, releases, waits, notifications"
 _LINES = 25  # of source that a table for people has
+_LONG_MS = 10  # of a section that Table 4.4 counts as long
 _SHARE = ", share"  # of a number in another, behind the name of its column
 _LEAST, _MOST = ", least", ", most"  # what a number may be, likewise
 _BETWEEN, _INSIDE = "Between two sections", "In a section"
@@ -62,10 +63,6 @@ def locality(
             help="Logs that `record` or `run --events FILE` wrote.", exists=True, dir_okay=False
         ),
     ],
-    long_ms: Annotated[
-        float,
-        typer.Option("--long", min=0, help="Sections of so many milliseconds or more are long."),
-    ] = 10.0,
     tables: Annotated[
         bool,
         typer.Option(
@@ -102,7 +99,7 @@ def locality(
         parts = (part for log in logs for part in (*_sites(log, most, costs), ""))
         print_parts(form, *parts, fold=False)
         return
-    shown = _tables(logs, long_ms) if tables else _plainly(logs)
+    shown = _tables(logs) if tables else _plainly(logs)
     print_parts(form, *(part for rows in shown for part in (rows, "")))
 
 
@@ -278,12 +275,12 @@ def _number(row: Mapping[str, Any]) -> str:
     return f"{row['value']:,}{share}"
 
 
-def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
+def _tables(logs: "Sequence[EventLog]") -> Iterator[Rows]:
     """Yield the tables, with a row for each log. Raises LockcrossError for a log of a lock that
     excludes nobody."""
     tables: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for log in logs:
-        for title, rows in _rows_of(log, long_ms).items():
+        for title, rows in _rows_of(log).items():
             tables[title] += [{"Program": log.name, **row} for row in rows]
     for title, records in tables.items():
         yield _aligned(title, records)
@@ -302,7 +299,7 @@ def _aligned(title: str, records: Sequence[Mapping[str, Any]]) -> Rows:
     )
 
 
-def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]:
+def _rows_of(log: "EventLog") -> dict[str, list[dict[str, Any]]]:
     """Return a log's rows of each table, by title."""
     from sweeps.lock_logs.locality import Sections, locality
 
@@ -310,7 +307,7 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
     counts, made = sections.statistics(), {"Objects created": log.objects_made}
     objects, heavy = counts["objects"], counts["heavy_objects"]
     acquisitions, cycles_per_ms = repeated["acquisitions"], log.clock_mhz * 1000
-    held = sections.durations(long_ms * cycles_per_ms)
+    held = sections.durations(_LONG_MS * cycles_per_ms)
     # Threads of a workload live from its beginning to its end.
     threads = ("Threads created", "Threads existing simultaneously")
     all_ops, heavy_ops = counts["operations"], counts["heavy_operations"]
@@ -347,7 +344,7 @@ def _rows_of(log: "EventLog", long_ms: float) -> dict[str, list[dict[str, Any]]]
                 "Locked sections": held["sections"],
                 "Average duration": held["average"] / cycles_per_ms,
                 "Longest duration": held["longest"] / cycles_per_ms,
-                **_share(f"Durations ≥{long_ms:g} ms (ratio)", held["long"], held["sections"]),
+                **_share(f"Durations ≥{_LONG_MS} ms (ratio)", held["long"], held["sections"]),
             }
         ],
         "Table 4.6: Inflation and deflation dynamics (own: as the lock went)": [

@@ -5,7 +5,6 @@ import sys
 import time
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -13,13 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from results.errors import LockcrossError, writing
-from results.paths import DATABASE
 from results.text.rows import Form, Format, Rows, plain, print_parts
 from sweeps.cli.options import Force, names_of, several
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import quoted
 
-FIGURES = DATABASE.parent / "figures"
 _Jvms = Annotated[
     list[str] | None,
     several(
@@ -32,9 +29,6 @@ _RESERVED = "host"  # what the machine of runs is called that no description has
 
 def measure(
     name: Annotated[str, typer.Argument(help="The machine's name.")],
-    title: Annotated[
-        str, typer.Option(help="What the machine is, for people; default: the processor's name.")
-    ] = "",
     output: Annotated[
         Path | None,
         typer.Option(help="The file to write; default: sweeps/machines/NAME.toml."),
@@ -49,7 +43,7 @@ def measure(
     began = time.monotonic()
     measured = part.measure(_say, names_of(jvms, "--jvms"))
     try:
-        text = part.document(measured, name, title or part.model(), datetime.now(tz=UTC))
+        text = part.document(measured, name, part.model(), datetime.now(tz=UTC))
     except ValueError as error:
         raise LockcrossError(
             f"the figures contradict one another, so nothing was written: {error}; stop what else "
@@ -62,10 +56,12 @@ def measure(
     figures = {"figure": "{value:.4g}", "spread": "{spread:.2g}"}
     shown = plain("operation") | figures | plain("unit", "meaning")
     print_parts(Form.TABLE, Rows(records, shown), fold=False)
+    if len(measured.matrix) > 1:
+        for (first, other), cycles in measured.matrix.items():
+            print(f"hand-over between CPUs {first} and {other}: {median(cycles):.0f} cycles")
     for why in (*measured.notes, *(f"{n} left out: {w}" for n, w in measured.left_out.items())):
         print(why)
     print(f"machine: {path}")
-    print(f"figure: {_draw(name, measured)}")
     print(f"measured in {time.monotonic() - began:.0f} s")
 
 
@@ -121,18 +117,3 @@ def measurer() -> Any:
         if isinstance(adapter := load_engine(engine.label), Measuring):
             return adapter.measurer()
     raise LockcrossError("no engine runs on the host itself", exit_code=1)
-
-
-def _draw(name: str, measured: Any) -> Path:
-    from results.draw.painter import write
-    from sweeps.questions.measure.figure import draw_measured
-
-    bars: dict[str, dict[str, tuple[float, float]]] = {"cycles": {}, "share": {}}
-    for operation, finding in measured.found.items():
-        if finding.unit != "cycles" or finding.value > 0:  # the scale of cycles is logarithmic
-            drawn = bars.setdefault(finding.unit, {})
-            drawn[operation.replace("_", " ")] = (finding.value, finding.spread)
-    matrix = {pair: median(values) for pair, values in measured.matrix.items()}
-    heading = f"{name}: {measured.processor}"
-    draw = partial(draw_measured, heading, bars["cycles"], bars["share"], matrix)
-    return write(f"measure_{name}", heading, draw, FIGURES)

@@ -50,7 +50,6 @@ def _print(form: Form, *answers: Answer) -> None:
 def prove_locks(
     jobs: Sequence[Job], outcomes: list[Outcome], tool: Tool, at_once: int, seconds: int
 ) -> None:
-    """Make proofs, and add each result to the outcomes."""
     first_word(f"proofs by {tool.name}: {len(jobs)}; programs that are new are compiled first")
     with Bar() as progress:
         building = progress.add_task("building", total=len({job.program for job in jobs}))
@@ -69,7 +68,6 @@ def _verdict_words(outcome: Outcome) -> str:
 
 
 def by_client(outcomes: Sequence[Outcome]) -> Answer:
-    """Return one row per proof."""
     answer = Answer("lock client model verdict bound states seconds reason".split(), [])
     for outcome in outcomes:
         proof, refused = outcome.proof, outcome.proof.verdict == Verdict.REFUSED

@@ -145,7 +145,6 @@ def _adopt() -> None:
 
 
 def _bytes(text: str) -> int:
-    """Return the bytes of a size as people write it."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip().upper())
     size = int(float(found[1]) * _SUFFIXES[found[2]]) if found else 0
     if size < _LEAST:

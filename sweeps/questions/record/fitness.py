@@ -10,8 +10,6 @@ _PRIVILEGES = "security.capability"
 
 @dataclass(frozen=True)
 class Elf:
-    """The header of a program."""
-
     bits: int
     little: bool
     machine: str

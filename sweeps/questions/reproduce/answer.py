@@ -82,12 +82,10 @@ class PublishedRow:
 
     @property
     def value(self) -> float | None:
-        """Return the published number, where it is one and no statement."""
         return self.published.value if self.published and self.tolerance is None else None
 
     @property
     def ratio(self) -> float | None:
-        """Return our number over the published one."""
         if self.ours is None or not self.value:
             return None
         return self.ours / self.value
@@ -135,8 +133,6 @@ class Plot(Document):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A published table or figure and its simulation."""
-
     name: str
     title: str
     document: str

@@ -112,7 +112,6 @@ class Source(Document):
     factor: float = 1.0
 
     def look_up(self, document: str) -> Published:
-        """Return the published number. Raises KeyError where there is none."""
         if self.stated:
             part = paper.stated(document, self.stated)
             if not self.over_stated:
@@ -210,8 +209,6 @@ class Cause(Document):
 
 
 class Definition(Document):
-    """One file."""
-
     title: str = Field(min_length=1)
     document: str
     place: str = Field(min_length=1)

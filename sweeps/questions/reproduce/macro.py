@@ -68,12 +68,10 @@ class Statistics:
 
     @property
     def rate(self) -> float:
-        """Return revocations per acquisition."""
         return self.cancellations / self.acquisitions
 
 
 def programs(table: str) -> list[str]:
-    """Return the programs of a table of lock statistics."""
     return [str(row["program"]) for row in paper.table(table).rows]
 
 
@@ -187,7 +185,6 @@ class _ProgramRows:
         return LockLabel.of(lock, fence=self._kind)
 
     def _cost(self, lookup: Lookup, lock: str) -> float:
-        """Return the cost of an acquisition and its release."""
         runs = (f"{self._label(lock)} {self._program}", f"nop {self._program}")
         cycles, floor = (lookup(run, "cycles") for run in runs)
         cost = (cycles - floor) / self._drawn["acquisitions"]
@@ -197,7 +194,6 @@ class _ProgramRows:
         return cost
 
     def _uncancelled(self, lookup: Lookup, lock: str) -> float:
-        """Return the cost without that of revocations."""
         cost = self._cost(lookup, lock)
         return cost - self._of.rate * self._cancellation(lookup, lock) if cancels(lock) else cost
 

@@ -87,8 +87,6 @@ class Case:
 
 @dataclass(frozen=True)
 class Overtaken:
-    """The stored result."""
-
     cases: list[Case]
 
 

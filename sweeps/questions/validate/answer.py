@@ -120,8 +120,6 @@ def setting_words(setting: Cell) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a validation set."""
-
     cell: Cell
     set: str
     id: int
@@ -162,7 +160,6 @@ class Compared:
         return (self.candidate - self.reference) / self.reference
 
     def words(self) -> str:
-        """Return lock and setting, readable."""
         return f"{self.cell.label.words()} in {setting_words(self.cell)}"
 
 
@@ -222,7 +219,6 @@ class SetSummary:
 
     @property
     def known(self) -> Sequence[str]:
-        """Return the bars that are known to be missed."""
         return self.bars.known.get(self.isa, [])
 
     @property
@@ -265,7 +261,6 @@ class Stored:
         self.java = java.names if java else None
 
     def about(self, name: str) -> StoredSet:
-        """Return the description of a set, if there is one."""
         return self._sets.get(name, _UNKNOWN_SET)
 
     def is_candidate(self, run: Run) -> bool:

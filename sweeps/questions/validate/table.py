@@ -29,18 +29,17 @@ def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
         if lines := _findings(summary):
             title = f"{summary.title}, {engines.title(summary.reference)}, {summary.isa}"
             yield "\n".join([title, *lines])
-    names = ("engine", "runs", "instructions/s", "cells/hour")
-    speed = [
-        (
-            engines.title(measured.engine),
-            measured.runs,
-            measured.instructions_per_s,
-            measured.cells_per_hour,
-        )
+    records = [
+        {
+            "engine": engines.title(measured.engine),
+            "runs": measured.runs,
+            "instructions/s": measured.instructions_per_s,
+            "cells/hour": measured.cells_per_hour,
+        }
         for measured in speeds(connection)
     ]
-    records = [dict(zip(names, row, strict=True)) for row in speed]
-    shown = plain(*names[:2]) | {name: f"{{{name}:,.0f}}" for name in names[2:]}
+    numbers = {name: f"{{{name}:,.0f}}" for name in ("instructions/s", "cells/hour")}
+    shown = plain("engine", "runs") | numbers
     yield Rows(records, shown, "Speed of one process over these runs", _CENTRED)
 
 

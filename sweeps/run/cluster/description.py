@@ -46,7 +46,6 @@ class Cluster(Document):
 
     @property
     def slots(self) -> int:
-        """Return the most workers that there can be."""
         return self.blocks * self.nodes * self.workers
 
     @property

@@ -31,12 +31,8 @@ _SCRIPT = "LOCKCROSS_START"  # the variable of a job with what each of its nodes
 _FORWARDED = ("LOCKCROSS_QEMU", "GEM5", "GEM5_X86", "GEM5_ARM", "GEM5_POWER", "SST")
 
 
-def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
-    """Make Parsl's HighThroughputExecutor. `at_once`: blocks are asked for although there is no
-    work, and a worker is given one task at a time.
-
-    Raises LockcrossError for options that Parsl refuses.
-    """
+def make_executor(cluster: Cluster, label: str) -> Any:
+    """Make Parsl's HighThroughputExecutor. Raises LockcrossError for options that Parsl refuses."""
     from parsl.addresses import address_by_route
     from parsl.executors import HighThroughputExecutor
     from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
@@ -48,14 +44,14 @@ def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
     tied = ["setsid", str(STARTER), str(os.getpid()), "-", "-", sys.executable, "-P", "-m"]
     return HighThroughputExecutor(
         label=label,
-        provider=_make_provider(cluster, cluster.blocks if at_once else 0),
+        provider=_make_provider(cluster),
         # Without an address Parsl asks an outside service, and listens everywhere.
         address=cluster.address or ("127.0.0.1" if local else address_by_route()),
         loopback_address="127.0.0.1",
         encrypted=True,
         max_workers_per_node=cluster.workers,
         cores_per_worker=1e-6,  # as many workers as the file says
-        prefetch_capacity=0 if at_once else cluster.workers,
+        prefetch_capacity=cluster.workers,
         heartbeat_period=_HEARTBEAT_S,
         heartbeat_threshold=_LOST_S,
         address_probe_timeout=_LOST_S,  # of a job that starts when its driver is gone
@@ -68,9 +64,8 @@ def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
     )
 
 
-def _make_provider(cluster: Cluster, least: int) -> Any:
-    """Make Parsl's provider, with at least so many blocks. It refuses keys of the file's options
-    that it does not know."""
+def _make_provider(cluster: Cluster) -> Any:
+    """Make Parsl's provider. It refuses keys of the file's options that it does not know."""
     import parsl.providers
     from parsl.launchers import SimpleLauncher, WrappedLauncher
 
@@ -93,8 +88,8 @@ def _make_provider(cluster: Cluster, least: int) -> Any:
         ("mem_per_node",): cluster.memory_gb,
     }
     settings: dict[str, Any] = {
-        "init_blocks": least,
-        "min_blocks": least,
+        "init_blocks": 0,
+        "min_blocks": 0,
         "max_blocks": cluster.blocks,
         "nodes_per_block": n,
         "worker_init": f"export {_SCRIPT}={shlex.quote(_start(cluster))}",

@@ -8,7 +8,7 @@ from results.errors import LockcrossError
 from sweeps.run.cluster.session import Answer, Session
 from sweeps.run.cluster.worker import Chunk, Reply, plugin_digest, run_chunk
 from sweeps.run.costs import GUESS_S, kind
-from sweeps.run.work import Done, Work, keep, not_run
+from sweeps.run.work import Done, Work, not_run
 
 CHUNK_S = 2.0  # of work: gaps between chunks are then below 1 % of it
 _LEAST_S = 0.5  # even at the end
@@ -114,17 +114,14 @@ class ParslPool:
             self._session.leave_out(reply.place.host, reply.block, reply.refused)
             finished = {done.identity for done in reply.done}
             chunks.again([work for work in sent if work.identity not in finished])
-        folders = reply.folders
-        return [keep(folders[d.identity], d) if d.identity in folders else d for d in reply.done]
+        return reply.done
 
     def _lost(self, error: BaseException, sent: list[Work], chunks: Chunks) -> Sequence[Done]:
         """Send the cells of a worker that is gone again, after a second loss one by one, since one
         of them may be the reason."""
         if type(error).__name__ not in _LOST:
             raise LockcrossError(
-                f"a worker of the cluster failed: {type(error).__name__}: {error}; "
-                "./lockcross cluster check shows what its nodes lack",
-                exit_code=1,
+                f"a worker of the cluster failed: {type(error).__name__}: {error}", exit_code=1
             )
         self._losses.update(work.identity for work in sent)
         losses = max(self._losses[work.identity] for work in sent)

@@ -40,12 +40,11 @@ Answer = Future[Any]
 
 class Session:
     """A context manager: leaving it ends all jobs. Nothing is started until `start`, and no job is
-    asked for until there is work for one, or `at_once`."""
+    asked for until there is work for one."""
 
-    def __init__(self, cluster: Cluster, at_once: bool = False) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.workers = 0  # that are there and fit
-        self._at_once = at_once
         self._kernel: Any = None
         self._executor: Any = None
         self._folder = Path()
@@ -90,7 +89,7 @@ class Session:
                 shutil.rmtree(folder, ignore_errors=True)
         self._folder = Path(mkdtemp(dir=_FOLDER, prefix=f"{platform.node()}-{os.getpid()}-"))
         label = f"lockcross-{self._folder.name}"
-        self._executor = make_executor(self.cluster, label, self._at_once)
+        self._executor = make_executor(self.cluster, label)
         settings: dict[str, Any] = {"strategy": "simple", "strategy_period": 1}
         settings |= {"initialize_logging": False, "usage_tracking": 0}
         config = Config([self._executor], run_dir=str(self._folder), **settings)
@@ -135,9 +134,10 @@ class Session:
         self._states = [block.status_name for block in blocks]
         if self.workers:
             return
-        most = 1 if self._at_once else _FAILURES
         last = [block for block in blocks if block.status_name not in ("PENDING", "RUNNING")]
-        if len(last) >= most and all(block.status_name in _FAILED for block in last[-most:]):
+        if len(last) >= _FAILURES and all(
+            block.status_name in _FAILED for block in last[-_FAILURES:]
+        ):
             raise self._error(self._why_failed(last[-1]))
 
     def _why_failed(self, block: Any) -> str:

@@ -2,9 +2,7 @@
 
 import hashlib
 import os
-import shutil
 import time
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -14,7 +12,7 @@ from results.errors import LockcrossError
 from results.store.records import Place
 from sweeps.engines.base import load_engine
 from sweeps.programs import loaded_digest
-from sweeps.run.artifacts import FULL, Entry, pack
+from sweeps.run.artifacts import FULL
 from sweeps.run.processes import Processes, Share
 from sweeps.run.servers import Servers
 from sweeps.run.work import Done, Work, execute, this_host
@@ -25,7 +23,6 @@ from sweeps.support.paths import ENGINE_PLUGIN
 _KILLED, _END_OF_JOB_S = "killed by ", 2.0
 # What batch systems call the number of a job.
 _JOB_IDS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
-_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 @dataclass(frozen=True)
@@ -39,13 +36,12 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Reply:
-    """The results of a chunk. `folders` are those of runs that are kept, by identity. `refused`:
-    why the node cannot run cells, so that those without a result must run elsewhere."""
+    """The results of a chunk. `refused`: why the node cannot run cells, so that those without a
+    result must run elsewhere."""
 
     place: Place
     block: str
     done: list[Done] = field(default_factory=list)
-    folders: dict[str, list[Entry]] = field(default_factory=dict)
     refused: str = ""
 
 
@@ -54,7 +50,6 @@ class UnfitError(Exception):
 
 
 def plugin_digest() -> str:
-    """Return the digest of the engine plugin of this tree."""
     return hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
 
 
@@ -66,13 +61,12 @@ def run_chunk(chunk: Chunk) -> Reply:
     try:
         for work in chunk.works:
             _check(work, chunk.plugin)
-        folders = scratch_folder(chunk.scratch) / "runs"
-        with Processes[Work](1, folders, _share(), Servers()) as processes:
-            for work, done, folder in execute(chunk.works, processes, place):
+        # Lockcross's own folder on this node.
+        own = Path(os.path.expandvars(chunk.scratch)) / f"lockcross-{os.getuid()}"
+        with Processes[Work](1, own / "runs", _share(), Servers()) as processes:
+            for _, done, _ in execute(chunk.works, processes, place):
                 if _KILLED in done.cause:
                     time.sleep(_END_OF_JOB_S)
-                if done.cause or work.keep:
-                    reply.folders[work.identity] = pack(folder)
                 reply.done.append(done)
     except UnfitError as unfit:
         return replace(reply, refused=str(unfit))
@@ -81,11 +75,6 @@ def run_chunk(chunk: Chunk) -> Reply:
         full = f"its disk is full ({name}); free some space there"
         return replace(reply, refused=full if error.errno in FULL else f"{name}: {error.strerror}")
     return reply
-
-
-def scratch_folder(scratch: str) -> Path:
-    """Return Lockcross's folder on this node, for the folders of runs."""
-    return Path(os.path.expandvars(scratch)) / f"lockcross-{os.getuid()}"
 
 
 def _share() -> Share:
@@ -131,33 +120,3 @@ def other_file(path: Path, expected: str, program: bool = True) -> str:
     if expected == (loaded_digest(data) if program and data else hashlib.sha256(data).hexdigest()):
         return ""
     return f"{path} is not there, or not as the driver has it; is the tree shared with this node?"
-
-
-def describe_node(
-    engines: Sequence[tuple[str, str, str]], chunk: Chunk
-) -> tuple[dict[str, object], list[str]]:
-    """Return a node's description of itself, by name, and its obstacles to running cells.
-    `engines`: label and ISA of each engine that the driver has, with its version; `chunk`: a small
-    cell."""
-    reply = run_chunk(chunk)
-    wrong = [other_engine(*engine) for engine in engines]
-    wrong += [reply.refused, *(done.cause for done in reply.done)]
-    free = 0
-    with suppress(OSError):
-        free = shutil.disk_usage(scratch_folder(chunk.scratch).parent).free
-    facts = {
-        "node": reply.place.host,
-        "job": reply.place.job,
-        "processor": reply.place.processor,
-        "CPUs": len(os.sched_getaffinity(0)),
-        "memory GB": _MEMORY / 1e9,
-        "scratch GB free": free / 1e9,
-        "cycles": next(_cycles(reply.done), None),
-    }
-    return facts, [why for why in dict.fromkeys(wrong) if why]
-
-
-def _cycles(ended: Sequence[Done]) -> Iterator[float]:
-    for done in ended:
-        if "cycles" in done.metrics:
-            yield done.metrics["cycles"][0]

@@ -35,7 +35,6 @@ _UNMEASURED = "not measured"
 # Cycles of a hand-over beside its access and the end of the loop, on the embedded engine: the store
 # retires and drains.
 _RETIRED = 3
-_HANDED_OVER = ("migratory", "lat_upgrade", "mispredict")  # figures of a hand-over
 _PASSES = 0.5  # what hides more than this share of what could hide passes
 _EARLY = ("atomic_result", "atomic_written")  # of what is there as soon as a load would be
 # A store to an atomic's word that adds less was not waited for: it retires and drains in two.
@@ -137,7 +136,6 @@ class _Figures:
     measured_by: str
 
     def value(self, name: str) -> float | None:
-        """Return a finding's value."""
         finding = self.host.found.get(name)
         return None if finding is None else finding.value
 
@@ -166,7 +164,6 @@ class _Figures:
         return self.of(key, lambda value: value - less, name, how=how)
 
     def following(self, key: str) -> Figure:
-        """Return the figure `key` by its rule."""
         return self.of(key, _FOLLOWS[key], *signature(_FOLLOWS[key]).parameters)
 
     def has(self, key: str) -> bool:
@@ -277,7 +274,6 @@ def document(measurement: Measurement, name: str, title: str, when: datetime) ->
         "# often as one can follow another; a fence's what it adds to a loop of nothing else, less",
         "# what waits for it there. The core is taken to be out of order.",
         *(f"# {note}." for note in measurement.notes),
-        *_hand_over(make, {name: known.get(name) or make.same(name) for name in _HANDED_OVER}),
         *pairs(head),
         f"measured_on = {when:%Y-%m-%dT%H:%M:%SZ}",
         *_written({CLOCK: make.measured(CLOCK, CLOCK)}),
@@ -410,24 +406,6 @@ def _jitter(make: _Figures, dirty: int) -> Figure:
         f"{apart:.3g} between the 10th and the 90th percentile; at most a tenth of lat_dirty"
     )
     return Figure(value=round(min(apart, most)), source=source)
-
-
-def _hand_over(make: _Figures, figures: Mapping[str, Figure]) -> list[str]:
-    """Return comment lines that say how far a hand-over is from the figures it is made of, none of
-    which follows from it; none unless both were measured."""
-    transfer, load = make.value(parts.TRANSFER), make.value("load_dirty")
-    if transfer is None or load is None:
-        return []
-    upgrade = 0 if figures["migratory"].number else figures["lat_upgrade"].number
-    ends = make.misprediction(figures["mispredict"].number) + _RETIRED
-    total = load + upgrade + ends
-    return [
-        f"# A check, from which no figure follows: a hand-over of workload transfer took "
-        f"{transfer:.0f} cycles.",
-        f"# By these figures it is a load of {load:.0f}, an upgrade of {upgrade} and {ends} of the "
-        f"ends of a loop and",
-        f"# a store: {total:.0f}, less what overlaps.",
-    ]
 
 
 def _fitted_transfers(make: _Figures, nearest: float, mispredict: int) -> dict[str, Figure]:

@@ -39,8 +39,6 @@ class Loop(Document):
 
 
 class LoopGroup(Loop):
-    """The loops of a part by the figures that they give."""
-
     figures: dict[str, Loop]
 
     def loops(self) -> dict[str, Loop]:
@@ -53,8 +51,6 @@ class LoopGroup(Loop):
 
 
 class Findings(Document):
-    """findings.toml."""
-
     parts: dict[str, LoopGroup]
     work: dict[str, Loop]
     alone: dict[str, str]
@@ -470,7 +466,6 @@ def _part(met: Sequence[tuple[float, bool]], weight: float) -> float:
 
 
 def stopping(programs: Programs, pair: Sequence[int]) -> Found:
-    """Yield the cost of stopping a thread that runs on another CPU."""
     stops, _ = _sharing(programs, pair, "stop")
     yield _of_two("stop_by_handshake", stops)
     binary = programs.build("rounds", "reservation", "signal")
@@ -533,7 +528,6 @@ def barriers(programs: Programs, cpus: Sequence[int]) -> Found:
 
 
 def _of_rounds(line: Line) -> list[float]:
-    """Return cycles of each round of kernel interrupts, of one barrier."""
     thread = line["host"]["threads"][0]
     scale = cycles_per_tick(line, thread) / _BARRIERS["times"]
     marks = thread["phases"]

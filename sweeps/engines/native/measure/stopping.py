@@ -72,8 +72,6 @@ class Runtime(Document):
 
 
 class _Stops(Document):
-    """stops.toml."""
-
     states: dict[str, str]
     mechanisms: dict[str, str]
     runtimes: dict[str, Runtime]

@@ -121,8 +121,6 @@ _OBSERVATION = re.compile(r"^Observation \S+ (Never|Sometimes|Always) (\d+) (\d+
 
 @dataclass(frozen=True)
 class Herd:
-    """One binary and its version."""
-
     path: str
     version: str
 

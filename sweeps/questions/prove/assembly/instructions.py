@@ -36,7 +36,6 @@ class InstructionSet(Entry):
 
 @cache
 def instruction_set(flavour: str) -> InstructionSet:
-    """Return that of a flavour."""
     kind = RootModel[dict[str, InstructionSet]]
     return read_registry(kind, DATA / "instructions.toml").root[TARGETS[flavour].isa]
 

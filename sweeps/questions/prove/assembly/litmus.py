@@ -31,8 +31,6 @@ class Part(Entry):
 
 
 class Shape(Entry):
-    """One entry of shapes.toml."""
-
     threads: Threads
     forbidden: str
 
@@ -54,7 +52,6 @@ class Litmus(Shape):
 
     @property
     def tested(self) -> list[int]:
-        """Return the threads that hold the primitive."""
         call = f"{self.primitive}("
         return [i for i, thread in enumerate(self.threads) if call in " ".join(thread)]
 
@@ -76,8 +73,6 @@ class Primitive(Entry):
 
 
 class Pair(Shape):
-    """One entry of pairs.toml."""
-
     says: str
     first: int = 0
     fences: bool = False
@@ -98,7 +93,6 @@ def primitives() -> dict[str, Primitive]:
 
 @cache
 def pairs() -> dict[str, dict[str, Pair]]:
-    """Return the pairs of threads by lock and name."""
     return read_registry(RootModel[dict[str, dict[str, Pair]]], DATA / "pairs.toml").root
 
 
@@ -143,7 +137,6 @@ def _of_role(primitive: Primitive, role: Role, shapes: Mapping[str, Shape]) -> I
 
 
 def pair_tests(lock: str) -> list[Litmus]:
-    """Return the tests of a lock."""
     return [
         Litmus(
             primitive=lock, name=name, threads=_in_c(pair.threads, {"x": 64}), promise=pair.says,

@@ -31,7 +31,6 @@ class PrimitiveShown:
 
     @property
     def words(self) -> str:
-        """Return the shown orders, in words."""
         parts = [_by_role(self.forbidden)] if self.forbidden else []
         if self.missing:
             parts.append(f"**not shown**: {', '.join(self.missing)}")
@@ -129,7 +128,6 @@ def architectural(fence: str) -> bool:
 
 
 def lock_table(rows: Iterable[AssemblyRow]) -> list[str]:
-    """Draw the table of locks."""
     locks: dict[tuple[str, str], dict[str, list[str]]] = {}
     for pair in pairs_shown(rows):
         places = locks.setdefault((pair.lock, pair.says), {"forbidden": [], "allowed": []})

@@ -176,7 +176,6 @@ def _of_locks(flavour: str) -> Iterator[Question]:
 
 @cache
 def compiler_of(flavour: str) -> str:
-    """Return the name and version of the compiler of a flavour."""
     return compiler_name(compiler_version(find_compiler(flavour)))
 
 

@@ -121,8 +121,6 @@ class _Outside(Tool):
 
 
 class Genmc(_Outside):
-    """GenMC, a stateless model checker."""
-
     name = "genmc"
 
     def refuses(self, job: Job) -> str:
@@ -143,8 +141,6 @@ class Genmc(_Outside):
 
 
 class Dartagnan(_Outside):
-    """Dartagnan, a bounded model checker."""
-
     name = "dartagnan"
 
     def refuses(self, job: Job) -> str:

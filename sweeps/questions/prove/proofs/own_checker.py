@@ -103,7 +103,6 @@ class Checker(Tool):
 
 
 def failure_of(report: dict[str, dict[str, str]]) -> str:
-    """Return the failure, from a report of the checker."""
     return f"{report['failure']['kind']}: {report['failure']['what']}"
 
 
@@ -178,7 +177,6 @@ def is_analysed() -> bool:
 
 
 def object_file(command: Sequence[str], folder: Path, run: Callable[[Sequence[str]], None]) -> Path:
-    """Compile a client into a folder."""
     text = folder / "client.s"
     run([*command, "-S", "-o", str(text)])
     return with_table(text, run)

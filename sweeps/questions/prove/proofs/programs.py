@@ -71,8 +71,6 @@ class _Client(Entry):
 
 @dataclass(frozen=True)
 class Client:
-    """A client in one size."""
-
     name: str
     size: Size
     needs: tuple[str, ...]
@@ -133,7 +131,6 @@ class Program:
     client: Client
 
     def defines(self) -> list[str]:
-        """Return the macros of the sources, for any compiler."""
         size = self.client.size
         macros = {
             "LOCK_MAX_THREADS": max(2, size.threads, size.first),
