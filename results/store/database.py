@@ -2,14 +2,13 @@
 
 import fcntl
 import os
-import re
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from results.errors import LockcrossError
 from results.store import former, former_study
@@ -85,33 +84,53 @@ def see_signals(connection: sqlite3.Connection, ends: Callable[[], bool] = lambd
     connection.set_progress_handler(ends, _STEPS)
 
 
+class _Object(NamedTuple):
+    """A table or view of the schema. `sql`: of a view, all of it; a table may have got columns."""
+
+    kind: str
+    sql: str
+
+
+def _objects(connection: sqlite3.Connection) -> dict[str, _Object]:
+    """Return the objects of a database, by name, as SQLite has read them."""
+    texts = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
+    return {
+        name: _Object(kind, texts.get(name, "") if kind == "view" else "")
+        for _, name, kind, *_ in connection.execute("PRAGMA main.table_list")
+        if not name.startswith("sqlite_")
+    }
+
+
 @cache
-def _schema() -> dict[str, str]:
-    """Return the tables and views of the schema by name, each with what it is."""
-    made = re.findall(r"^CREATE (TABLE|VIEW) (\w+)", SCHEMA.read_text("utf-8"), re.MULTILINE)
-    return {name: kind.lower() for kind, name in made}
+def _schema() -> dict[str, _Object]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA.read_text(encoding="utf-8"))
+        return _objects(connection)
 
 
-def _missing(connection: sqlite3.Connection, names: set[str]) -> str:
-    """Return the first of the schema's tables and views that is missing, in words, or nothing."""
-    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    return next((f"the {_schema()[name]} {name} is missing" for name in sorted(names - there)), "")
-
-
-def damage(connection: sqlite3.Connection) -> str:
-    """Return the first damage that SQLite finds itself, in words, or nothing."""
-    try:
-        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.Error as error:
-        return str(error)
-    return "" if found == "ok" else str(found)
+def _foreign(connection: sqlite3.Connection, names: Iterable[str]) -> str:
+    """Return the first of the schema's objects that is missing or another than Lockcross makes, in
+    words; empty if there is none. A view in a table's place can be without end, a trigger do
+    anything."""
+    there = _objects(connection)
+    for name in names:
+        wanted = _schema()[name]
+        if name not in there:
+            return f"the {wanted.kind} {name} is missing"
+        if (kind := there[name].kind) != wanted.kind:
+            kind = "virtual table" if kind == "virtual" else kind
+            return f"{name} is a {kind} and should be a {wanted.kind}"
+        if there[name].sql != wanted.sql:
+            return f"the {wanted.kind} {name} is another than this program's"
+    trigger = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchone()
+    return f"it has a trigger, {trigger[0]}" if trigger else ""
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
     """Return the version of a file's schema; 0 if it is empty.
 
-    Raises StoreError for another program's database, one of another version, or one that lacks a
-    table or a view.
+    Raises StoreError for another program's database, one of another version, or one with a foreign
+    object in the place of one of Lockcross.
     """
     if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
         return 0
@@ -119,7 +138,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         raise StoreError(
             f"{path}: is a SQLite database, but not one of Lockcross; name another file with --db"
         )
-    if wrong := _missing(connection, {"migrations"}):
+    if wrong := _foreign(connection, ["migrations"]):
         raise damaged(path, wrong)
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
     if version is None:
@@ -129,7 +148,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
             f"{path}: was written by another version of Lockcross (its schema is {version}, this "
             f"program's {VERSION}); move it away and run again, or name another file with --db"
         )
-    if wrong := _missing(connection, {*_schema()}):
+    if wrong := _foreign(connection, _schema()):
         raise damaged(path, wrong)
     return int(version)
 

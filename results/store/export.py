@@ -1,9 +1,11 @@
 """Exports: a table, or a row for each run with all its numbers, written as it is read."""
 
+import gc
 import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +32,25 @@ def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, 
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     with writing(path):
         try:
-            written = sum(writers[path.suffix](columns, read, part))
+            with _no_cycles():
+                written = sum(writers[path.suffix](columns, read, part))
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
     return written, len(columns)
+
+
+@contextmanager
+def _no_cycles() -> Iterator[None]:
+    """Look for no cycles: rows refer to nothing that refers to them; looking for it takes a quarter
+    of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _write_csv(columns: Kinds, read: Iterable[Batch], path: Path) -> Iterator[int]:

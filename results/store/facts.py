@@ -10,6 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from results.errors import NoDataError
+from results.store.damage import first_mistake
 from results.store.store import MisfitError, Store
 
 T = TypeVar("T")
@@ -63,8 +64,7 @@ class Fact(Generic[T]):
             value: T = _adapter(self.kind).validate_python(json.loads(text))
             return value
         except ValidationError as error:
-            first = error.errors()[0]
-            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            what = first_mistake(error)
         except ValueError as error:
             what = str(error)
         raise MisfitError(f"the fact {name}: {what}")

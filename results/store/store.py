@@ -25,7 +25,6 @@ from results.errors import LockcrossError
 from results.store.database import (
     StoreError,
     code_of,
-    damage,
     damaged,
     explained,
     lock_for_writing,
@@ -92,8 +91,10 @@ class Store:
         )
         ours = isinstance(error, LockcrossError | OSError) or interrupted
         if isinstance(error, Exception) and not ours:
+            from results.store.damage import damage
+
             wrong = damage(self.connection)
-            if isinstance(error, MisfitError | sqlite3.Error):  # our own SQL is right
+            if isinstance(error, MisfitError):
                 wrong = wrong or str(error)
         self.close()
         if wrong:

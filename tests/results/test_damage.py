@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from results.paths import REFERENCE
-from results.store.database import damage
+from results.store.damage import damage
 from results.store.facts import Fact
 from results.store.store import Store, StoreError
 from sweeps.accuracy.published import Published
@@ -117,7 +117,7 @@ def _fact(name: str, value: object) -> str:
 
 
 ODD = [
-    (_fact("plan", []), "the fact plan"),
+    (_fact("plan", []), "facts.value has a value that is not a JSON object"),
     (_fact("plan", {}), "plan: title"),
     (_fact("plan", {"seeds": "x"}), "the fact plan"),
     ("UPDATE facts SET value = json_remove(value, '$.locks') WHERE name = 'plan'", "lock: missing"),
@@ -128,9 +128,13 @@ ODD = [
     ("UPDATE facts SET value = json_set(value, '$.cases[0].tasuki', 'x') WHERE name = 'overtake'",
      "the fact overtake"),
     (_fact("reproduction/one", {"rows": [1]}), "the fact reproduction/one"),
-    ("UPDATE facts SET value = '{' WHERE name = 'plan'", "the fact plan: Expecting"),
+    ("UPDATE facts SET value = '{' WHERE name = 'plan'", "malformed JSON"),
     ("UPDATE facts SET value = CAST(x'ff' AS TEXT) WHERE name = 'plan'", "a.db"),
     ("UPDATE option_sets SET names = '{' || id", "malformed JSON"),
+    ("UPDATE crossovers SET setting = 3", "crossovers.setting"),
+    ("UPDATE machines SET description = '{}'", "the machine generic: latency"),
+    ("UPDATE runs SET cycles_per_pair = 'much'", "runs.cycles_per_pair is 'much'"),
+    ("UPDATE calibrations SET cycles = 9e999", "calibrations.cycles is inf"),
 ]  # fmt: skip
 
 
@@ -144,12 +148,46 @@ def test_values_that_lockcross_does_not_write(database: Path, statement: str, wo
     assert words in said and str(database) in said and "move it away" in said
 
 
+@pytest.mark.parametrize("numbers", ["[1]", '["much",1,1,1,1]', "{}"])
+def test_numbers_that_are_none(database: Path, numbers: str) -> None:
+    change(database, f"UPDATE run_metrics SET numbers = '{numbers}'")
+    with pytest.raises(StoreError, match=r"run_metrics\.numbers is"), Store(database) as store:
+        every = [one for (one,) in store.connection.execute("SELECT identity FROM runs")]
+        store.find(every)
+
+
 @pytest.mark.parametrize("table", ["runs", "run_metrics", "facts", "series", "machines"])
 def test_tables_that_are_missing(database: Path, tmp_path: Path, table: str) -> None:
     change(database, "PRAGMA foreign_keys = OFF", f"DROP TABLE {table}")
     for words in (["report", "--output", tmp_path], ["export", tmp_path / "x.csv"], ["show", 1]):
         said = run(*words, "--db", database, code=2)
         assert f"the table {table} is missing" in said and "\n" not in said
+
+
+ENDLESS = "AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i AS number FROM n"
+FOREIGN = [
+    (["DROP TABLE migrations", f"CREATE VIEW migrations {ENDLESS}"], "migrations is a view"),
+    (["DROP TABLE facts", f"CREATE VIEW facts {ENDLESS}"], "facts is a view"),
+    (["DROP TABLE facts", "CREATE VIRTUAL TABLE facts USING fts5(name, value)"],
+     "facts is a virtual table and should be a table"),
+    (["DROP VIEW resolved", "CREATE TABLE resolved (run_id, resolved)"], "resolved is a table"),
+    (["DROP VIEW metrics", f"CREATE VIEW metrics {ENDLESS}"], "metrics is another"),
+    (["CREATE TRIGGER mine AFTER INSERT ON runs BEGIN INSERT INTO facts SELECT i, i FROM "
+      "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n); END"],
+     "it has a trigger, mine"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(("statements", "words"), FOREIGN, ids=lambda value: str(value)[:60])
+def test_objects_that_are_not_lockcross_s(
+    database: Path, read_only: bool, statements: list[str], words: str
+) -> None:
+    """They are refused before anything of them is read: an endless view would hang a command."""
+    change(database, "PRAGMA foreign_keys = OFF", *statements)
+    with pytest.raises(StoreError, match="move it away") as error:
+        Store(database, read_only)
+    assert words in error.value.message
 
 
 def test_a_user_s_own_tables_do_no_harm(database: Path) -> None:
