@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 from results.draw.painter import check_file, save
 from results.errors import LockcrossError
@@ -40,6 +41,7 @@ from sweeps.questions.advise.text import (
     verdict,
 )
 from sweeps.questions.advise.use import ACQUISITION, Use
+from sweeps.questions.advise.values import Cycles, CyclesOfInstruction, each_of, print_values
 from sweeps.questions.crossings.command import (
     base_cell,
     find,
@@ -59,6 +61,7 @@ from tests.fakes.searching import find_crossover
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 NOTHING = Use()
+SHARED = Use(shared_objects=1)  # each object is taken by another thread, after 360 of 400
 PATTERN = Pattern(
     threads=2,
     shared_objects=1.0,
@@ -96,7 +99,7 @@ def advice(
     store: Store,
     locks: str,
     latencies: Sequence[int] = (23, 32, 5000),
-    use: Use = NOTHING,
+    use: Use = SHARED,
     program: RecordedProgram | None = None,
     runner: Runner | None = None,
     ranking: bool = False,
@@ -188,9 +191,13 @@ def test_answers_in_words(store: Store, golden: Callable[[Path, str], None]) -> 
         "all are tied": many,
         "all but one are tied": replace(many, locks=(*costs, replace(found.locks[1], cost=900.0))),
         "an assumption decides": depending(store),
-        "some find the lock held": advice(store, "thin,tasuki", use=Use(contended=0.1, threads=4)),
+        "some find the lock held": advice(
+            store, "thin,tasuki", use=Use(shared_objects=1, contended=0.1, threads=4)
+        ),
         "work that a log has": with_work_of_a_log(store),
-        "no lead without work": advice(store, "thin,tasuki", use=Use(threads=2, critical=3000)),
+        "no lead without work": advice(
+            store, "thin,tasuki", use=Use(shared_objects=1, threads=2, critical=3000)
+        ),
     }
     told = [
         "\n".join(
@@ -222,7 +229,9 @@ def test_what_work_between_sections_decides(store: Store) -> None:
     assert (found.work, found.known, found.amounts) == (0, ASSUMED, {0: 1})
     assert (found.cheapest, found.other, found.lead) == ("thin", "reservation", 19.5)
     assert found.tie_from is None and found.searched_to == 1_000
-    asked = advice(store, "thin,reservation", use=Use(threads=2, think=3_000)).between
+    asked = advice(
+        store, "thin,reservation", use=Use(shared_objects=1, threads=2, think=3_000)
+    ).between
     assert (asked.work, asked.cheapest) == (3_000, "thin")
     ranked = advice(store, "thin,reservation", ranking=True).between
     assert ranked.cheapest is None and ranked.tie_from is None
@@ -342,7 +351,10 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
     clock = load_machine("generic").clock_mhz.number * 1e6
     program = without_own_lock(RecordedProgram(1e6, plain=False), 0.2e-6 * clock, clock / 1e6)
     found = advice(
-        store, "thin,tasuki", use=Use(contended=0.1, threads=2, think=0), program=program
+        store,
+        "thin,tasuki",
+        use=Use(shared_objects=1, contended=0.1, threads=2, think=0),
+        program=program,
     )
     assert found.program is not None and found.program.per_second == pytest.approx(9e5)
     for one in found.locks:
@@ -352,7 +364,7 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
         if found.error is not None:
             low = found.error.low * 0.9 * one.cost
             assert share.share_low == pytest.approx(low / (0.8e-6 * clock + low))
-    assert advice(store, "thin,tasuki", use=Use(threads=2)).program is None
+    assert advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2)).program is None
 
 
 def test_a_share_of_the_time_is_never_all_of_it(store: Store) -> None:
@@ -366,16 +378,16 @@ def test_a_share_of_the_time_is_never_all_of_it(store: Store) -> None:
 
 
 def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
-    found = advice(store, "thin,tasuki", use=Use(contended=0.1, threads=4))
+    found = advice(store, "thin,tasuki", use=Use(shared_objects=1, contended=0.1, threads=4))
     assert found.contended is not None and set(found.contended.costs) == {"thin", "tasuki"}
-    alone = advice(store, "thin,tasuki", use=Use(threads=4))
+    alone = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=4))
     assert [one.cost for one in found.locks] == [one.cost for one in alone.locks]
 
 
 def test_work_is_taken_off_and_leads_are_beside_it(store: Store) -> None:
     """In the model work costs as many cycles as it has, whatever the lock."""
-    plain = advice(store, "thin,tasuki", use=Use(threads=2))
-    busy = advice(store, "thin,tasuki", use=Use(threads=2, think=3000))
+    plain = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2))
+    busy = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2, think=3000))
     costs = [[one.cost for one in found.locks] for found in (plain, busy)]
     assert costs[0] == pytest.approx(costs[1], abs=1)  # a seed more is a cycle more
     assert busy.work == plain.work + 3000
@@ -398,6 +410,39 @@ def test_the_cost_of_a_process_wide_barrier_can_be_given_and_is_listed() -> None
     assert "membarrier_latency" not in others.latencies
 
 
+def test_values_of_a_latency_stand_side_by_side(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """asym_tasuki 45 and two fences against thin's 60: cheaper at a fence of 5, as measured 7."""
+    answers = [advice(store, "thin,asym_tasuki", (23, cycles, 5000)) for cycles in (32, 7)]
+    print_values(answers)
+    said = " ".join(capsys.readouterr().out.split())
+    for found in answers:
+        assert " ".join(verdict(found).split()) in said
+    assert "From 32 to 7 cycles: asymmetric is the cheapest in place of thin" in said
+    assert "asymmetric 105.0 to 55.0" in said
+    print_csv(answers)
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    asked = [(row["asked_fence_latency"], row["lock"], row["verdict"]) for row in rows]
+    assert asked[0] == ("32", "thin", "cheapest") and asked[2][:2] == ("7", "asym_tasuki")
+    print_json(answers)
+    told = json.loads(capsys.readouterr().out)
+    assert [one["setting"]["asked"]["fence_latency"] for one in told] == [32, 7]
+
+
+def test_one_latency_has_several_values() -> None:
+    asked = each_of(
+        {"cas_latency": Cycles((18,)), "fence_latency": CyclesOfInstruction.read("33, 16,33")}
+    )
+    assert asked == [{"cas_latency": 18, "fence_latency": n} for n in (33, 16)]
+    two = dict.fromkeys(("cas_latency", "cancel_latency"), Cycles((1, 2)))
+    with pytest.raises(LockcrossError, match=r"--measured-cas-latency and --cancel-latency: one"):
+        each_of(two)
+    for text in ("", "33,", "x", "10001", "-1"):
+        with pytest.raises(typer.BadParameter, match="whole numbers from 0 to 10000"):
+            CyclesOfInstruction.read(text)
+
+
 def test_two_locks_have_the_same_verdict_whatever_stands_beside_them(store: Store) -> None:
     few = advice(store, "thin,reservation")
     more = advice(store, "thin,reservation,tasuki,asym_tasuki")
@@ -407,13 +452,13 @@ def test_two_locks_have_the_same_verdict_whatever_stands_beside_them(store: Stor
 
 def test_what_is_saved_is_a_difference_with_its_own_interval(store: Store) -> None:
     """In the unit of who asks: of CPU time where the program's rate is known."""
-    found = advice(store, "thin,tasuki", use=Use(threads=2))
+    found = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2))
     saving, error = found.saving, found.known(LockLabel("thin"), LockLabel("tasuki"))
     assert saving is not None and error is not None and not saving.tie
     assert (saving.cycles, saving.share) == (30, None)
     assert (saving.low, saving.high) == error.difference and 0 < (saving.low or 0) < 1
     assert "a pair" in verdict(found)
-    rated = advice(store, "thin,tasuki", use=Use(threads=2, locks_per_second=1e6))
+    rated = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2, locks_per_second=1e6))
     assert rated.saving is not None and rated.saving.share is not None
     assert rated.saving.share == pytest.approx(30 / (rated.work + 90), rel=0.05)
     assert "of its CPU time" in verdict(rated)
@@ -422,7 +467,7 @@ def test_what_is_saved_is_a_difference_with_its_own_interval(store: Store) -> No
 def test_every_form_of_output_has_the_sentence_and_the_interval(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = advice(store, "thin,tasuki", use=Use(threads=2))
+    found = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2))
     low, high = found.interval(found.win.lock) or (0.0, 0.0)
     assert low < found.win.cost < high
     print_json([found])

@@ -163,6 +163,12 @@ class Advice:
     saving: Saving | None = None
 
     @property
+    def asked(self) -> Mapping[str, int]:
+        """Return the latencies that were given, in cycles."""
+        asked: Mapping[str, int] = self.setting["asked"]  # type: ignore[assignment]
+        return asked
+
+    @property
     def error(self) -> EngineError | None:
         """Return the engine's error for the first two; None: nothing like them was compared."""
         return self.known(self.win.lock, self.win.runner_up)

@@ -191,10 +191,9 @@ class Advisor:
         self._scenario = replace(self._scenario, base=base)
 
     def _set_frame(self) -> None:
-        if not self._scenario.use.as_on_map:  # the costs of the main job's map are whole
-            (floor,) = points(self._runner, PLAN, [self._floor()])
-            (unlocked,) = self._evaluate([self._scenario.with_lock(NO_LOCK)])
-            self._frame = float(unlocked.cost - floor.cost)
+        (floor,) = points(self._runner, PLAN, [self._floor()])
+        (unlocked,) = self._evaluate([self._scenario.with_lock(NO_LOCK)])
+        self._frame = float(unlocked.cost - floor.cost)
 
     def _floor(self) -> Cell:
         """Return a run of one thread without a lock and without work."""
@@ -416,7 +415,7 @@ class Advisor:
         floor, unlocked = cycles([self._floor()]), cost(NO_LOCK)
         if floor is None or unlocked is None:
             return {}
-        frame = 0.0 if self._scenario.use.as_on_map else unlocked - floor[0]
+        frame = unlocked - floor[0]
         costs = {label: cost(label) for label in self._question.labels}
         return {label: cost - frame for label, cost in costs.items() if cost is not None}
 
@@ -450,7 +449,7 @@ class Advisor:
 
     def _setting(self) -> Mapping[str, object]:
         base, use = self._scenario.base, dict(vars(self._scenario.use))
-        del use["as_on_map"], use["works"]
+        del use["works"]
         cas, fence = (self._shown(axis, value_of(base, axis)) for axis in _MEASURED_AS)
         return {
             "machine": base.machine,
@@ -464,6 +463,7 @@ class Advisor:
             "fence_measured": fence,
             "cancel": value_of(base, "cancel_latency"),
             "membarrier": base.membarrier_latency,
+            "asked": dict(self._question.measured),
         }
 
 

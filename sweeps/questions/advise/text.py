@@ -10,6 +10,7 @@ from rich.table import Table
 from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
 from sweeps.accuracy.errors import SILICON, EngineError
+from sweeps.model.axes import LATENCIES
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.advise.advice import (
     USE_AXES,
@@ -24,7 +25,7 @@ from sweeps.questions.advise.advice import (
 from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.question import ASSUMED, FOLLOWS, GIVEN, MEASURED, Input
 
-_MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
+MEASURED_AXES = ("cas_latency", "fence_latency")  # whose values are not those that are set
 _NAMED = 4  # locks in a sentence
 _CANCELLING = "as cancellations cost"
 _SMALL = 0.05  # cycles a pair that are not worth a word
@@ -78,6 +79,7 @@ def print_csv(answers: Sequence[Advice]) -> None:
     """Print a row for each lock on each machine, the cheapest first."""
     rows = [
         {name: advice.setting[name] for name in ("machine", "isa", "flavour", "threads")}
+        | {f"asked_{axis}": advice.asked.get(axis) for axis in LATENCIES}
         | {"work_cycles": advice.between.work, "work_known": advice.between.known}
         | {"cheapest_without_work": advice.between.cheapest}
         | {"tie_from_cycles": advice.between.tie_from}
@@ -182,9 +184,13 @@ def _rests(advice: Advice) -> Table:
     table = Table("input", "value", "known", *border, "source", box=None)
     for entry in sorted((*advice.inputs, *follow), key=place):
         axis = axes.get(entry.name)
-        ends = ["", ""] if axis is None else [_change(axis, False), _change(axis, True)]
+        ends = (
+            ["", ""]
+            if axis is None
+            else [change_in_words(axis, False), change_in_words(axis, True)]
+        )
         value = entry.value
-        if axis is not None and entry.name in _MEASURED:
+        if axis is not None and entry.name in MEASURED_AXES:
             value += f" (measures {axis.now:.1f})"
         table.add_row(_name(entry.name), value, entry.kind, *ends[: len(border)], entry.source)
     return table
@@ -381,8 +387,7 @@ def remarks(advice: Advice) -> Iterator[str]:
     """Yield the remarks beside the answer: on which inputs it depends, how sure it is, the limits
     of its lock and the best without them."""
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
-    for name in names:
-        yield _decides([flip for flip in advice.flips if flip.given.name == name])
+    yield from decisive(advice)
     if advice.axes:
         assumed = [entry.name for entry in advice.inputs if entry.kind == ASSUMED]
         turns = [axis.axis for axis in advice.axes if (axis.below or axis.above) is not None]
@@ -416,6 +421,12 @@ def remarks(advice: Advice) -> Iterator[str]:
             )
         yield words
     yield from advice.notes
+
+
+def decisive(advice: Advice) -> Iterator[str]:
+    """Yield a sentence for each input on which the answer depends."""
+    for name in dict.fromkeys(flip.given.name for flip in advice.flips):
+        yield _decides([flip for flip in advice.flips if flip.given.name == name])
 
 
 def _decides(flips: Sequence[Flip]) -> str:
@@ -533,7 +544,8 @@ def reason(advice: Advice) -> str:
     return f"{words} (cycles a pair{f', seed 1 of {best.seeds}' if best.seeds > 1 else ''})"
 
 
-def _change(axis: AxisAnswer, upwards: bool) -> str:
+def change_in_words(axis: AxisAnswer, upwards: bool) -> str:
+    """Return which lock is as cheap beyond a value of an axis, or how far none is."""
     change, end = (axis.above, axis.high) if upwards else (axis.below, axis.low)
     if change is not None:
         towards = "from" if upwards else "to"
