@@ -1,6 +1,7 @@
 """advise and crossovers: against costs in closed form, then on the real engine."""
 
 import csv
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +43,7 @@ from sweeps.questions.advise.text import (
 )
 from sweeps.questions.advise.use import ACQUISITION, Use
 from sweeps.questions.advise.values import Cycles, CyclesOfInstruction, each_of, print_values
+from sweeps.questions.crossings.answer import cheapest_along, cheapest_words, row_of
 from sweeps.questions.crossings.command import (
     base_cell,
     find,
@@ -50,6 +52,7 @@ from sweeps.questions.crossings.command import (
     with_settings,
     work_around,
 )
+from sweeps.questions.crossings.figure import draw_crossings
 from sweeps.run.runner import Runner
 from sweeps.study.crossings import Crossover, Point
 from sweeps.study.results import StudyResults
@@ -153,7 +156,8 @@ def test_the_cheapest_lock_and_every_border_are_those_of_the_model(store: Store)
     assert (cas.now, fence.now) == (23, 32)
     assert cas.below is None and cas.above is not None
     assert cas.above.lock == "reservation" and cas.above.value == pytest.approx(62, abs=1)
-    assert fence.below == Change(LockLabel("asym_tasuki"), 9.5) and fence.above is None
+    assert fence.below is not None and fence.above is None
+    assert (fence.below.lock, fence.below.value) == ("asym_tasuki", 9.5)
     for name in ("cancel_latency", "owner_share", "run_length", "threads"):
         assert (axis(found, name).below, axis(found, name).above) == (None, None)
     assumed = {one.name for one in found.inputs if one.kind == ASSUMED}
@@ -174,7 +178,7 @@ def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> No
     assert [one.seeds for one in found.locks] == [3, 3]
     assert found.win.lock == "asym_tasuki" and found.win.tied == ("tasuki",)
     change = axis(found, "cas_latency").below
-    assert change == Change(LockLabel("tasuki"), 38)
+    assert change is not None and (change.lock, change.value) == ("tasuki", 38)
 
 
 @pytest.mark.usefixtures("engine_always_right")
@@ -561,6 +565,32 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
     find(tasks, 3, store, ModelRunner(store))
     store.forget_series()  # as a study of another plan does
     assert len(StudyResults(store.connection).crossovers("asked")) == 1
+
+
+def test_of_more_than_two_locks_the_cheapest_is_named(store: Store, tmp_path: Path) -> None:
+    """thin 40 and a CAS, asym_tasuki 105, tasuki 70 and a CAS at a fence of 30."""
+    base = with_settings(
+        base_cell("generic", "", "", "lock_sequence", "qemu"), {"fence_latency": 30, "threads": 2}
+    )
+    labels = [LockLabel(name) for name in ("thin", "asym_tasuki", "tasuki")]
+    tasks = [
+        task_of(base, pair, "cas_latency", (0, 100), 1, 5)
+        for pair in itertools.combinations(labels, 2)
+    ]
+    every = [one for some in find(tasks, 1, store, ModelRunner(store)).values() for one in some]
+    along = cheapest_along(every)
+    assert [lock for lock, _, _ in along] == ["thin", "asym_tasuki"]
+    assert along[0][2] == along[1][1] == pytest.approx(65, abs=1)
+    assert cheapest_words(every, 3) == [
+        "Cheapest along cas_latency: thin 0 to 65; asym_tasuki 65 to 100"
+    ]
+    assert cheapest_words(every, 2) == []
+    rows = [row_of("a series", one) for one in every]
+    crossing = next(row for row in rows if row["cheaper"] == "thin below, asym_tasuki above")
+    assert crossing["value"] == pytest.approx(65, abs=1)
+    assert crossing["known_low"] < crossing["value"] < crossing["known_high"]
+    save(tmp_path / "crossings.png", lambda: draw_crossings(every))
+    assert (tmp_path / "crossings.png").stat().st_size > 10_000
 
 
 def test_crossovers_in_every_setting_of_a_plan() -> None:

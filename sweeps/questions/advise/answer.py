@@ -92,7 +92,11 @@ class Advisor:
         # Of many locks the others are those to be searched among and the next best.
         best, second, *more = (lock.label for lock in locks if lock.label in self._sound)
         others = [second, *(label for label in more if label in question.searched)]
-        found = find_changes(moving, best, others, self._evaluate, self._shown)
+
+        def error(one: LockLabel, other: LockLabel) -> float | None:
+            return None if (row := known(one, other)) is None else max(tie, row.least)
+
+        found = find_changes(moving, best, others, self._evaluate, self._shown, error, self._frame)
         shares: dict[str, float] = {}
         for run in mixture(self._scenario.use):
             shares[run.words] = shares.get(run.words, 0.0) + float(run.weight)
@@ -136,6 +140,17 @@ class Advisor:
             flips=tuple(self._flips(advice, moving)),
             saving=self._saving(advice),
         )
+
+    def foreseen(self, ranking: bool) -> list[Cell]:
+        """Return the cells that the answer begins with; more follow where it is searched."""
+        scenario, question = self._scenario, self._question
+        asked = [scenario.with_lock(label) for label in (*question.labels, NO_LOCK)]
+        if (ends := question.open_cancellation) is not None:
+            dear = [scenario.moved("cancel_latency", end) for end in ends]
+            asked += [one.with_lock(at) for one in dear for at in question.labels if cancels(at)]
+        for axis in () if ranking else axes_of(question, scenario):
+            asked += [axis.at(label, x) for label in question.searched for x in axis.values]
+        return [cell for one in asked for cell in one.cells]
 
     def cost_of_first(self) -> float:
         """Return the cost of the first lock, by one seed. Raises LockcrossError when a run

@@ -42,7 +42,6 @@ def _print_table(answers: Sequence[Advice]) -> None:
 
 
 _PRINTED = {Form.TABLE: _print_table, Form.CSV: print_csv, Form.JSON: print_json}
-_USUAL = 230  # runs of a question
 _BESIDE = ("thin", "tasuki")  # a question has two locks
 _NOTHING = Use()
 
@@ -202,8 +201,8 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         check_file(figure)  # before anything is run
     if check:
         check_engine(check, [question.scenario.base for question in questions])
-    bounds, total = served(no_server), _USUAL * len(questions)
-    with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
+    bounds = served(no_server)
+    with Store(db) as store, pool_of(cluster) as pool, one_bar(0, not ranking) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
         if logged is not None and logged.program is not None:
             logged = _without_own_lock(use, logged, processors[0], store, runner)
@@ -212,9 +211,10 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
                 print_untold(form, processors, logged.program)
                 return
             questions = ask_all()
-        answers = [
-            Advisor(question, store, runner).answer(check, ranking) for question in questions
-        ]
+        advisors = [Advisor(question, store, runner) for question in questions]
+        foreseen = [cell for advisor in advisors for cell in advisor.foreseen(ranking)]
+        runner.foretell(foreseen, more=not ranking)
+        answers = [advisor.answer(check, ranking) for advisor in advisors]
     _PRINTED[form](answers)
     if figure is not None:
         save(figure, lambda: draw_advice(answers[0]))

@@ -17,6 +17,7 @@ from sweeps.questions.advise.advice import (
     Advice,
     AxisAnswer,
     Between,
+    Change,
     Contended,
     Flip,
     OfProgram,
@@ -24,6 +25,7 @@ from sweeps.questions.advise.advice import (
 )
 from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.question import ASSUMED, FOLLOWS, GIVEN, MEASURED, Input
+from sweeps.study.untold import interval, rounding
 
 MEASURED_AXES = ("cas_latency", "fence_latency")  # whose values are not those that are set
 _NAMED = 4  # locks in a sentence
@@ -440,7 +442,7 @@ def _decides(flips: Sequence[Flip]) -> str:
     )
     changes = []
     for flip in flips:
-        value = value_in_words(axis, flip.change.value)
+        value = _place(axis, flip.change)
         reach = f"from {value} on" if flip.upwards else f"up to {value}"
         changes.append(f"{flip.change.lock.words()} is as cheap {reach}")
     plausible = "plausible" if given.kind == ASSUMED else "left open"
@@ -549,9 +551,20 @@ def change_in_words(axis: AxisAnswer, upwards: bool) -> str:
     change, end = (axis.above, axis.high) if upwards else (axis.below, axis.low)
     if change is not None:
         towards = "from" if upwards else "to"
-        return f"{change.lock.words()} {towards} {value_in_words(axis, change.value)}"
+        return f"{change.lock.words()} {towards} {_place(axis, change)}"
     none = f"none {'up' if upwards else 'down'} to {value_in_words(axis, end)}"
     return "-" if end == axis.now else none
+
+
+def _place(axis: AxisAnswer, change: Change) -> str:
+    """Return from which value on a lock is as cheap, with no more digits than are known, and within
+    which values it lies."""
+    if change.known is None:
+        return value_in_words(axis, change.value)
+    scale, unit = {"share": (100, " %"), "cycles": (1, " cycles")}.get(axis.unit, (1, ""))
+    written = rounding(change.value, change.known, lambda x: scale * x)
+    words = interval(change.known, (axis.low, axis.high), written)
+    return f"{written(change.value)}{unit} ({words})"
 
 
 def value_in_words(axis: AxisAnswer, value: float) -> str:
