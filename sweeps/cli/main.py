@@ -289,12 +289,9 @@ def main() -> int:
     return 1
 
 
-_signals: list[int] = []  # that came
-
-
 def _interrupt(number: int, frame: Any) -> None:
     """Pass Ctrl-C on: children lead groups of their own, which a terminal does not interrupt."""
-    _signals.append(number)
+    children.signals.append(number)
     children.end_all()
     signal.default_int_handler(number, frame)
 
@@ -310,7 +307,7 @@ def _run() -> int:
     except SystemExit as end:  # Typer ends this way, also after a message on an option
         code = end.code if isinstance(end.code, int) else 0
         if code == INTERRUPTED:
-            code = _BY_SIGNAL + (_signals or [signal.SIGINT])[-1]
+            code = _BY_SIGNAL + (children.signals or [signal.SIGINT])[-1]
             _say("interrupted; finished work is kept, and the same command continues from there")
         return code
     except LockcrossError as error:
