@@ -21,6 +21,7 @@ AS_IT_IS = "-"  # its word for CPUs, or a limit, that stay as they are
 
 _started: "weakref.WeakSet[subprocess.Popen[Any]]" = weakref.WeakSet()
 _interrupted = False
+signals: list[int] = []  # that told this command to end
 
 
 def start(

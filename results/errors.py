@@ -1,8 +1,10 @@
 """The one base of errors that are meant for people, and the wording that many share."""
 
 import errno
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 _ALIKE = 4  # letters at the beginning of names that may be taken for one another
 _NEAR = 4  # names at most
@@ -34,6 +36,19 @@ def writing(place: object, advice: str = "name another file") -> Iterator[None]:
     except OSError as error:
         message = f"{place}: cannot be written ({error.strerror or error}); {advice}"
         raise LockcrossError(message, 1 if error.errno in FULL else 2) from None
+
+
+@contextmanager
+def writing_whole(path: Path, advice: str = "name another file") -> Iterator[Path]:
+    """Yield the file to write in the place of another, which is then there whole, or as before.
+    Raises as `writing` does."""
+    part = path.with_name(f".{os.getpid()}.{path.name}")
+    with writing(path, advice):
+        try:
+            yield part
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from results.errors import LockcrossError, writing
+from results.errors import LockcrossError, writing, writing_whole
 
 mpl.use("Agg")
 
@@ -60,22 +60,25 @@ def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Pa
     All have the places of axes and texts that were worked out for the PNG. Raises LockcrossError
     where they cannot be written, and each error of `draw`.
     """
-    path = folder / f"{name}.png"
+    path, advice = folder / f"{name}.png", "name another folder with --output"
     with mpl.rc_context({"backend": "Agg", **RC}):
         figure = draw()
-        with writing(path, "name another folder with --output"):
+        with writing(path, advice):
             folder.mkdir(parents=True, exist_ok=True)
-            # Figure.savefig would work the places out, and draw everything unseen, for each file.
-            figure.set_dpi(DPI)
+        # Figure.savefig would work the places out, and draw everything unseen, for each file.
+        figure.set_dpi(DPI)
+        with writing_whole(path, advice) as part:
             FigureCanvasAgg(figure).print_png(  # type: ignore[no-untyped-call]
-                path, metadata={"Software": ""}
+                part, metadata={"Software": ""}
             )
-            figure.set_layout_engine("none")
+        figure.set_layout_engine("none")
+        with writing_whole(path.with_suffix(".svg"), advice) as part:
             FigureCanvasSVG(figure).print_svg(  # type: ignore[no-untyped-call]
-                path.with_suffix(".svg"), metadata={"Date": None, "Title": title}
+                part, metadata={"Date": None, "Title": title}
             )
+        with writing_whole(path.with_suffix(".pdf"), advice) as part:
             FigureCanvasPdf(figure).print_pdf(  # type: ignore[no-untyped-call]
-                path.with_suffix(".pdf"), metadata={"CreationDate": None, "Title": title}
+                part, metadata={"CreationDate": None, "Title": title}
             )
     return path
 
@@ -98,8 +101,8 @@ def save(file: Path, draw: Callable[[], Figure]) -> None:
     it cannot be written."""
     with mpl.rc_context({"backend": "Agg", **RC}):
         figure = draw()
-        with writing(file):
-            figure.savefig(file, metadata={KINDS[file.suffix]: None})
+        with writing_whole(file) as part:
+            figure.savefig(part, metadata={KINDS[file.suffix]: None})
 
 
 DPI = 200  # of PNGs: sharp on a screen; paper has SVG and PDF

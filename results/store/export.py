@@ -2,7 +2,6 @@
 
 import gc
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from results.errors import writing
+from results.errors import writing_whole
 from results.store.batches import Batch, Kinds, Row, batches
 from results.store.csv_lines import csv_writer
 from results.store.queries import QueryError
@@ -29,14 +28,8 @@ def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, 
             f"{path}: the file's ending gives the format; allowed are {', '.join(writers)}"
         )
     columns, read = batches(connection, name)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with writing(path):
-        try:
-            with _no_cycles():
-                written = sum(writers[path.suffix](columns, read, part))
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+    with writing_whole(path) as part, _no_cycles():
+        written = sum(writers[path.suffix](columns, read, part))
     return written, len(columns)
 
 

@@ -229,7 +229,8 @@ VERSION = "1.0.0"  # as in CHANGELOG.md
 _HELP = "Which lock is cheapest for a runtime's objects, and when does the answer change?"
 _PROGRAM = "./lockcross"
 _NAME = 10  # columns of a command's name in the list
-INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
+INTERRUPTED = 130  # Typer's exit code for Ctrl-C
+_BY_SIGNAL = 128  # and the number of the signal: the exit code of what a signal ended
 
 
 def make_app() -> typer.Typer:
@@ -267,7 +268,8 @@ def _every(
 
 
 def main() -> int:
-    """Run the command line and return its exit code: 2 a user's mistake, 1 a failed run."""
+    """Run the command line and return its exit code: 2 a user's mistake, 1 a failed run, 130 and
+    143 ended by Ctrl-C or SIGTERM."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     for name in ("stdout", "stderr"):
@@ -289,6 +291,7 @@ def main() -> int:
 
 def _interrupt(number: int, frame: Any) -> None:
     """Pass Ctrl-C on: children lead groups of their own, which a terminal does not interrupt."""
+    children.signals.append(number)
     children.end_all()
     signal.default_int_handler(number, frame)
 
@@ -304,6 +307,7 @@ def _run() -> int:
     except SystemExit as end:  # Typer ends this way, also after a message on an option
         code = end.code if isinstance(end.code, int) else 0
         if code == INTERRUPTED:
+            code = _BY_SIGNAL + (children.signals or [signal.SIGINT])[-1]
             _say("interrupted; finished work is kept, and the same command continues from there")
         return code
     except LockcrossError as error:

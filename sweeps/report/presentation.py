@@ -55,18 +55,20 @@ class References:
 @contextmanager
 def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iterator[References]:
     """Yield the databases that go with one: its own validation if it has one, and those of the
-    references that are against other engines; and beside a study on the default engine the
-    reference studies of others."""
+    references that are against other engines, unless it has reproductions and no study; and beside
+    a study on the default engine the reference studies of others."""
     with ExitStack() as opened:
 
         def read(path: Path) -> sqlite3.Connection:
             return opened.enter_context(Store(path, read_only=True)).connection
 
-        paths = sorted(folder.glob("*.db"), key=lambda path: (path.name != VALIDATION, path.name))
+        plan, own = PLAN.optional(connection), compilers_of_study(connection)
+        reproduced = connection.execute("SELECT 1 FROM facts WHERE name GLOB 'reproduction/*'")
+        beside = [] if plan is None and reproduced.fetchone() else folder.glob("*.db")
+        paths = sorted(beside, key=lambda path: (path.name != VALIDATION, path.name))
         others = {path.name: read(path) for path in paths}
         studies: dict[str, sqlite3.Connection] = {}
         foreign: set[str] = set()  # compilers of studies that are not compared with this one
-        plan, own = PLAN.optional(connection), compilers_of_study(connection)
         if plan and plan.engine == engines.DEFAULT:
             for name, other in others.items():
                 if PLAN.optional(other) and (made_by := compilers_of_study(other)) != own:

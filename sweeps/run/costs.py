@@ -10,11 +10,14 @@ from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell
 
 GUESS_S = 0.15  # where no similar cell is known: a small program, start of QEMU included
+# Where a program's keys say its length: its start, a pair, and a cycle of work in or between two.
+_START_S, _PAIR_S, _WORK_S = 0.05, 45e-6, 0.25e-6
 # What makes cells alike, the most telling first.
 _LIKE = (
     "engine", "workload", "isa", "threads", "lock", "variant", "parameters", "flavour", "fence",
     "machine", *LATENCIES, "cores",
 )  # fmt: skip
+_LENGTH = ("objects", "first", "turns", "run_length", "after", "critical", "think")
 _OF_KIND = 4  # of these: cells of about equal length
 
 Key = tuple[object, ...]
@@ -32,9 +35,19 @@ def kind(cell: Cell) -> Key:
     return _key(vars(cell))[:_OF_KIND]
 
 
+def _guess(values: Mapping[str, Any]) -> float:
+    """Return the seconds of a cell like which none is known."""
+    if values["workload"] != "lock_use":
+        return GUESS_S
+    keys = {name: int(values["parameters"].get(name, 0)) for name in _LENGTH}
+    pairs = keys["objects"] * (keys["first"] + keys["turns"] * keys["run_length"] + keys["after"])
+    return _START_S + pairs * (_PAIR_S + (keys["critical"] + keys["think"]) * _WORK_S)
+
+
 class Costs:
-    """Seconds of cells: the mean of the most similar ones that are known, drawn towards the mean of
-    less similar ones as much as one of them would draw it."""
+    """Seconds of cells, by how many times the guess of each was taken: the mean of the most similar
+    ones that are known, drawn towards the mean of less similar ones as much as one of them would
+    draw it."""
 
     def __init__(self) -> None:
         self._sums: dict[Key, float] = defaultdict(float)
@@ -54,27 +67,27 @@ class Costs:
         for *values, count, seconds in rows:
             known = missing | dict(zip(columns.split(", "), values, strict=True))
             known["parameters"] = json.loads(known["parameters"])
-            costs._add(_key(known), seconds, count)
+            costs._add(_key(known), seconds / _guess(known), count)
         return costs
 
     def add(self, cell: Cell, seconds: float) -> None:
-        self._add(_key(vars(cell)), seconds, 1)
+        self._add(_key(vars(cell)), seconds / _guess(vars(cell)), 1)
 
-    def _add(self, key: Key, seconds: float, count: int) -> None:
+    def _add(self, key: Key, times: float, count: int) -> None:
         for end in range(len(key) + 1):
-            self._sums[key[:end]] += seconds
+            self._sums[key[:end]] += times
             self._counts[key[:end]] += count
 
     def knows(self, cell: Cell) -> bool:
         return kind(cell) in self._counts
 
     def seconds(self, cell: Cell) -> float:
-        key, mean = _key(vars(cell)), GUESS_S
+        key, mean = _key(vars(cell)), 1.0
         for end in range(len(key) + 1):
             if not (count := self._counts.get(key[:end])):
                 break
             mean = (self._sums[key[:end]] + mean) / (count + 1)
-        return mean
+        return mean * _guess(vars(cell))
 
 
 def drawn(cells: Mapping[str, Cell], programs: Mapping[str, str]) -> list[str]:

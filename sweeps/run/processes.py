@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Self, TextIO, TypeVar
 
+from results import children
 from sweeps.engines.base import ProcessResult, Request
 from sweeps.run.servers import Process, ServerLostError, Servers, start
 from sweeps.support.toml import head
@@ -61,7 +62,8 @@ class Signals:
             signal.signal(number, handler)
         self._handlers.clear()
 
-    def _interrupt(self, *_: object) -> None:
+    def _interrupt(self, number: int, _: object) -> None:
+        children.signals.append(number)
         self._interrupted = True
         if not self.held:
             raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 stored runs of similar cells."""
 
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _NO_BINARY = Binary(Path(), "", "")
 # Seconds between two estimates of the time left, and the share of the time that they may take.
 _ESTIMATE_S, _ESTIMATES = 1.0, 0.05
+_LONG_S = 30.0  # a job that is said to be long before it begins
 
 
 class Runner:
@@ -69,6 +71,7 @@ class Runner:
         self._builder: Builder | None = None
         self._kept: set[str] = set()  # machines that were looked at
         self._costs: Costs | None = None
+        self._foretold = False
 
     def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
         """Run the missing cells and return the stored run of every cell, in the order of `cells`.
@@ -163,13 +166,12 @@ class Runner:
             for single in (False, True)
         )
         seconds = together / jobs + by_itself
-        span = f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
         failed = sum(run.status == "failed" for run in stored.values())
         lines = [
             f"{len(cells)} cells, {len(distinct)} distinct: {len(stored)} known "
             f"({failed} of them failed), {sum(bool(work.refusal) for work in distinct.values())} "
             f"refused, {len(to_run)} to run",
-            f"estimated time: {f'{seconds:.0f} s' if seconds < 90 else span} with {jobs} at a time"
+            f"estimated time: {_span(seconds)} with {jobs} at a time"
             + (", on the host one at a time" if by_itself else ""),
         ]
         if guessed := sum(not costs.knows(cell) for cell in to_run):
@@ -178,6 +180,27 @@ class Runner:
                 "workload, ISA and number of threads is stored"
             )
         return "\n".join(lines)
+
+    def foretell(self, cells: Sequence[Cell], more: bool = False) -> None:
+        """Say of a long job's cells how many are missing and how long they take, once. `more`:
+        further ones follow from them. Raises as `run` does."""
+        to_run = [work.cell for work in self.missing(cells) if not work.refusal]
+        if self.progress:
+            self.progress.update(self.progress.tasks[0].id, total=len(to_run))
+        self._foretell(to_run, len(to_run), self._pool.slots, more)
+
+    def _foretell(self, cells: Sequence[Cell], count: int, slots: int, more: bool) -> None:
+        """Say how long `count` cells like these take, if that is long."""
+        if self._foretold or not cells:
+            return
+        self._foretold = True
+        costs = self._known_costs()
+        seconds = sum(map(costs.seconds, cells)) / len(cells) * count / slots
+        if seconds < _LONG_S:
+            return
+        guess = "" if all(map(costs.knows, cells)) else ", a guess: few like them are stored"
+        words = f"{'at least ' * more}{count:,} runs, about {_span(seconds)}{guess}"
+        print(words, file=sys.stderr, flush=True)
 
     def _known_costs(self) -> Costs:
         """Return the cost of cells, by the runs that are stored or have ended here."""
@@ -194,6 +217,11 @@ class Runner:
 
     def _run_all(self, works: Sequence[Work], plan: str, title: str, pool: Pool) -> None:
         bar = self.progress.add_task(title, total=len(works)) if self.progress else None
+        if self.progress:
+            # The first bar may count the batches that follow, too.
+            whole, more = self.progress.tasks[0], self.progress.tasks[0].fields.get("at_least")
+            count = max(int(whole.total or 0), len(works))
+            self._foretell([work.cell for work in works], count, pool.slots, bool(more))
         by_identity = {work.identity: work for work in works}
         costs, system = self._known_costs(), keep_system(self._store)
         cells = {work.identity: work.cell for work in works}
@@ -242,6 +270,13 @@ def record_of(machine: str) -> MachineRecord:
     """Return a machine as it is described now."""
     known = load_machine(machine)
     return MachineRecord(machine, known.title, known.model_dump(mode="json", exclude_none=True))
+
+
+def _span(seconds: float) -> str:
+    """Return a time in words."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _distinct(works: Sequence[Work]) -> Mapping[str, Work]:

@@ -46,7 +46,8 @@ failed() { # what to say, log
 # the others are ended, and so is set-up. Each has a process group, which takes in what it started.
 together() { # functions
     local jobs=() job interrupted='' told=$SECONDS begun=$SECONDS code
-    trap 'interrupted=1' INT TERM HUP
+    trap 'interrupted=130' INT HUP
+    trap 'interrupted=143' TERM
     rm -f "$work/build/"doing.*
     set -m
     for job; do
@@ -63,7 +64,7 @@ together() { # functions
         [[ -z $interrupted ]] || {
             say "interrupted; the next call goes on with what is missing"
             end_jobs "${jobs[@]}"
-            exit 130
+            exit "$interrupted"
         }
         for job in "${!jobs[@]}"; do
             ! kill -0 "${jobs[job]}" 2>/dev/null || continue

@@ -5,7 +5,7 @@ import json
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
@@ -19,8 +19,10 @@ from results.store.records import FirstSeeds
 from sweeps.model.cell import read_cell, selected
 from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import LockLabel
+from sweeps.study.lines import FIRST_SEED
 from sweeps.study.plan import Plan
 from sweeps.study.runs import StudyRun
+from sweeps.study.untold import Untold, untold_of
 
 
 class Isa(BaseModel):
@@ -117,6 +119,7 @@ class FoundCrossover(FirstSeeds):
     lock_b: LockLabel
     below: LockLabel
     band: CrossoverBand | None = None
+    known: Untold | None = None  # within which values, by the engine's error
 
     @property
     def above(self) -> LockLabel:
@@ -327,18 +330,27 @@ def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[StudyRun]
 
 
 def _all_crossovers(connection: sqlite3.Connection) -> list[FoundCrossover]:
-    columns = [name for name in FoundCrossover.__dataclass_fields__ if name != "band"]
+    left_out = ("band", "known")
+    columns = [name for name in FoundCrossover.__dataclass_fields__ if name not in left_out]
+    runs: dict[int, list[tuple[str, float, float]]] = {}
+    for number, *run in connection.execute(
+        "SELECT crossover_id, lock, x, cost FROM crossover_runs WHERE seed = ?", (FIRST_SEED,)
+    ):
+        runs.setdefault(number, []).append((run[0], run[1], run[2]))
     rows = connection.execute(
         "SELECT count(seeds.seed), count(seeds.value), min(seeds.value), max(seeds.value), "
-        "min(seeds.bracket_high), max(seeds.bracket_high), "
+        "min(seeds.bracket_high), max(seeds.bracket_high), crossovers.engine, crossovers.workload, "
         f"{', '.join(f'crossovers.{name}' for name in columns)} FROM crossovers "
         "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id GROUP BY id ORDER BY id"
     )
     crossings = []
     for row in rows:
-        values = dict(zip(columns, row[6:], strict=True))
+        engine, workload, *found = row[6:]
+        values = dict(zip(columns, found, strict=True))
         values["band"] = CrossoverBand(*row[:6]) if row[1] else None
         labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
         setting = json.loads(values["setting"])
-        crossings.append(FoundCrossover(**values | labels | {"setting": setting}))
+        crossing = FoundCrossover(**values | labels | {"setting": setting})
+        known = untold_of(runs.get(crossing.id, []), crossing, engine, workload)
+        crossings.append(replace(crossing, known=known))
     return crossings

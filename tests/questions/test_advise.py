@@ -1,6 +1,7 @@
 """advise and crossovers: against costs in closed form, then on the real engine."""
 
 import csv
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 from results.draw.painter import check_file, save
 from results.errors import LockcrossError
@@ -40,6 +42,8 @@ from sweeps.questions.advise.text import (
     verdict,
 )
 from sweeps.questions.advise.use import ACQUISITION, Use
+from sweeps.questions.advise.values import Cycles, CyclesOfInstruction, each_of, print_values
+from sweeps.questions.crossings.answer import cheapest_along, cheapest_words, row_of
 from sweeps.questions.crossings.command import (
     base_cell,
     find,
@@ -48,6 +52,7 @@ from sweeps.questions.crossings.command import (
     with_settings,
     work_around,
 )
+from sweeps.questions.crossings.figure import draw_crossings
 from sweeps.run.runner import Runner
 from sweeps.study.crossings import Crossover, Point
 from sweeps.study.results import StudyResults
@@ -59,6 +64,7 @@ from tests.fakes.searching import find_crossover
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 NOTHING = Use()
+SHARED = Use(shared_objects=1)  # each object is taken by another thread, after 360 of 400
 PATTERN = Pattern(
     threads=2,
     shared_objects=1.0,
@@ -96,7 +102,7 @@ def advice(
     store: Store,
     locks: str,
     latencies: Sequence[int] = (23, 32, 5000),
-    use: Use = NOTHING,
+    use: Use = SHARED,
     program: RecordedProgram | None = None,
     runner: Runner | None = None,
     ranking: bool = False,
@@ -150,7 +156,8 @@ def test_the_cheapest_lock_and_every_border_are_those_of_the_model(store: Store)
     assert (cas.now, fence.now) == (23, 32)
     assert cas.below is None and cas.above is not None
     assert cas.above.lock == "reservation" and cas.above.value == pytest.approx(62, abs=1)
-    assert fence.below == Change(LockLabel("asym_tasuki"), 9.5) and fence.above is None
+    assert fence.below is not None and fence.above is None
+    assert (fence.below.lock, fence.below.value) == ("asym_tasuki", 9.5)
     for name in ("cancel_latency", "owner_share", "run_length", "threads"):
         assert (axis(found, name).below, axis(found, name).above) == (None, None)
     assumed = {one.name for one in found.inputs if one.kind == ASSUMED}
@@ -171,7 +178,7 @@ def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> No
     assert [one.seeds for one in found.locks] == [3, 3]
     assert found.win.lock == "asym_tasuki" and found.win.tied == ("tasuki",)
     change = axis(found, "cas_latency").below
-    assert change == Change(LockLabel("tasuki"), 38)
+    assert change is not None and (change.lock, change.value) == ("tasuki", 38)
 
 
 @pytest.mark.usefixtures("engine_always_right")
@@ -188,9 +195,13 @@ def test_answers_in_words(store: Store, golden: Callable[[Path, str], None]) -> 
         "all are tied": many,
         "all but one are tied": replace(many, locks=(*costs, replace(found.locks[1], cost=900.0))),
         "an assumption decides": depending(store),
-        "some find the lock held": advice(store, "thin,tasuki", use=Use(contended=0.1, threads=4)),
+        "some find the lock held": advice(
+            store, "thin,tasuki", use=Use(shared_objects=1, contended=0.1, threads=4)
+        ),
         "work that a log has": with_work_of_a_log(store),
-        "no lead without work": advice(store, "thin,tasuki", use=Use(threads=2, critical=3000)),
+        "no lead without work": advice(
+            store, "thin,tasuki", use=Use(shared_objects=1, threads=2, critical=3000)
+        ),
     }
     told = [
         "\n".join(
@@ -222,7 +233,9 @@ def test_what_work_between_sections_decides(store: Store) -> None:
     assert (found.work, found.known, found.amounts) == (0, ASSUMED, {0: 1})
     assert (found.cheapest, found.other, found.lead) == ("thin", "reservation", 19.5)
     assert found.tie_from is None and found.searched_to == 1_000
-    asked = advice(store, "thin,reservation", use=Use(threads=2, think=3_000)).between
+    asked = advice(
+        store, "thin,reservation", use=Use(shared_objects=1, threads=2, think=3_000)
+    ).between
     assert (asked.work, asked.cheapest) == (3_000, "thin")
     ranked = advice(store, "thin,reservation", ranking=True).between
     assert ranked.cheapest is None and ranked.tie_from is None
@@ -342,7 +355,10 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
     clock = load_machine("generic").clock_mhz.number * 1e6
     program = without_own_lock(RecordedProgram(1e6, plain=False), 0.2e-6 * clock, clock / 1e6)
     found = advice(
-        store, "thin,tasuki", use=Use(contended=0.1, threads=2, think=0), program=program
+        store,
+        "thin,tasuki",
+        use=Use(shared_objects=1, contended=0.1, threads=2, think=0),
+        program=program,
     )
     assert found.program is not None and found.program.per_second == pytest.approx(9e5)
     for one in found.locks:
@@ -352,7 +368,7 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
         if found.error is not None:
             low = found.error.low * 0.9 * one.cost
             assert share.share_low == pytest.approx(low / (0.8e-6 * clock + low))
-    assert advice(store, "thin,tasuki", use=Use(threads=2)).program is None
+    assert advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2)).program is None
 
 
 def test_a_share_of_the_time_is_never_all_of_it(store: Store) -> None:
@@ -366,16 +382,16 @@ def test_a_share_of_the_time_is_never_all_of_it(store: Store) -> None:
 
 
 def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
-    found = advice(store, "thin,tasuki", use=Use(contended=0.1, threads=4))
+    found = advice(store, "thin,tasuki", use=Use(shared_objects=1, contended=0.1, threads=4))
     assert found.contended is not None and set(found.contended.costs) == {"thin", "tasuki"}
-    alone = advice(store, "thin,tasuki", use=Use(threads=4))
+    alone = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=4))
     assert [one.cost for one in found.locks] == [one.cost for one in alone.locks]
 
 
 def test_work_is_taken_off_and_leads_are_beside_it(store: Store) -> None:
     """In the model work costs as many cycles as it has, whatever the lock."""
-    plain = advice(store, "thin,tasuki", use=Use(threads=2))
-    busy = advice(store, "thin,tasuki", use=Use(threads=2, think=3000))
+    plain = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2))
+    busy = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2, think=3000))
     costs = [[one.cost for one in found.locks] for found in (plain, busy)]
     assert costs[0] == pytest.approx(costs[1], abs=1)  # a seed more is a cycle more
     assert busy.work == plain.work + 3000
@@ -398,6 +414,39 @@ def test_the_cost_of_a_process_wide_barrier_can_be_given_and_is_listed() -> None
     assert "membarrier_latency" not in others.latencies
 
 
+def test_values_of_a_latency_stand_side_by_side(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """asym_tasuki 45 and two fences against thin's 60: cheaper at a fence of 5, as measured 7."""
+    answers = [advice(store, "thin,asym_tasuki", (23, cycles, 5000)) for cycles in (32, 7)]
+    print_values(answers)
+    said = " ".join(capsys.readouterr().out.split())
+    for found in answers:
+        assert " ".join(verdict(found).split()) in said
+    assert "From 32 to 7 cycles: asymmetric is the cheapest in place of thin" in said
+    assert "asymmetric 105.0 to 55.0" in said
+    print_csv(answers)
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    asked = [(row["asked_fence_latency"], row["lock"], row["verdict"]) for row in rows]
+    assert asked[0] == ("32", "thin", "cheapest") and asked[2][:2] == ("7", "asym_tasuki")
+    print_json(answers)
+    told = json.loads(capsys.readouterr().out)
+    assert [one["setting"]["asked"]["fence_latency"] for one in told] == [32, 7]
+
+
+def test_one_latency_has_several_values() -> None:
+    asked = each_of(
+        {"cas_latency": Cycles((18,)), "fence_latency": CyclesOfInstruction.read("33, 16,33")}
+    )
+    assert asked == [{"cas_latency": 18, "fence_latency": n} for n in (33, 16)]
+    two = dict.fromkeys(("cas_latency", "cancel_latency"), Cycles((1, 2)))
+    with pytest.raises(LockcrossError, match=r"--measured-cas-latency and --cancel-latency: one"):
+        each_of(two)
+    for text in ("", "33,", "x", "10001", "-1"):
+        with pytest.raises(typer.BadParameter, match="whole numbers from 0 to 10000"):
+            CyclesOfInstruction.read(text)
+
+
 def test_two_locks_have_the_same_verdict_whatever_stands_beside_them(store: Store) -> None:
     few = advice(store, "thin,reservation")
     more = advice(store, "thin,reservation,tasuki,asym_tasuki")
@@ -407,13 +456,13 @@ def test_two_locks_have_the_same_verdict_whatever_stands_beside_them(store: Stor
 
 def test_what_is_saved_is_a_difference_with_its_own_interval(store: Store) -> None:
     """In the unit of who asks: of CPU time where the program's rate is known."""
-    found = advice(store, "thin,tasuki", use=Use(threads=2))
+    found = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2))
     saving, error = found.saving, found.known(LockLabel("thin"), LockLabel("tasuki"))
     assert saving is not None and error is not None and not saving.tie
     assert (saving.cycles, saving.share) == (30, None)
     assert (saving.low, saving.high) == error.difference and 0 < (saving.low or 0) < 1
     assert "a pair" in verdict(found)
-    rated = advice(store, "thin,tasuki", use=Use(threads=2, locks_per_second=1e6))
+    rated = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2, locks_per_second=1e6))
     assert rated.saving is not None and rated.saving.share is not None
     assert rated.saving.share == pytest.approx(30 / (rated.work + 90), rel=0.05)
     assert "of its CPU time" in verdict(rated)
@@ -422,7 +471,7 @@ def test_what_is_saved_is_a_difference_with_its_own_interval(store: Store) -> No
 def test_every_form_of_output_has_the_sentence_and_the_interval(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = advice(store, "thin,tasuki", use=Use(threads=2))
+    found = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2))
     low, high = found.interval(found.win.lock) or (0.0, 0.0)
     assert low < found.win.cost < high
     print_json([found])
@@ -516,6 +565,32 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
     find(tasks, 3, store, ModelRunner(store))
     store.forget_series()  # as a study of another plan does
     assert len(StudyResults(store.connection).crossovers("asked")) == 1
+
+
+def test_of_more_than_two_locks_the_cheapest_is_named(store: Store, tmp_path: Path) -> None:
+    """thin 40 and a CAS, asym_tasuki 105, tasuki 70 and a CAS at a fence of 30."""
+    base = with_settings(
+        base_cell("generic", "", "", "lock_sequence", "qemu"), {"fence_latency": 30, "threads": 2}
+    )
+    labels = [LockLabel(name) for name in ("thin", "asym_tasuki", "tasuki")]
+    tasks = [
+        task_of(base, pair, "cas_latency", (0, 100), 1, 5)
+        for pair in itertools.combinations(labels, 2)
+    ]
+    every = [one for some in find(tasks, 1, store, ModelRunner(store)).values() for one in some]
+    along = cheapest_along(every)
+    assert [lock for lock, _, _ in along] == ["thin", "asym_tasuki"]
+    assert along[0][2] == along[1][1] == pytest.approx(65, abs=1)
+    assert cheapest_words(every, 3) == [
+        "Cheapest along cas_latency: thin 0 to 65; asym_tasuki 65 to 100"
+    ]
+    assert cheapest_words(every, 2) == []
+    rows = [row_of("a series", one) for one in every]
+    crossing = next(row for row in rows if row["cheaper"] == "thin below, asym_tasuki above")
+    assert crossing["value"] == pytest.approx(65, abs=1)
+    assert crossing["known_low"] < crossing["value"] < crossing["known_high"]
+    save(tmp_path / "crossings.png", lambda: draw_crossings(every))
+    assert (tmp_path / "crossings.png").stat().st_size > 10_000
 
 
 def test_crossovers_in_every_setting_of_a_plan() -> None:

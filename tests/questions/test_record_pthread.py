@@ -10,12 +10,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.lock_logs.log import Kind, last_line, read_events
 from sweeps.lock_logs.sites import sites
+from sweeps.questions.record.command import check_written
 from sweeps.questions.record.preload import preloaded
 from sweeps.questions.record.watch import Watch
 from tests.commands import lockcross
@@ -35,6 +38,21 @@ def watched(command: list[str], log: Path) -> Iterator[tuple["subprocess.Popen[b
             yield process, watch
     finally:
         watch.close()
+
+
+def test_a_log_of_which_nothing_could_be_written_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "x.locks"
+    for free, why in ((0, "its disk is full"), (1, "nothing could be written")):
+        log.touch()
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        with pytest.raises(LockcrossError, match=f"x.locks: {why}, so there is no log") as error:
+            check_written(log, log, 3, None)
+        assert error.value.exit_code == 3 and not log.exists()
+    log.write_bytes(b"a log")
+    check_written(log, log, 0, None)
+    assert log.exists()
 
 
 def writer_of(process: int) -> int:

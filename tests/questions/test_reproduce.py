@@ -17,7 +17,7 @@ from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.accuracy import published as paper
 from sweeps.accuracy.errors import CONTENDED, ONE_THREAD, PUBLISHED, read_rows, text_of
-from sweeps.accuracy.published import Published, stated
+from sweeps.accuracy.published import OURS, Published, stated
 from sweeps.cli.main import make_app
 from sweeps.lock_logs.locality import Sections
 from sweeps.lock_logs.log import read_events
@@ -46,6 +46,7 @@ from sweeps.questions.reproduce.definition import Definition, evaluate, load, pa
 from sweeps.questions.reproduce.figure import draw_reproduction
 from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.report.figures import draw_all
+from sweeps.report.presentation import references
 from sweeps.report.report import render
 from sweeps.run.runner import Runner
 from sweeps.support.paths import MACHINES
@@ -516,6 +517,24 @@ def test_borders_in_words() -> None:
     words = Border("cas_latency", 20, None, "asym_tasuki", 0, 9000).words
     assert words == "none (asymmetric from 0 to 9,000)"
     assert Case("p", "m", "full", 1, 6, 3, ()).lead == 2
+
+
+def test_a_tolerance_of_our_own_stands_apart_from_what_was_published() -> None:
+    own = PublishedRow("own", published(1), 1.05, 0.1, bound_from=f"{OURS} a reason")
+    theirs = replace(own, bound_from="within a tenth")
+    assert cells(own)[0] == "1" and cells(own)[3].startswith("holds")
+    assert cells(own)[3].endswith("(within 10%: our tolerance)")
+    assert cells(theirs)[0] == "1 (within 10%)" and cells(theirs)[3] == "holds"
+
+
+def test_the_figures_are_of_what_the_database_holds(tmp_path: Path) -> None:
+    """Validations that are stored elsewhere stand beside a study, not beside reproductions."""
+    with Store(tmp_path / "a.db") as store:
+        with references(store.connection) as others:
+            assert len(others.validations) > 1
+        KEPT.of("one").write(store, replace(example(PublishedRow("x", missing="m")), name="one"))
+        with references(store.connection) as others:
+            assert [one.connection for one in others.validations] == [store.connection]
 
 
 def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Figures of a small synthetic study, and their data."""
 
+import errno
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
+from results.draw.painter import save
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 from sweeps.model.locks import LockLabel
@@ -171,6 +173,24 @@ def test_a_folder_that_cannot_be_made_is_said_plainly(database: Path, tmp_path: 
     (tmp_path / "figures").write_text("in the way")
     with Store(database, read_only=True) as store, pytest.raises(LockcrossError, match="--output"):
         draw_all(store.connection, tmp_path / "figures")
+
+
+@pytest.mark.parametrize("before", [b"", b"an earlier figure"])
+def test_a_full_disk_leaves_no_part_of_a_figure(
+    tmp_path: Path, before: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: object, part: Path, **__: object) -> None:
+        part.write_bytes(b"a beginning")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = tmp_path / "x.png"
+    if before:
+        file.write_bytes(before)
+    monkeypatch.setattr(Figure, "savefig", full)
+    with pytest.raises(LockcrossError, match="No space left") as error:
+        save(file, Figure)
+    assert error.value.exit_code == 1
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == ([before] if before else [])
 
 
 def test_the_winner_table(database: Path) -> None:

@@ -11,6 +11,7 @@ from results.paths import REFERENCE
 from results.store.store import Store
 from sweeps.cli import progress
 from sweeps.model.cell import Cell, digest, read_cell, selected
+from sweeps.model.workloads import with_defaults
 from sweeps.run.costs import GUESS_S, Costs, RemainingTime, drawn
 from tests.fakes.cells import cell_of
 
@@ -104,6 +105,21 @@ def test_a_cell_takes_what_its_likes_took() -> None:
     assert costs.seconds(cell("sync", 1)) == pytest.approx(2, abs=0.1)
     assert costs.seconds(cell("rounds", 2)) == pytest.approx(30, abs=1)
     assert costs.knows(cell("sync", 1, "mcs")) and not costs.knows(cell("sync", 2))
+
+
+def test_a_use_that_is_longer_is_said_to_take_longer() -> None:
+    """Before anything like it is stored, and then in proportion to what took others."""
+
+    def use(first: int, think: int) -> Cell:
+        keys = {"objects": 10, "first": first, "think": think}
+        return cell_of("thin", "lock_use", parameters=with_defaults("lock_use", keys), threads=2)
+
+    costs = Costs()
+    short, long, works = (costs.seconds(use(*n)) for n in ((100, 0), (4_000, 0), (4_000, 1_000)))
+    assert short < GUESS_S < long / 5 and works > 5 * long
+    for _ in range(50):
+        costs.add(use(100, 0), 3 * short)
+    assert costs.seconds(use(4_000, 1_000)) == pytest.approx(3 * works, rel=0.1)
 
 
 def test_the_last_long_cell_counts_by_itself() -> None:

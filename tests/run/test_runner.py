@@ -14,6 +14,7 @@ import pytest
 
 from results.errors import LockcrossError
 from results.store.store import Store
+from sweeps.cli.progress import one_bar
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.engine import REPORT
@@ -55,6 +56,22 @@ def test_cells_run_once_and_come_back_in_order(tmp_path: Path) -> None:
     # One CAS a pair, each 50 cycles dearer.
     assert runs[0].metrics["cycles"] - runs[1].metrics["cycles"] == pytest.approx(2500, abs=100)
     assert rows(tmp_path / "a.db", "SELECT count(*), max(attempts) FROM runs") == [(2, 1)]
+
+
+def test_a_long_job_says_how_long_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = [replace(CELL, cas_latency=cas) for cas in (1, 2, 3)]
+    monkeypatch.setattr("sweeps.run.runner._LONG_S", 0.1)
+    with Store(tmp_path / "a.db") as store:
+        Runner(store, 1).foretell(cells, more=True)
+        assert capsys.readouterr().err.startswith("at least 3 runs, about 0 s, a guess")
+        with one_bar(7, at_least=True) as progress:
+            Runner(store, 1, progress).run(cells, "test")
+        said = capsys.readouterr().err.splitlines()
+        assert said[0].startswith("at least 7 runs, about 1 s") and len(said) > 1
+        Runner(store, 1).foretell(cells)
+    assert capsys.readouterr().err == ""  # nothing is left to be run
 
 
 def test_the_system_s_packages_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +295,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, blow: signal.Signal
     driver.send_signal(blow)
     _, said = driver.communicate(timeout=30)
     if blow != signal.SIGKILL:
-        assert driver.returncode == 130 and "interrupted" in said and "Traceback" not in said
+        assert driver.returncode == 128 + blow and "interrupted" in said and "Traceback" not in said
     wait_until(lambda: not any(alive(engine) for engine in engines), 5)
 
     kept = rows(db, query)

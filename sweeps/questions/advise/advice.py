@@ -8,6 +8,7 @@ from sweeps.model.axes import AXIS_WORDS, Quantity
 from sweeps.model.locks import LockLabel
 from sweeps.questions.advise.question import STORE_FORWARD, Input
 from sweeps.study.leads import EngineErrors, Win, winner
+from sweeps.study.untold import Untold
 
 # Numbers of a use that may be moved, where they are others than those of a cell.
 USE_QUANTITIES = {
@@ -44,6 +45,7 @@ class Change:
 
     lock: LockLabel
     value: float
+    known: Untold | None = None  # within which values, by the engine's error
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,12 @@ class Advice:
     program: OfProgram | None  # if recorded
     known: EngineErrors = field(compare=False)  # the engine's error at what most of the cost is
     saving: Saving | None = None
+
+    @property
+    def asked(self) -> Mapping[str, int]:
+        """Return the latencies that were given, in cycles."""
+        asked: Mapping[str, int] = self.setting["asked"]  # type: ignore[assignment]
+        return asked
 
     @property
     def error(self) -> EngineError | None:

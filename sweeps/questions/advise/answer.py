@@ -92,7 +92,11 @@ class Advisor:
         # Of many locks the others are those to be searched among and the next best.
         best, second, *more = (lock.label for lock in locks if lock.label in self._sound)
         others = [second, *(label for label in more if label in question.searched)]
-        found = find_changes(moving, best, others, self._evaluate, self._shown)
+
+        def error(one: LockLabel, other: LockLabel) -> float | None:
+            return None if (row := known(one, other)) is None else max(tie, row.least)
+
+        found = find_changes(moving, best, others, self._evaluate, self._shown, error, self._frame)
         shares: dict[str, float] = {}
         for run in mixture(self._scenario.use):
             shares[run.words] = shares.get(run.words, 0.0) + float(run.weight)
@@ -136,6 +140,17 @@ class Advisor:
             flips=tuple(self._flips(advice, moving)),
             saving=self._saving(advice),
         )
+
+    def foreseen(self, ranking: bool) -> list[Cell]:
+        """Return the cells that the answer begins with; more follow where it is searched."""
+        scenario, question = self._scenario, self._question
+        asked = [scenario.with_lock(label) for label in (*question.labels, NO_LOCK)]
+        if (ends := question.open_cancellation) is not None:
+            dear = [scenario.moved("cancel_latency", end) for end in ends]
+            asked += [one.with_lock(at) for one in dear for at in question.labels if cancels(at)]
+        for axis in () if ranking else axes_of(question, scenario):
+            asked += [axis.at(label, x) for label in question.searched for x in axis.values]
+        return [cell for one in asked for cell in one.cells]
 
     def cost_of_first(self) -> float:
         """Return the cost of the first lock, by one seed. Raises LockcrossError when a run
@@ -191,10 +206,9 @@ class Advisor:
         self._scenario = replace(self._scenario, base=base)
 
     def _set_frame(self) -> None:
-        if not self._scenario.use.as_on_map:  # the costs of the main job's map are whole
-            (floor,) = points(self._runner, PLAN, [self._floor()])
-            (unlocked,) = self._evaluate([self._scenario.with_lock(NO_LOCK)])
-            self._frame = float(unlocked.cost - floor.cost)
+        (floor,) = points(self._runner, PLAN, [self._floor()])
+        (unlocked,) = self._evaluate([self._scenario.with_lock(NO_LOCK)])
+        self._frame = float(unlocked.cost - floor.cost)
 
     def _floor(self) -> Cell:
         """Return a run of one thread without a lock and without work."""
@@ -416,7 +430,7 @@ class Advisor:
         floor, unlocked = cycles([self._floor()]), cost(NO_LOCK)
         if floor is None or unlocked is None:
             return {}
-        frame = 0.0 if self._scenario.use.as_on_map else unlocked - floor[0]
+        frame = unlocked - floor[0]
         costs = {label: cost(label) for label in self._question.labels}
         return {label: cost - frame for label, cost in costs.items() if cost is not None}
 
@@ -450,7 +464,7 @@ class Advisor:
 
     def _setting(self) -> Mapping[str, object]:
         base, use = self._scenario.base, dict(vars(self._scenario.use))
-        del use["as_on_map"], use["works"]
+        del use["works"]
         cas, fence = (self._shown(axis, value_of(base, axis)) for axis in _MEASURED_AS)
         return {
             "machine": base.machine,
@@ -464,6 +478,7 @@ class Advisor:
             "fence_measured": fence,
             "cancel": value_of(base, "cancel_latency"),
             "membarrier": base.membarrier_latency,
+            "asked": dict(self._question.measured),
         }
 
 

@@ -14,7 +14,9 @@ from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.question import Question
 from sweeps.questions.advise.use import ACQUISITION, SHARE, STEPS
 from sweeps.study.crossings import Crossover, Point, find_all, search
+from sweeps.study.leads import KnownError
 from sweeps.study.lines import value_of
+from sweeps.study.untold import Untold, untold
 
 _LATENCY_VALUES = (0, 300)
 _CANCEL_VALUES, _CANCEL_TOLERANCE = (0, 100_000), 20
@@ -149,9 +151,12 @@ def find_changes(
     others: Sequence[LockLabel],
     evaluate: Evaluate,
     shown: Callable[[str, float], float],
+    error: KnownError,
+    work: float,
 ) -> list[AxisAnswer]:
     """Search along each axis for where the best lock and each other cost the same. `shown` turns a
-    value of an axis, in steps, into the one that is shown."""
+    value of an axis, in steps, into the one that is shown; `error`: the least lead of a lock over
+    another that is reliable, beside `work`, which all costs have."""
 
     by_name = {axis.name: axis for axis in axes}
 
@@ -169,11 +174,39 @@ def find_changes(
         # Between two numbers of threads lies none.
         changes = nearest(of_axis, best, axis.now, tried=axis.name == "threads")
         below, above = (
-            change and replace(change, value=shown(axis.name, change.value)) for change in changes
+            change
+            and Change(
+                change.lock,
+                shown(axis.name, change.value),
+                _known(axis, change, of_axis[others.index(change.lock)], best, shown, error, work),
+            )
+            for change in changes
         )
         now, low, high = (shown(axis.name, x) for x in (axis.now, axis.values[0], axis.values[-1]))
         answers.append(AxisAnswer(axis.name, axis.unit, now, low, high, below, above))
     return answers
+
+
+def _known(
+    axis: Axis,
+    change: Change,
+    found: Crossover,
+    best: LockLabel,
+    shown: Callable[[str, float], float],
+    error: KnownError,
+    work: float,
+) -> Untold | None:
+    """Return within which values a change lies, by the engine's error. Of threads none lie between
+    two, and with other work the costs have another part of it."""
+    if axis.name in ("threads", "think"):
+        return None
+    costs: dict[str, dict[float, float]] = {best: {}, change.lock: {}}
+    for (label, x), point in found.points.items():
+        costs[label][float(x)] = float(point.cost) - work
+    known = untold(costs[best], costs[change.lock], change.value, error(best, change.lock))
+    if known is None:
+        return None
+    return Untold(*(None if x is None else shown(axis.name, x) for x in (known.low, known.high)))
 
 
 def tie_from(

@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import wraps
 from pathlib import Path
@@ -20,23 +20,37 @@ from sweeps.cli.progress import one_bar
 from sweeps.engines.base import load_engine
 from sweeps.model.engines import ENGINES
 from sweeps.model.machine import HOST, load_machine, machine_named
+from sweeps.questions.advise.advice import Advice
 from sweeps.questions.advise.answer import Advisor, check_engine
 from sweeps.questions.advise.program import program_of, without_own_lock
 from sweeps.questions.advise.question import Logged, Question, ask
 from sweeps.questions.advise.text import print_answers, print_csv, print_json, print_untold
 from sweeps.questions.advise.use import PANEL, Use
+from sweeps.questions.advise.values import (
+    Cycles,
+    CyclesOfInstruction,
+    CyclesOfOthers,
+    each_of,
+    print_values,
+)
 from sweeps.run.runner import Runner
 
-_PRINTED = {Form.TABLE: print_answers, Form.CSV: print_csv, Form.JSON: print_json}
-_USUAL = 230  # runs of a question
-_MOST = 10_000  # cycles of an atomic or a fence
-_MOST_CHARGE = 10_000_000  # of what stops or asks other threads
+
+def _print_table(answers: Sequence[Advice]) -> None:
+    machines = {advice.setting["machine"] for advice in answers}
+    (print_values if len(answers) > len(machines) else print_answers)(answers)
+
+
+_PRINTED = {Form.TABLE: _print_table, Form.CSV: print_csv, Form.JSON: print_json}
 _BESIDE = ("thin", "tasuki")  # a question has two locks
 _NOTHING = Use()
 
 
-def _latency(words: str, *names: str, most: int = _MOST) -> Any:
-    return typer.Option(*names, min=0, max=most, help=words, rich_help_panel="Processor")
+def _latency(kind: type[Cycles], words: str, *names: str) -> Any:
+    words += "; several with commas between"
+    return typer.Option(
+        *names, parser=kind.read, metavar="CYCLES", help=f"{words}.", rich_help_panel="Processor"
+    )
 
 
 def _with_use(command: Callable[..., None]) -> Callable[..., None]:
@@ -73,28 +87,28 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     isa: Annotated[str, options.isa()] = "",
     flavour: Annotated[str, options.flavour()] = "",
     cas_latency: Annotated[
-        int | None,
+        CyclesOfInstruction | None,
         _latency(
-            "Cycles that a CAS measures, not those that it is set to.",
+            CyclesOfInstruction,
+            "Cycles that a CAS measures, not those that it is set to",
             "--measured-cas-latency",
         ),
     ] = None,
     fence_latency: Annotated[
-        int | None,
+        CyclesOfInstruction | None,
         _latency(
-            "Cycles that a full fence measures, likewise.",
+            CyclesOfInstruction,
+            "Cycles that a full fence measures, likewise",
             "--measured-fence-latency",
         ),
     ] = None,
     cancel_latency: Annotated[
-        int | None,
-        _latency("Cycles that stopping a thread is set to.", most=_MOST_CHARGE),
+        CyclesOfOthers | None,
+        _latency(CyclesOfOthers, "Cycles that stopping a thread is set to"),
     ] = None,
     membarrier_latency: Annotated[
-        int | None,
-        _latency(
-            "Cycles that a process-wide barrier is set to, for its caller.", most=_MOST_CHARGE
-        ),
+        CyclesOfOthers | None,
+        _latency(CyclesOfOthers, "Cycles that a process-wide barrier is set to, for its caller"),
     ] = None,
     use: Use = _NOTHING,
     log: Annotated[
@@ -157,32 +171,38 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
             return
         print(f"what the locks cost the program: {logged.program.untold}", file=sys.stderr)
         logged = replace(logged, program=None)
-    latencies = {
-        "cas_latency": cas_latency,
-        "fence_latency": fence_latency,
-        "cancel_latency": cancel_latency,
-        "membarrier_latency": membarrier_latency,
-    }
+    latencies = each_of(
+        {
+            "cas_latency": cas_latency,
+            "fence_latency": fence_latency,
+            "cancel_latency": cancel_latency,
+            "membarrier_latency": membarrier_latency,
+        }
+    )
     processors = list(dict.fromkeys(map(_machine, named)))
     compared = names_of([locks], "--locks"), names_of([fences], "--fences")
 
     def ask_all() -> list[Question]:
-        return [ask(name, isa, flavour, *compared, latencies, use, logged) for name in processors]
+        return [
+            ask(name, isa, flavour, *compared, given, use, logged)
+            for name in processors
+            for given in latencies
+        ]
 
     questions = ask_all()
     if figure is not None:
         from results.draw.painter import check_file, save
         from sweeps.questions.advise.figure import draw_advice
 
-        if len(processors) > 1:
-            raise LockcrossError("--figure: one machine at a time")
+        if len(questions) > 1:
+            raise LockcrossError("--figure: one machine and one value of each latency at a time")
         if ranking:
             raise LockcrossError("--figure: draws what --ranking leaves out; give one of them")
         check_file(figure)  # before anything is run
     if check:
         check_engine(check, [question.scenario.base for question in questions])
-    bounds, total = served(no_server), _USUAL * len(questions)
-    with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
+    bounds = served(no_server)
+    with Store(db) as store, pool_of(cluster) as pool, one_bar(0, not ranking) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
         if logged is not None and logged.program is not None:
             logged = _without_own_lock(use, logged, processors[0], store, runner)
@@ -191,9 +211,10 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
                 print_untold(form, processors, logged.program)
                 return
             questions = ask_all()
-        answers = [
-            Advisor(question, store, runner).answer(check, ranking) for question in questions
-        ]
+        advisors = [Advisor(question, store, runner) for question in questions]
+        foreseen = [cell for advisor in advisors for cell in advisor.foreseen(ranking)]
+        runner.foretell(foreseen, more=not ranking)
+        answers = [advisor.answer(check, ranking) for advisor in advisors]
     _PRINTED[form](answers)
     if figure is not None:
         save(figure, lambda: draw_advice(answers[0]))

@@ -18,7 +18,7 @@ from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell
 from sweeps.model.workloads import Value, with_defaults
 from sweeps.questions.advise.use import ExactUse
-from sweeps.study.lines import FIRST_SEED, check_cell, moved, parts, with_lock
+from sweeps.study.lines import FIRST_SEED, check_cell, moved, with_lock
 
 _LONG = 10_000  # acquisitions by one thread, behind which each costs what the last did
 _MOST_PAIRS = 40_000  # of a run: a fraction of a second
@@ -153,9 +153,6 @@ class _Lifetimes:
         use = self._use
         if not self._shared:
             return
-        if use.as_on_map:
-            yield self._as_on_map(), self._shared
-            return
         for (run, count, of_these), (own, share) in itertools.product(
             _turns(use.foreign, use.run_length), _whole(use.acquisitions - use.foreign)
         ):
@@ -165,20 +162,6 @@ class _Lifetimes:
             lifetime = _Lifetime(begin, count, run, own - begin)
             each = self._shared * of_these * share / use.acquisitions
             yield from self._beginning(lifetime, each)
-
-    def _as_on_map(self) -> _Run:
-        """Return the run of the main job's tables."""
-        length = int(self._use.run_length)
-        runs = int(self._use.acquisitions / length)
-        steps = parts("lock_sequence", "owner_share")
-        return "lock_sequence", {
-            "objects": self._objects(runs * length),
-            "runs": runs,
-            "run_length": length,
-            "owner_share": int(self._use.owner_share * steps) / steps,
-            "critical": self._use.critical,
-            "think": self._use.think,
-        }
 
     def _beginning(self, lifetime: _Lifetime, each: Fraction) -> _Weighted:
         """Yield a lifetime, or as much of it as can be run, and the runs for each further

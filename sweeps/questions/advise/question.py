@@ -116,7 +116,7 @@ def ask(
     study, given = compared_study(), full.given()
     compared = locks or [*study.locks, *study.aside]
     searched = labels = _labels(compared, fences, isa)
-    if given and not locks:
+    if not locks:
         labels = _labels([*compared, *runtime_locks(described, isa)], fences, isa)
     states = states_of(use.owner) if use.owner else log.owners if log is not None else {}
     stop, stated = cancellation(described, states), latencies.get("cancel_latency")
@@ -128,8 +128,7 @@ def ask(
         {},
         lock=labels[0].lock,
         threads=exact.threads,
-        # Where nothing is said the runs are the main job's: each stop as the run's owner is.
-        cancel_latency=None if exact.as_on_map and not states and stated is None else cycles,
+        cancel_latency=cycles,
         membarrier_latency=latencies.get("membarrier_latency"),
     )
     scenario = Scenario(base, exact)
@@ -279,6 +278,6 @@ def _assumed(use: ExactUse, name: str, words: str) -> Input:
             "run_length": (1, 100),
             "threads": (2, 8),
             "acquisitions": (10, 100_000),
-            "shared_objects": (0.0001, 1),
+            "shared_objects": (0.0001, 0.4),  # of ten programs: Kawachiya 2005, Table 5.3
         }
     return Input(name, words, ASSUMED, "", *ranges.get(name, (None, None)))

@@ -10,12 +10,14 @@ from rich.table import Table
 from results.text.rows import Form, Rows, print_parts
 from results.text.terminal import console
 from sweeps.accuracy.errors import SILICON, EngineError
+from sweeps.model.axes import LATENCIES
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.questions.advise.advice import (
     USE_AXES,
     Advice,
     AxisAnswer,
     Between,
+    Change,
     Contended,
     Flip,
     OfProgram,
@@ -23,8 +25,9 @@ from sweeps.questions.advise.advice import (
 )
 from sweeps.questions.advise.program import RecordedProgram
 from sweeps.questions.advise.question import ASSUMED, FOLLOWS, GIVEN, MEASURED, Input
+from sweeps.study.untold import interval, rounding
 
-_MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
+MEASURED_AXES = ("cas_latency", "fence_latency")  # whose values are not those that are set
 _NAMED = 4  # locks in a sentence
 _CANCELLING = "as cancellations cost"
 _SMALL = 0.05  # cycles a pair that are not worth a word
@@ -78,6 +81,7 @@ def print_csv(answers: Sequence[Advice]) -> None:
     """Print a row for each lock on each machine, the cheapest first."""
     rows = [
         {name: advice.setting[name] for name in ("machine", "isa", "flavour", "threads")}
+        | {f"asked_{axis}": advice.asked.get(axis) for axis in LATENCIES}
         | {"work_cycles": advice.between.work, "work_known": advice.between.known}
         | {"cheapest_without_work": advice.between.cheapest}
         | {"tie_from_cycles": advice.between.tie_from}
@@ -182,9 +186,13 @@ def _rests(advice: Advice) -> Table:
     table = Table("input", "value", "known", *border, "source", box=None)
     for entry in sorted((*advice.inputs, *follow), key=place):
         axis = axes.get(entry.name)
-        ends = ["", ""] if axis is None else [_change(axis, False), _change(axis, True)]
+        ends = (
+            ["", ""]
+            if axis is None
+            else [change_in_words(axis, False), change_in_words(axis, True)]
+        )
         value = entry.value
-        if axis is not None and entry.name in _MEASURED:
+        if axis is not None and entry.name in MEASURED_AXES:
             value += f" (measures {axis.now:.1f})"
         table.add_row(_name(entry.name), value, entry.kind, *ends[: len(border)], entry.source)
     return table
@@ -381,8 +389,7 @@ def remarks(advice: Advice) -> Iterator[str]:
     """Yield the remarks beside the answer: on which inputs it depends, how sure it is, the limits
     of its lock and the best without them."""
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
-    for name in names:
-        yield _decides([flip for flip in advice.flips if flip.given.name == name])
+    yield from decisive(advice)
     if advice.axes:
         assumed = [entry.name for entry in advice.inputs if entry.kind == ASSUMED]
         turns = [axis.axis for axis in advice.axes if (axis.below or axis.above) is not None]
@@ -418,6 +425,12 @@ def remarks(advice: Advice) -> Iterator[str]:
     yield from advice.notes
 
 
+def decisive(advice: Advice) -> Iterator[str]:
+    """Yield a sentence for each input on which the answer depends."""
+    for name in dict.fromkeys(flip.given.name for flip in advice.flips):
+        yield _decides([flip for flip in advice.flips if flip.given.name == name])
+
+
 def _decides(flips: Sequence[Flip]) -> str:
     """Return a sentence about an assumption that decides, by its flips downwards and upwards."""
     axis, given = flips[0].axis, flips[0].given
@@ -429,7 +442,7 @@ def _decides(flips: Sequence[Flip]) -> str:
     )
     changes = []
     for flip in flips:
-        value = value_in_words(axis, flip.change.value)
+        value = _place(axis, flip.change)
         reach = f"from {value} on" if flip.upwards else f"up to {value}"
         changes.append(f"{flip.change.lock.words()} is as cheap {reach}")
     plausible = "plausible" if given.kind == ASSUMED else "left open"
@@ -533,13 +546,25 @@ def reason(advice: Advice) -> str:
     return f"{words} (cycles a pair{f', seed 1 of {best.seeds}' if best.seeds > 1 else ''})"
 
 
-def _change(axis: AxisAnswer, upwards: bool) -> str:
+def change_in_words(axis: AxisAnswer, upwards: bool) -> str:
+    """Return which lock is as cheap beyond a value of an axis, or how far none is."""
     change, end = (axis.above, axis.high) if upwards else (axis.below, axis.low)
     if change is not None:
         towards = "from" if upwards else "to"
-        return f"{change.lock.words()} {towards} {value_in_words(axis, change.value)}"
+        return f"{change.lock.words()} {towards} {_place(axis, change)}"
     none = f"none {'up' if upwards else 'down'} to {value_in_words(axis, end)}"
     return "-" if end == axis.now else none
+
+
+def _place(axis: AxisAnswer, change: Change) -> str:
+    """Return from which value on a lock is as cheap, with no more digits than are known, and within
+    which values it lies."""
+    if change.known is None:
+        return value_in_words(axis, change.value)
+    scale, unit = {"share": (100, " %"), "cycles": (1, " cycles")}.get(axis.unit, (1, ""))
+    written = rounding(change.value, change.known, lambda x: scale * x)
+    words = interval(change.known, (axis.low, axis.high), written)
+    return f"{written(change.value)}{unit} ({words})"
 
 
 def value_in_words(axis: AxisAnswer, value: float) -> str:

@@ -19,6 +19,7 @@ MAP = "as on the winner map"
 _MOST_WORK = 100_000  # cycles
 # Assumed where nobody says; in a shared object's terms where only some are shared.
 _ASSUMED = {
+    "shared_objects": (0.0005, ": nearly every object stays with one thread, as README asks"),
     "owner_share": (0.9, f": {MAP}"),
     "run_length": (20, f": {MAP}"),
     "threads": (2, f": {MAP}"),
@@ -33,6 +34,15 @@ _NOTHING = {  # assumed, too
     "contended": "0: no two threads want a lock at once",
     "nested": "0: no thread takes a lock that it holds",
 }
+# Numbers that say how objects are shared: where one is stated, they all are.
+_OF_SHARED = (
+    "shared_acquisitions",
+    "per_cancellation",
+    "owner_share",
+    "first_share",
+    "run_length",
+    "class_objects",
+)
 _FEWEST_RUNS = 20  # of an object, as on the winner map
 _MOST_RUNS = 200  # looked at for one of which the share is a whole number of runs
 _APART = 0.005  # of what is given twice: a number of three digits
@@ -171,7 +181,6 @@ class ExactUse:
     critical: int  # cycles
     think: int  # the mean, where `works` has more than one amount
     class_objects: int | None = None  # that are shared; None: as many as are run
-    as_on_map: bool = False  # nothing was stated: the main job's own runs
     # Amounts of work between two sections, cycles, and the shares of acquisitions that have them;
     # none: each has `think`.
     works: tuple[tuple[int, Fraction], ...] = ()
@@ -196,7 +205,7 @@ class ExactUse:
             amounts = (min(each * x // self.think, AMOUNTS[-1]) for each, _ in self.works)
             shares = (share for _, share in self.works)
             change["works"] = tuple(zip(amounts, shares, strict=True))
-        return replace(self, **change, as_on_map=False)
+        return replace(self, **change)
 
 
 def settle(use: Use) -> tuple[ExactUse, dict[str, str]]:
@@ -238,7 +247,7 @@ class _Settling:
         }
         exact |= {"critical": use.critical or 0, "think": use.think or 0}
         exact |= {"class_objects": use.class_objects}
-        return ExactUse(threads=threads, **exact, as_on_map=not use.given())
+        return ExactUse(threads=threads, **exact)
 
     def _stated_or_usual(self, name: str) -> float:
         stated: float | None = getattr(self._use, name)
@@ -291,9 +300,11 @@ class _Settling:
         use = self._use
         share, mean, each = use.shared_objects, use.acquisitions, use.per_cancellation
         if each is None or mean is None:
-            if share is None:
+            if share is None and any(getattr(use, name) is not None for name in _OF_SHARED):
                 self.assumed["shared_objects"] = "1: every object is taken by another thread"
                 share = 1.0
+            elif share is None:
+                share = self._stated_or_usual("shared_objects")
             if each is not None:
                 return _exact(share), _exact(share) * _exact(each)
             return _exact(share), None if mean is None else _exact(mean)

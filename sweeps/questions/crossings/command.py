@@ -1,12 +1,13 @@
-"""`lockcross crossings`: where two locks change places along an axis, in one setting or in those
-of a plan."""
+"""`lockcross crossings`: where locks change places along an axis, in one setting or in those of a
+plan."""
 
 import itertools
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,7 +17,7 @@ from results.store.records import CrossoverRecord
 from results.store.store import Store
 from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import options
-from sweeps.cli.options import Database, Jobs, NoServer, Seeds, served
+from sweeps.cli.options import Database, Jobs, NoServer, Seeds, names_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.model import engines
 from sweeps.model.axes import AXES
@@ -25,6 +26,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
+from sweeps.questions.crossings.answer import ENGINE, TABLE, cheapest_words, row_of
 from sweeps.run.runner import Runner
 from sweeps.study.calibrate import store_isas, store_machines
 from sweeps.study.crossings import CrossoverTask, points, search_all, store_crossovers
@@ -51,7 +53,7 @@ _SHARE = 250  # of the axis: the tolerance if none is given
 def crossings(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
         str,
-        options.option(f"{options.LOCKS}; two of them.", options.several_locks),
+        options.option(f"{options.LOCKS}; two or more.", options.several_locks),
     ],
     axis: Annotated[
         str, typer.Option(help="cas_latency, fence_latency, cancel_latency, threads, a key, ...")
@@ -80,17 +82,20 @@ def crossings(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = _POINTS,
     seeds: Seeds = 1,
     form: Format = Form.TABLE,
+    figure: options.FigureFile = None,
     jobs: Jobs = 0,
     no_server: NoServer = False,
     db: Database = DATABASE,
 ) -> None:
     """Find where one lock starts to beat another along any numeric axis of any workload.
 
-    With --plan, in every setting of the plan.
+    With --plan, in every setting of the plan; of more than two locks, also which is the cheapest.
     """
-    pair = [check_label(name.strip()) for name in locks.split(",")]
-    if len(pair) != 2 or pair[0] == pair[1]:
-        raise LockcrossError("--locks: two different locks are expected, e.g. thin,reservation")
+    labels = [check_label(name) for name in names_of([locks], "--locks")]
+    if len(labels) < 2 or len({*labels}) < len(labels):
+        raise LockcrossError(
+            "--locks: two different locks are expected, or more, e.g. thin,reservation"
+        )
     if low >= high:
         raise LockcrossError(f"--low {low:g} --high {high:g}: --high must be the larger one")
     given: dict[str, Value] = {}
@@ -106,16 +111,29 @@ def crossings(  # noqa: PLR0913, PLR0917 its options are its arguments
     else:
         bases = [base_cell(machine_named(machine), isa, flavour, workload, engine)]
     bases = [with_settings(base, given) for base in bases]
+    if figure is not None:
+        from results.draw.painter import check_file, save
+
+        if len(bases) > 1:
+            raise LockcrossError("--figure: one setting at a time")
+        check_file(figure)
     tasks = [
-        task_of(base, (pair[0], pair[1]), axis, (low, high), tolerance, coarse_points)
+        task_of(base, pair, axis, (low, high), tolerance, coarse_points)
         for base in bases
+        for pair in itertools.combinations(labels, 2)
     ]
-    total, bounds = sum(2 * len(task.line.values) for task in tasks), served(no_server)
-    with Store(db) as store, one_bar(total) as progress:
-        found = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
-    rows = [_row(series, crossover) for series, some in found.items() for crossover in some]
-    shown = {name: partial(_shown, name) for name in rows[0]}
-    print_parts(form, Rows(rows, shown), *work_around(bases, axis), fold=False)
+    cells = len(bases) * len(labels) * coarse_points
+    with Store(db) as store, one_bar(cells, at_least=True) as progress:
+        found = find(tasks, seeds, store, Runner(store, jobs, progress, served(no_server), True))
+    every = [one for some in found.values() for one in some]
+    rows = [row_of(series, one) for series, some in found.items() for one in some]
+    words = [*cheapest_words(every, len(labels)), *work_around(bases, axis)]
+    print_parts(form, Rows(rows, TABLE), ENGINE, *words, fold=False)
+    if figure is not None:
+        from sweeps.questions.crossings.figure import draw_crossings
+
+        save(figure, lambda: draw_crossings(every))
+        print(figure, file=sys.stderr)
 
 
 def work_around(bases: Sequence[Cell], axis: str) -> list[str]:
@@ -133,38 +151,6 @@ def work_around(bases: Sequence[Cell], axis: str) -> list[str]:
         f"Work around the lock: {', '.join(work)} turns of a delay loop. `advise` assumes none; "
         f"{zero} asks the same here."
     ]
-
-
-def _shown(name: str, row: Mapping[str, Any]) -> str:
-    return "" if row[name] is None else str(row[name])
-
-
-_SHOWN = ("machine", "isa", "flavour", "workload", "axis")
-
-
-def _row(series: str, crossover: CrossoverRecord) -> dict[str, Any]:
-    """Return a crossing, or that there is none, for people."""
-    values = [seed.value for seed in crossover.seeds if seed.value is not None]
-    other = crossover.lock_b if crossover.below == crossover.lock_a else crossover.lock_a
-    cheaper = {
-        "crosses": f"{crossover.below} below, {other} above",
-        "tie": "the same everywhere",
-    }.get(
-        crossover.verdict, f"{crossover.below} everywhere from {crossover.low} to {crossover.high}"
-    )
-    return {
-        **{name: getattr(crossover, name) for name in _SHOWN},
-        "cheaper": cheaper,
-        "value": None if crossover.value is None else round(crossover.value, 2),
-        "bracket_low": crossover.bracket_low,
-        "bracket_high": crossover.bracket_high,
-        "least": round(min(values), 2) if values else None,
-        "greatest": round(max(values), 2) if values else None,
-        "seeds": len(crossover.seeds),
-        "unit": crossover.unit,
-        "setting": ", ".join(f"{key}={value}" for key, value in crossover.setting.items()),
-        "series": series,
-    }
 
 
 def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) -> Cell:

@@ -8,6 +8,7 @@ from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.isa import FLAVOURS, isa_words
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.study.results import FoundCrossover, Isa, Scale, StudyResults
+from sweeps.study.untold import interval, rounding
 
 _LATENCIES = ("cas_latency", "fence_latency")
 _TRIED = ("share", "threads")  # units of axes that are tried value by value
@@ -116,39 +117,44 @@ def with_production(
 
 def _reach(crossover: FoundCrossover, scale: Scale | None) -> str:
     """Return where the cheaper of two locks is the cheaper one, without the unit; in brackets the
-    least and the greatest value over several seeds."""
-    band = crossover.band
+    values within which the engine cannot tell, and the least and the greatest value over several
+    seeds, each with no more digits than are known."""
+    band, known = crossover.band, crossover.known
 
     def tried(value: float) -> str:
         if crossover.unit == "share":
             return f"{100 * value:g}"
         return f"{scale(value) if scale is not None else value:,.0f}"
 
-    def point(value: float) -> str:
-        shown = scale(value) if scale is not None else value
-        return f"{shown:,.{0 if shown >= 1000 else 1}f}"
-
     if crossover.value is None:
         some = f" (not with {band.there} of {band.seeds} seeds)" if band else ""
         return f"everywhere from {tried(crossover.low)} to {tried(crossover.high)}{some}"
+    brackets = []
     if crossover.unit in _TRIED and crossover.bracket_high is not None:
-        words = f"from {tried(crossover.bracket_high)}"
+        at = tried(crossover.bracket_high)
+        words = f"from {at}"
         ends = [tried(x) for x in (band.upper_low, band.upper_high)] if band else []
     else:
-        words = f"above {point(crossover.value)}"
-        ends = [point(x) for x in (band.low, band.high)] if band else []
-    if band is None or band.seeds < 2:
-        return words
-    some = f", {band.there} of {band.seeds} seeds" if band.there < band.seeds else ""
-    return f"{words} ({ends[0]} to {ends[1]}{some})"
+        written = rounding(crossover.value, known, scale or float)
+        at = written(crossover.value)
+        words = f"above {at}"
+        ends = [written(x) for x in (band.low, band.high)] if band else []
+        if known is not None:
+            brackets.append(interval(known, (crossover.low, crossover.high), written))
+    if band is not None and band.seeds > 1:
+        some = f", {band.there} of {band.seeds} seeds" * (band.there < band.seeds)
+        if some or {*ends} != {at}:
+            brackets.append(f"seeds {ends[0]} to {ends[1]}{some}")
+    return words + f" ({'; '.join(brackets)})" * bool(brackets)
 
 
 def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
-    """Return the meaning of the bands of crossovers."""
+    """Return the meaning of the brackets of crossovers."""
     seeds = max((sentence.of.band.seeds for sentence in sentences if sentence.of.band), default=0)
+    words = "in brackets: where the engine cannot tell the two apart, as far as its error is known"
     if seeds < 2:
-        return "one seed"
-    return f"in brackets: the least and the greatest of {seeds} seeds"
+        return words
+    return f"{words}; the least and the greatest of {seeds} seeds, where they differ"
 
 
 _Held = tuple[tuple[str, int], ...]  # what was set beside the axis, by its name

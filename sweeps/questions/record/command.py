@@ -4,6 +4,7 @@ import ctypes
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,6 +86,7 @@ def record(
             _adopt()
         begun = time.time()
         code, seconds = _run(program)
+        check_written(log, output, code, watch)
         if watch:
             _say_what_was_seen(watch, log, program, code)
     finally:
@@ -127,7 +129,6 @@ def record(
 
 def _say_what_was_seen(watch: Watch, log: Path, program: Launch, code: int) -> None:
     """Print a summary, and end with the program's code, or with 1, where nothing was recorded."""
-    watch.wait()
     for line in watch.summary(log, library()):
         _say(line)
     if "ASAN_OPTIONS" in program.environment:
@@ -161,6 +162,19 @@ def _make_room(log: Path, force: bool) -> None:
     with writing(f"--output {log}"):
         log.open("wb").close()
         log.unlink()
+
+
+def check_written(log: Path, output: Path, code: int, watch: "Watch | None") -> None:
+    """Remove a log of which nothing could be written. Raises LockcrossError for one."""
+    if watch:
+        watch.wait()
+    if log.exists() and not log.stat().st_size:
+        full = not shutil.disk_usage(log.parent).free
+        log.unlink()
+        why = "its disk is full" if full else "nothing could be written"
+        raise LockcrossError(
+            f"{output}: {why}, so there is no log; the program ended with code {code}", code or 1
+        )
 
 
 def _run(program: Launch) -> tuple[int, float]:

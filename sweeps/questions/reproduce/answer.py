@@ -406,9 +406,14 @@ def table_rows(reproduction: Reproduction) -> list[PublishedRow]:
 
 
 def cells(row: PublishedRow) -> tuple[str, str, str, str]:
-    """Return a row's cells in a table: published, ours, ratio, agreement."""
-    published = str(row.published) if row.published else ""
+    """Return a row's cells in a table: published, ours, ratio, agreement. A tolerance stands with
+    the one who set it."""
+    published, remark = str(row.published or ""), row.agreement or row.aside
     if row.published and row.tolerance:
         words = "within" if row.published.value is not None else "give or take"
-        published += f" ({words if row.tolerance > 0 else 'by at least'} {abs(row.tolerance):.0%})"
-    return published, digits(row.ours) or row.missing, digits(row.ratio), row.agreement or row.aside
+        words = f"{words if row.tolerance > 0 else 'by at least'} {abs(row.tolerance):.0%}"
+        if row.bound_from.startswith(OURS):
+            remark += f" ({words}: our tolerance)"
+        else:
+            published += f" ({words})"
+    return published, digits(row.ours) or row.missing, digits(row.ratio), remark.lstrip()
