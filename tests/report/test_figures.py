@@ -28,6 +28,7 @@ from sweeps.report.winner_map import (
     polyline,
 )
 from sweeps.study.job import neighbours
+from sweeps.study.leads import Rule
 from sweeps.study.results import Isa, StudyResults
 from tests.fakes.study import study
 
@@ -253,7 +254,7 @@ def drawn(tie: float = 0.0, **ends: tuple[float, float]) -> Axes:
     axis = (0.0, 100.0)
     costs = {LockLabel(name): np.array([pair, pair]) for name, pair in ends.items()}
     aside = tuple(label for label in costs if label == "thin")
-    one = Grid(MFENCE, "lock", axis, axis, costs, (), NO_MARKS, aside, tie)
+    one = Grid(MFENCE, "lock", axis, axis, costs, (), NO_MARKS, aside, Rule(lambda *_: None, tie))
     ax = Figure(figsize=(4, 4), dpi=100).subplots()
     draw_panel(ax, Panel(one, tuple(label for label in costs if label != "thin"), "a map"))
     return ax
