@@ -46,7 +46,8 @@ globalThis.document = { getElementById: () => ({ textContent: JSON.stringify(giv
 const read = (name) => require("fs").readFileSync(`${given.folder}/${name}.js`, "utf8");
 const said = new Function(`${read("data")}\\n${read("reading")}\\nreturn (view, point) => {
   const ranked = rank(view, point);
-  return { words: answerWords(view, point, ranked), rows: ranked.map((row) => [row.lock.label, row.tied]) };
+  const rows = ranked.map((row) => [row.lock.label, row.tied]);
+  return { words: answerWords(view, point, ranked), rows };
 };`)();
 console.log(JSON.stringify(given.asked.map(([view, point]) => said(view, point))));
 """

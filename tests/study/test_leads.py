@@ -12,8 +12,6 @@ from sweeps.study.leads import Lead, Rule, Win
 X, Y, Z = map(LockLabel, "xyz")
 
 
-
-
 def known(least: float | None) -> EngineError | None:
     """An engine's error whose leads are reliable from a share on; 1: none is."""
     if least is None:
