@@ -1,4 +1,4 @@
--- The cheapest of all locks and of those compared, by engine, machine, ISA and flavour; ties; leads
+-- The cheapest of all locks and of those compared, by engine, machine, ISA and flavour; leads
 WITH plan AS (SELECT value FROM facts WHERE name = 'plan'),
 costs AS (
     SELECT engine, machine, isa, flavour, fence, cycles_per_pair AS cost,
@@ -31,8 +31,6 @@ ranked AS (
 )
 SELECT engine, machine, isa, flavour, fences, locks, label AS winner,
        round(cost, 2) AS cycles_per_pair, round(next_cost - cost, 2) AS lead_cycles,
-       round(100 * (next_cost - cost) / next_cost, 2) AS lead_percent, next,
-       CASE WHEN next_cost = cost OR 100 * (next_cost - cost) / next_cost <
-           (SELECT json_extract(value, '$.tie_percent') FROM plan) THEN 'tie' ELSE '' END AS verdict
+       round(100 * (next_cost - cost) / next_cost, 2) AS lead_percent, next
 FROM ranked WHERE rank = 1 AND (fences = 'full' OR others > 0)
 ORDER BY engine, machine, isa, flavour, fences DESC, locks;

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.locks import LockLabel
+from sweeps.study.leads import Rule
 from sweeps.study.results import Isa, MapCrossing, Mark, StudyResults
 from sweeps.study.runs import StudyRun
 
 _STOPS, _PAIRS = "charges_stop", "pairs"  # metrics of a run
 Surface = NDArray[np.float64]
+_NOTHING_KNOWN = Rule(lambda *_: None)
 
 
 class Marks(NamedTuple):
@@ -39,8 +41,7 @@ class Spot(NamedTuple):
 class Grid:
     """The winner map of one machine and flavour, over CAS and full fence. Axes are observed cycles;
     costs by lock label, cycles per pair, each of shape (len(ys), len(xs)). `aside`: the labels of
-    locks that the plan shows beside those it compares. `tie`: the lead, as a share, below which two
-    locks tie."""
+    locks that the plan shows beside those it compares. `rule`: of leads there."""
 
     isa: Isa
     flavour: str
@@ -50,7 +51,7 @@ class Grid:
     crossings: tuple[MapCrossing, ...]
     marks: Marks
     aside: tuple[LockLabel, ...] = ()
-    tie: float = 0.0
+    rule: Rule = _NOTHING_KNOWN
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -124,7 +125,7 @@ def grid(results: StudyResults, machine: str, isa_name: str, flavour: str) -> Gr
         tuple(results.map_crossings("/".join(("map", *place)), cas, fence)),
         map_marks(results, *place),
         tuple(label for label in surfaces if label.lock not in results.plan.locks),
-        results.plan.tie,
+        Rule.of(runs[0].cell, results.plan.tie),
     )
 
 
@@ -178,7 +179,7 @@ def cancel_grid(
         (),
         map_marks(results, *place),
         tuple(label for label in surfaces if label.lock not in results.plan.locks),
-        results.plan.tie,
+        Rule.of(runs[0].cell, results.plan.tie),
     )
 
 

@@ -16,11 +16,20 @@ from results.store.queries import OF_A_PLAN, Answer, condition, plan_name
 from results.text.rows import Form, print_compact, print_rows
 from sweeps.model import engines
 from sweeps.model.axes import AXES, AXIS_WORDS, LATENCIES
-from sweeps.model.cell import Cell, values
+from sweeps.model.cell import values
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import LockLabel, labels_words
-from sweeps.study.costs import Comparison, Group, Panel, compare, groups, runs_of_plan, varied
-from sweeps.study.leads import TIE_PERCENT, error_in, winner
+from sweeps.model.locks import labels_words
+from sweeps.study.costs import (
+    Comparison,
+    Group,
+    Panel,
+    compare,
+    groups,
+    runs_of_plan,
+    varied,
+    wins_of,
+)
+from sweeps.study.leads import TIE_PERCENT, WORDS
 from sweeps.study.runs import LOCK, StudyRun, Value
 from sweeps.support.text import threads_words
 
@@ -39,17 +48,18 @@ def winner_rows(settings: Sequence[Group]) -> Answer:
     names, places = _settings(settings)
     rows: list[tuple[Any, ...]] = []
     for group, place in zip(settings, places, strict=True):
-        absent = ", ".join(group.absent)
+        absent, work = ", ".join(group.absent), None if group.work is None else round(group.work, 2)
+        compared = group.beside_work().costs
         for fences, win in group.contests():
             if win is None:
-                (label,) = [known for known in group.costs if fences in ("any", known.fence)]
-                alone = (label, round(group.costs[label].median, 2), "", None, None, "alone")
+                (label,) = [known for known in compared if fences in ("any", known.fence)]
+                alone = (label, round(group.costs[label].median, 2), work, "", None, None, "alone")
                 rows.append((*place, fences, *alone, absent))
                 continue
+            cost = round(group.costs[win.lock].median, 2)
             lead = (win.runner_up, round(win.margin, 2), round(100 * win.lead, 2))
-            verdict = "tie" if win.tied else ""
-            rows.append((*place, fences, win.lock, round(win.cost, 2), *lead, verdict, absent))
-    columns = "fences winner cycles_per_pair next lead_cycles lead_percent verdict absent"
+            rows.append((*place, fences, win.lock, cost, work, *lead, win.words, absent))
+    columns = "fences winner cycles_per_pair work next lead_cycles lead_percent verdict absent"
     return Answer([*names, *columns.split()], rows)
 
 
@@ -84,12 +94,16 @@ def _settings(compared: Iterable[Group]) -> tuple[list[str], list[list[Any]]]:
 
 def compared_words(settings: Iterable[Group]) -> str:
     """Return which locks and fence kinds some settings compare, and when two costs are a tie."""
-    labels = sorted({label for group in settings for label in group.costs})
-    return (
-        f"{labels_words(labels)}\nCost: cycles per acquire-release pair, the median of the seeds. "
-        f"A tie is a lead below {TIE_PERCENT:g} %, or below the error known of the engine for such "
-        "locks and work (`./lockcross validate --errors`)."
+    every = list(settings)
+    labels = sorted({label for group in every for label in group.costs})
+    words = (
+        f"{labels_words(labels)}\nCost: cycles per acquire-release pair, the median of the seeds"
     )
+    if any(group.work for group in every):
+        words += ", of which `work` are the program's own"
+    if any(group.work is None for group in every):
+        words += "; where `work` is empty, leads are of the time with the work around the lock"
+    return f"{words}. {WORDS}"
 
 
 def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: Form) -> None:
@@ -261,20 +275,10 @@ def _words(setting: Mapping[str, Any]) -> str:
 def _ties(comparison: Comparison, panel: Panel) -> dict[Value, tuple[float, float]]:
     """Return the least cost of a lock and the greatest that is not told from it, at each value of
     the axis."""
-    if comparison.by != LOCK:
-        return {}
     ties = {}
-    for x in panel.points:
-        known = {**comparison.same, **panel.place, comparison.along: x}
-        axes = {axis.name: known.get(axis.name) or axis.default for axis in AXES}
-        cell = Cell(**{**axes, "lock": "", "parameters": {}})  # type: ignore[arg-type]
-        costs = {
-            LockLabel(str(name)): curve[x].median
-            for name, curve in panel.curves.items()
-            if x in curve
-        }
-        if len(costs) > 1:
-            win = winner(costs, TIE_PERCENT / 100, error_in(cell))
-            tied = (costs[label] for label in win.tied)
-            ties[x] = win.cost, max(win.cost / (1 - TIE_PERCENT / 100), *tied, win.cost)
+    for x, win in wins_of(comparison, panel).items():
+        work = panel.work.get(x) or 0.0
+        tied = (panel.curves[label][x].median for label in win.tied)
+        least = win.cost + work
+        ties[x] = least, max(win.cost / (1 - TIE_PERCENT / 100) + work, *tied, least)
     return ties

@@ -14,7 +14,7 @@ from sweeps.model.locks import LockLabel
 from sweeps.report.grids import Grid, Marks
 from sweeps.report.winner_map import Panel, draw_panel
 from sweeps.study.costs import Group, order
-from sweeps.study.leads import TIE_PERCENT
+from sweeps.study.leads import Rule
 from sweeps.study.results import Isa
 from sweeps.study.runs import Value
 
@@ -47,7 +47,7 @@ def maps(settings: Sequence[Group], names: tuple[str, str]) -> list[Panel]:
             continue
         key = tuple(place.items())
         cells[key] = group.setting
-        for label, band in group.costs.items():
+        for label, band in group.beside_work().costs.items():
             costs.setdefault(key, {}).setdefault(label, {})[across, up] = band.median
     apart = {
         name for key in costs for name, value in key if any((name, value) not in k for k in costs)
@@ -68,7 +68,7 @@ def maps(settings: Sequence[Group], names: tuple[str, str]) -> list[Panel]:
             rest = [f"{n} {value}" for n, value in key if n in apart - {"isa", "flavour"}]
             title = ", ".join([isa_words(isa.title, flavour), *rest])
             nodes = (described, flavour, xs, ys, whole, (), Marks(None, (), ()), ())
-            grid = PlanGrid(*nodes, tie=TIE_PERCENT / 100, names=names)
+            grid = PlanGrid(*nodes, rule=Rule.of(cells[key]), names=names)
             found.append(Panel(grid, tuple(whole), title))
     return found
 

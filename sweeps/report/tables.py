@@ -5,11 +5,11 @@ from typing import Any
 
 from results.text.rows import Rows
 from sweeps.study.costs import Band, Panel
-from sweeps.study.leads import Lead
+from sweeps.study.leads import Win
 from sweeps.study.runs import Value
 
 Words = Callable[[Band], str]
-LEAST = "*"  # behind the least cost of a row, and behind those over which it has no lead
+LEAST = "*"  # behind the least cost of a row, and behind those that it ties with
 
 
 def name_of(value: Value) -> str:
@@ -28,24 +28,23 @@ def table_of(
     title: str,
     words: Words = short,
     head: Callable[[Value], str] = name_of,
-    tie: float | None = None,
+    wins: Mapping[Value, Win] | None = None,
 ) -> Rows:
-    """Return a table with one row per value of the axis, one column per curve. `tie`: the least
-    lead that counts, where less is better and the least of each row is marked."""
+    """Return a table with one row per value of the axis, one column per curve. `wins`: the winner
+    of each row, whose cost and those of ties with it are marked, where curves are of locks."""
     records = [
         {axis: x} | {head(name): curve.get(x) for name, curve in panel.curves.items()}
         for x in panel.points
     ]
 
-    def cell(name: str) -> Callable[[Mapping[str, Any]], str]:
+    def cell(name: Value) -> Callable[[Mapping[str, Any]], str]:
         def shown(record: Mapping[str, Any]) -> str:
-            if (band := record[name]) is None:
+            if (band := record[head(name)]) is None:
                 return ""
-            costs = [other.median for other in record.values() if isinstance(other, Band)]
-            lead = Lead(min(costs), band.median, tie or 0.0)
-            return words(band) + LEAST * (tie is not None and lead.is_none)
+            win = (wins or {}).get(record[axis])
+            return words(band) + LEAST * (win is not None and name in (win.lock, *win.tied))
 
         return shown
 
-    heads = {head(name): cell(head(name)) for name in panel.curves}
+    heads = {head(name): cell(name) for name in panel.curves}
     return Rows(records, {axis: lambda record: name_of(record[axis])} | heads, title)

@@ -31,6 +31,7 @@ from sweeps.report.grids import (
     own_grids,
 )
 from sweeps.report.style import style_of
+from sweeps.study.leads import Rule
 from sweeps.study.plan import MAP, Plan
 from sweeps.study.results import MapCrossing, StudyResults
 from sweeps.support.text import threads_words
@@ -164,10 +165,9 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
             )
             # The border as the grid's own costs have it: runs on where no crossover was searched.
             ax.contour(x, y, lead, levels=[0], colors="black", linewidths=0.7)
-    first, second = np.sort(list(costs.values()), axis=0)[:2]
-    lead = (second - first) / second
-    if (lead < shown.tie).any():  # lighter where it is a tie
-        ax.contourf(x, y, lead, levels=[-1, shown.tie], colors=["white"], alpha=_TIE, zorder=1.5)
+    first, beyond = np.min(list(costs.values()), axis=0), _beyond_ties(shown.rule, costs)
+    if (beyond < 0).any():  # lighter where it is a tie
+        ax.contourf(x, y, beyond, levels=[-1, 0], colors=["white"], alpha=_TIE, zorder=1.5)
     for points in borders(panel).values():
         xs, ys = zip(*points, strict=True)
         ax.plot(xs, ys, "-o", color="black", markersize=2, zorder=3)
@@ -175,6 +175,18 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
         _draw_aside(ax, x, y, shown.cost_at(label, x, y) - first, label)
     _draw_marks(ax, shown)
     label_regions(ax, panel)
+
+
+def _beyond_ties(rule: Rule, costs: Mapping[LockLabel, Surface]) -> Surface:
+    """Return by how much the lead of the cheapest lock, a share, is greater than one that is a tie;
+    below zero it is in a tie with some lock."""
+    labels, every = list(costs), np.array(list(costs.values()))
+    best = every.argmin(axis=0)
+    least = np.array([[rule.least(one, other) for other in labels] for one in labels])[best]
+    beyond = (every - every.min(axis=0)) / every - np.moveaxis(least, -1, 0)
+    np.put_along_axis(beyond, best[np.newaxis], np.inf, axis=0)  # beside itself
+    surface: Surface = beyond.min(axis=0)
+    return surface
 
 
 def _mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
@@ -392,7 +404,7 @@ def _add_key(figure: Figure, plan: Plan, machine: str, shown: Sequence[Panel]) -
         Patch(
             facecolor="white",
             edgecolor="#bbbbbb",
-            label=f"lighter: lead below {100 * grids[0].tie:g} %",
+            label="lighter: a tie",
         )
     ]
     if any(of.crossings for of in grids):

@@ -1,21 +1,22 @@
 """The costs of a plan's runs: who wins in each setting, and costs along an axis or a key."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import nan
 from statistics import median
 
 from results.errors import LockcrossError, check_known
 from results.store.queries import condition
-from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
+from sweeps.model.axes import AXES, LATENCIES
+from sweeps.model.cell import NO_LOCK, Cell, cell_of, read_cell, selected, values
 from sweeps.model.locks import FULL, LockLabel
-from sweeps.study.leads import TIE_PERCENT, Win, error_in, winner
+from sweeps.study.baseline import WORK_KEYS, Baseline
+from sweeps.study.leads import TIE_PERCENT, Rule, Win
 from sweeps.study.runs import LOCK, StudyRun, Value, coordinates
 
 _OF_LOCK = {"lock": "", "variant": "", "fence": FULL}
-_NOTHING = LockLabel("nop")  # which locks nothing: what the program itself takes
+_NOTHING = LockLabel(NO_LOCK)
 
 
 @dataclass(frozen=True)
@@ -32,42 +33,46 @@ class Band:
         """Return the band of some costs, one at least."""
         return cls(median(costs), min(costs), max(costs), len(costs))
 
+    def beside(self, work: float | None) -> "Band":
+        """Return the costs without the program's own work, as far as that is known."""
+        own = work or 0.0
+        return replace(self, median=self.median - own, least=self.least - own, most=self.most - own)
+
 
 @dataclass(frozen=True)
 class Group:
     """One setting: the cell that its runs share but for lock and seed, the cost of every lock that
-    ran, cheapest first, and the locks that did not. `floor`: cycles that are taken off the costs,
-    since the program takes them without a lock, too."""
+    ran, cheapest first, and the locks that did not. `work`: the cycles of each cost that are the
+    program's own; None where that is not known."""
 
     setting: Cell
     costs: dict[LockLabel, Band]
     absent: tuple[LockLabel, ...]
-    floor: float = 0.0
+    work: float | None = 0.0
 
     def beside_work(self) -> "Group":
-        """Return the cost of each lock beside the work, which is the cost of lock `nop`; the same
-        group where that did not run."""
-        if _NOTHING not in self.costs:
-            return self
-        floor = self.costs[_NOTHING].median
+        """Return the same with the cost of each lock beside the work, as far as that is known, and
+        without the baseline."""
         costs = {
-            label: replace(
-                band, median=band.median - floor, least=band.least - floor, most=band.most - floor
-            )
-            for label, band in self.costs.items()
-            if label != _NOTHING
+            label: band.beside(self.work) for label, band in self.costs.items() if label != _NOTHING
         }
-        return replace(self, costs=costs, floor=floor)
+        return replace(self, costs=costs, work=0.0)
+
+    @property
+    def seeds(self) -> dict[LockLabel, tuple[float, float]]:
+        """Return the least and the greatest cost of each lock over its seeds."""
+        return {label: (band.least, band.most) for label, band in self.costs.items()}
 
     def contests(self) -> list[tuple[str, Win | None]]:
-        """Return the winner with full fences, and the one with any kind where there are others;
-        None where there is one lock alone."""
-        every = {label: band.median for label, band in self.costs.items()}
+        """Return the winner with full fences, and the one with any kind where there are others, by
+        costs beside the work; None where there is one lock alone."""
+        beside = self.beside_work()
+        every = {label: band.median for label, band in beside.costs.items()}
         full = {label: cost for label, cost in every.items() if label.fence == FULL}
         contests = {FULL: full, "any": every if len(full) < len(every) else {}}
-        tie, error = TIE_PERCENT / 100, error_in(self.setting)
+        rule = Rule.of(self.setting)
         return [
-            (fences, winner(costs, tie, error) if len(costs) > 1 else None)
+            (fences, rule.winner(costs, beside.seeds) if len(costs) > 1 else None)
             for fences, costs in contests.items()
             if costs
         ]
@@ -82,18 +87,22 @@ def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[StudyRun]:
         f"WHERE {test} ORDER BY runs.id",
         bound,
     )
-    return [
-        StudyRun(run_id, read_cell(cell), nan if cost is None else cost, status, cause)
-        for run_id, status, cause, cost, *cell in rows
-    ]
+    baseline, runs = Baseline(connection), []
+    for run_id, status, cause, cost, *columns in rows:
+        cell, known = read_cell(columns), nan if cost is None else cost
+        runs.append(StudyRun(run_id, cell, known, status, cause, work=baseline.work(cell)))
+    return runs
 
 
 def groups(runs: Iterable[StudyRun]) -> list[Group]:
     """Return the settings in which a lock has a cost, in the order of their values."""
     settings: dict[tuple[tuple[str, Value], ...], tuple[Cell, dict[LockLabel, list[float]]]] = {}
+    works: dict[tuple[tuple[str, Value], ...], float | None] = {}
     for run in runs:
         setting = cell_of(run.cell, seed=1, **_OF_LOCK)
-        _, costs = settings.setdefault(tuple(values(setting).items()), (setting, {}))
+        key = tuple(values(setting).items())
+        works[key] = run.work
+        _, costs = settings.setdefault(key, (setting, {}))
         costs.setdefault(run.cell.label, []).extend(run.costs)
     ordered = []
     for key in sorted(settings, key=lambda key: [order(value) for _, value in key]):
@@ -102,7 +111,7 @@ def groups(runs: Iterable[StudyRun]) -> list[Group]:
         cheapest_first = sorted(bands.items(), key=lambda pair: (pair[1].median, pair[0]))
         absent = tuple(sorted(costs.keys() - bands.keys()))
         if bands:
-            ordered.append(Group(setting, dict(cheapest_first), absent))
+            ordered.append(Group(setting, dict(cheapest_first), absent, works[key]))
     return ordered
 
 
@@ -113,16 +122,19 @@ def order(value: Value) -> tuple[int, float, str]:
     return (2, 0, value) if isinstance(value, str) else (1, value, "")
 
 
-Placed = tuple[dict[str, Value], float]  # every value of a run, and its cost
+# Every value of a run, its cost, and how much of that is the program's own work.
+Placed = tuple[dict[str, Value], float, float | None]
 
 
 @dataclass(frozen=True)
 class Panel:
     """One setting of all that is neither compared, nor the axis, nor a seed: its differences from
-    the other panels, and a curve for each compared name: its cost by value of the axis."""
+    the other panels, and a curve for each compared name: its cost by value of the axis; and how
+    much of these costs is the program's own work."""
 
     place: dict[str, Value]
     curves: dict[Value, dict[Value, Band]]
+    work: Mapping[Value, float | None] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -146,9 +158,6 @@ class Comparison:
     panels: list[Panel]
 
 
-_WORK = ("critical", "think")  # keys of the turns of a delay loop in and between sections
-
-
 def hidden(comparison: Comparison) -> str:
     """Return in words that work around the lock hides the axis, where it is there and no cost moves
     along a latency by as much as a tie; else nothing."""
@@ -157,7 +166,7 @@ def hidden(comparison: Comparison) -> str:
     work, moves = dict[str, None](), False
     for panel in comparison.panels:
         known = {**comparison.same, **panel.place}
-        work |= {f"{key}={known[key]}": None for key in _WORK if known.get(key)}
+        work |= {f"{key}={known[key]}": None for key in WORK_KEYS if known.get(key)}
         for curve in panel.curves.values():
             costs = [band.median for band in curve.values()]
             moves |= max(costs) > min(costs) * (1 + TIE_PERCENT / 100)
@@ -165,7 +174,8 @@ def hidden(comparison: Comparison) -> str:
         return ""
     return (
         f"No cost moves along {comparison.along}: work around the lock hides it ({', '.join(work)} "
-        f"turns of a delay loop); {' '.join(f'{key}=0' for key in _WORK)} shows what it is without."
+        f"turns of a delay loop); {' '.join(f'{key}=0' for key in WORK_KEYS)} shows what it is "
+        "without."
     )
 
 
@@ -183,14 +193,14 @@ def compare(
     by, along = axis_name(by), axis_name(along)
     only = {axis_name(name): value for name, value in (only or {}).items()}
     places = _with_cost(runs)
-    known = list(dict.fromkeys(name for place, _ in places for name in place))
+    known = list(dict.fromkeys(name for place, *_ in places for name in place))
     check_known("--by:", [by], known)
     check_known("--along:", [along], known)
     check_known("--only:", only, known)
     for name, words in only.items():
         places = [
-            (place, cost)
-            for place, cost in places
+            (place, cost, work)
+            for place, cost, work in places
             if words == ("" if place.get(name) is None else str(place[name]))
         ]
     if not places:
@@ -207,11 +217,42 @@ def compare(
     return Comparison(by, along, same, panels)
 
 
+def wins(panel: Panel, rule: Callable[[Value], Rule]) -> dict[Value, Win]:
+    """Return the winner at each value of the axis where two locks ran, in a panel of locks, beside
+    the work. `rule`: of leads at a value."""
+    found = {}
+    for x in panel.points:
+        bands = {
+            LockLabel(str(name)): curve[x].beside(panel.work.get(x))
+            for name, curve in panel.curves.items()
+            if x in curve and name != _NOTHING
+        }
+        if len(bands) > 1:
+            costs = {label: band.median for label, band in bands.items()}
+            seeds = {label: (band.least, band.most) for label, band in bands.items()}
+            found[x] = rule(x).winner(costs, seeds)
+    return found
+
+
+def wins_of(comparison: Comparison, panel: Panel) -> dict[Value, Win]:
+    """Return the winner at each value of the axis, where locks are compared."""
+
+    def rule(x: Value) -> Rule:
+        known = {**comparison.same, **panel.place, comparison.along: x}
+        axes = {axis.name: known.get(axis.name) or axis.default for axis in AXES}
+        return Rule.of(Cell(**{**axes, "lock": "", "parameters": {}}))  # type: ignore[arg-type]
+
+    return wins(panel, rule) if comparison.by == LOCK else {}
+
+
 def panels_of(places: Iterable[Placed], by: str, along: str, held: Sequence[str]) -> list[Panel]:
     """Return a panel for each combination of the values that `held` names."""
     costs: dict[tuple[Value, ...], dict[Value, dict[Value, list[float]]]] = {}
-    for place, cost in places:
-        curves = costs.setdefault(tuple(place.get(name) for name in held), {})
+    works: dict[tuple[Value, ...], dict[Value, float | None]] = {}
+    for place, cost, work in places:
+        here = tuple(place.get(name) for name in held)
+        works.setdefault(here, {})[place.get(along)] = work
+        curves = costs.setdefault(here, {})
         curves.setdefault(place.get(by), {}).setdefault(place.get(along), []).append(cost)
     return [
         Panel(
@@ -221,6 +262,7 @@ def panels_of(places: Iterable[Placed], by: str, along: str, held: Sequence[str]
                 for compared in sorted(curves, key=order)
                 for curve in [curves[compared]]
             },
+            works[setting],
         )
         for setting in sorted(costs, key=lambda setting: [order(value) for value in setting])
         for curves in [costs[setting]]
@@ -232,7 +274,7 @@ def varied(runs: Iterable[StudyRun]) -> tuple[list[str], list[str]]:
     numbers, and those of texts. Raises LockcrossError where no run has a cost."""
     places = _with_cost(runs)
     names = [name for name in _differing(places) if name not in (LOCK, "seed")]
-    texts = [name for name in names if any(isinstance(p.get(name), str) for p, _ in places)]
+    texts = [name for name in names if any(isinstance(p.get(name), str) for p, *_ in places)]
     return [name for name in names if name not in texts], texts
 
 
@@ -241,7 +283,7 @@ def _with_cost(runs: Iterable[StudyRun]) -> list[Placed]:
     no run has one."""
     places: list[Placed] = []
     for run in runs:
-        places += [(coordinates(run.cell), cost) for cost in run.costs]
+        places += [(coordinates(run.cell), cost, run.work) for cost in run.costs]
     if not places:
         raise LockcrossError("none of the plan's runs has a cost per acquire-release pair")
     return places
@@ -249,5 +291,5 @@ def _with_cost(runs: Iterable[StudyRun]) -> list[Placed]:
 
 def _differing(places: Sequence[Placed]) -> list[str]:
     """Return the names whose values differ, in order."""
-    names = dict.fromkeys(name for place, _ in places for name in place)
-    return [name for name in names if len({place.get(name) for place, _ in places}) > 1]
+    names = dict.fromkeys(name for place, *_ in places for name in place)
+    return [name for name in names if len({place.get(name) for place, *_ in places}) > 1]

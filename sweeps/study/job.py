@@ -26,7 +26,7 @@ from sweeps.study.crossings import (
     search_all,
     store_crossovers,
 )
-from sweeps.study.leads import winner
+from sweeps.study.leads import cheapest
 from sweeps.study.lines import FIRST_SEED, AxisLine, exact, set_to, with_lock
 from sweeps.study.plan import MAP, Along, Borders, Cells, LoadedPlan, Plan, load_plan
 from sweeps.study.results import PLAN
@@ -207,7 +207,7 @@ def neighbours(costs: Mapping[Place, Costs]) -> list[tuple[LockLabel, LockLabel,
     return [
         (first, second, here, there)
         for here, there in pairs_of_points
-        for first, second in [(winner(costs[here]).lock, winner(costs[there]).lock)]
+        for first, second in [(cheapest(costs[here]), cheapest(costs[there]))]
         if first != second
     ]
 

@@ -19,6 +19,7 @@ from results.store.records import FirstSeeds
 from sweeps.model.cell import read_cell, selected
 from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import LockLabel
+from sweeps.study.baseline import Baseline
 from sweeps.study.lines import FIRST_SEED
 from sweeps.study.plan import Plan
 from sweeps.study.runs import StudyRun
@@ -194,6 +195,10 @@ class StudyResults:
         return self.isas[name]
 
     @cached_property
+    def _baseline(self) -> Baseline:
+        return Baseline(self.connection)
+
+    @cached_property
     def _names(self) -> list[str]:
         rows = self.connection.execute("SELECT DISTINCT name FROM series ORDER BY name")
         return [name for (name,) in rows]
@@ -214,7 +219,7 @@ class StudyResults:
         """Return the good runs of a series. Raises NoDataError when they are of several
         compilers."""
         if name not in self._series:
-            self._series[name] = _runs_of_series(self.connection, name)
+            self._series[name] = _runs_of_series(self.connection, name, self._baseline)
         return self._series[name]
 
     def measured(
@@ -305,7 +310,9 @@ def isa_title(connection: sqlite3.Connection, name: str) -> str:
     return known.title if known else name
 
 
-def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[StudyRun]:
+def _runs_of_series(
+    connection: sqlite3.Connection, name: str, baseline: Baseline
+) -> list[StudyRun]:
     rows = connection.execute(
         "SELECT compiler, resolved, latencies, cycles_per_pair, runs.id, "
         f"{selected(connection)} FROM series "
@@ -320,12 +327,14 @@ def _runs_of_series(connection: sqlite3.Connection, name: str) -> list[StudyRun]
     return [
         StudyRun(
             run_id,
-            read_cell(columns),
+            cell,
             cost,
             resolved=json.loads(resolved),
             latencies=json.loads(latencies),
+            work=baseline.work(cell),
         )
         for _, resolved, latencies, cost, run_id, *columns in rows
+        for cell in [read_cell(columns)]
     ]
 
 

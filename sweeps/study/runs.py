@@ -28,7 +28,8 @@ def coordinates(cell: Cell) -> dict[str, Value]:
 @dataclass(frozen=True)
 class StudyRun:
     """A stored run of a plan or of one of its series. `cost`: core cycles per acquire-release pair;
-    not a number where it has none. `resolved`: the engine's values of all options; `latencies`: by
+    not a number where it has none; `work`: how many of these the program takes without a lock, None
+    where that is not known. `resolved`: the engine's values of all options; `latencies`: by
     axis, the cycles at which the series has the run. Only a series has these two."""
 
     id: int
@@ -38,6 +39,7 @@ class StudyRun:
     cause: str = ""
     resolved: Mapping[str, int] = field(default_factory=dict)
     latencies: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    work: float | None = 0.0
 
     @property
     def label(self) -> LockLabel:

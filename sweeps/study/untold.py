@@ -9,7 +9,7 @@ from results.store.records import FirstSeeds
 from sweeps.model.cell import NO_LOCK, Cell
 from sweeps.model.locks import LockLabel
 from sweeps.model.workloads import WORKLOADS, with_defaults
-from sweeps.study.leads import error_in
+from sweeps.study.leads import Rule
 
 _DIGITS = 3  # of a value of which no error is known
 
@@ -66,7 +66,8 @@ def untold_of(
         parameters=with_defaults(workload, {}),
         threads=int(found.setting.get("threads", WORKLOADS[workload].min_threads)),
     )
-    return untold(costs[a], costs[b], found.value, error_in(setting)(a, b))
+    error = Rule.of(setting).known(a, b)
+    return untold(costs[a], costs[b], found.value, error and error.least)
 
 
 def rounding(

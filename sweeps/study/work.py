@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sweeps.accuracy.errors import ATOMIC, NO_ATOMIC, kind_of
 from sweeps.model.locks import LockLabel, load_locks
 from sweeps.study.costs import Group
-from sweeps.study.leads import TIE_PERCENT, error_in
+from sweeps.study.leads import Rule
 
 THINK = "think"  # a workload's key: cycles of work between two sections
 
@@ -20,23 +20,19 @@ def free_from(groups: Sequence[Group]) -> float | None:
     """Return from how many cycles of work between two sections on an atomic is free; None: not up
     to the most that was run.
 
-    Free: the cheapest lock that takes one, of those that runtimes ship, costs more than the
-    cheapest without one by no more than the engine is off where nothing lies between two sections,
-    where most was measured. A share of a lock's cost beside the work would call a cycle a lead,
-    one of the pair with its work would hide any atomic behind enough of it. `groups`: the settings
-    of one machine, of which costs lie on straight lines between two.
+    Free: the cheapest lock that takes one, of those that runtimes ship, is in a tie with the
+    cheapest without one, or cheaper. `groups`: the settings of one machine, with costs beside the
+    work, which lie on straight lines between two.
     """
-    off, beyond = 0.0, list[tuple[float, float]]()
+    beyond = []
     for group in sorted(groups, key=think):  # in each the cheapest lock is first
         atomic = next((label for label in group.costs if _ships(label, ATOMIC)), None)
         without = next((label for label in group.costs if kind_of(label) == NO_ATOMIC), None)
         if atomic is None or without is None:
             continue
         cost, other = (group.costs[label].median for label in (atomic, without))
-        if not beyond:
-            error = error_in(group.setting)(atomic, without)
-            off = (TIE_PERCENT / 100 if error is None else error) * (cost + group.floor)
-        beyond.append((think(group), cost - other - off))
+        least = Rule.of(group.setting).least(without, atomic)
+        beyond.append((think(group), cost * (1 - least) - other))
     return below_from(beyond) if beyond else None
 
 

@@ -14,6 +14,7 @@ from results.store.records import (
     MachineRecord,
 )
 from results.store.store import Store
+from sweeps.model.workloads import with_defaults
 from sweeps.study.crossings import Point
 from tests.fakes.costs import costs
 from tests.fakes.records import SEQUENCE as MAP
@@ -258,7 +259,7 @@ class Synthetic:
             self.store.set_series(f"processors/{use}/known/x86_64/lock", runs)
         runs = []
         for work, costs_there in WORK.items():
-            keys = {"objects": 1, "first": 100, "critical": 0, "think": work}
+            keys = with_defaults("lock_use", {"objects": 1, "critical": 0, "think": work})
             how = {"machine": "known", "threads": 1, "workload": "lock_use", "parameters": keys}
             for lock, cycles in zip(WORK_LOCKS, costs_there, strict=True):
                 run = record(f"work {work} {lock}", cycles, lock=lock, **how)

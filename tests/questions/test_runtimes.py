@@ -62,7 +62,7 @@ def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
     places = [place for *place, lock in costs if lock == "thin"]
     leads = [costs[*place, "mcs"] - costs[*place, "thin"] for place in places]
     assert min(leads) > 0
-    span = f"{min(leads):.1f} to {max(leads):.1f} ns less in every setting (reliably in "
+    span = f"{min(leads):.1f} to {max(leads):.1f} ns less in every setting ("
     assert answer.startswith(f"thin costs {span}")
     assert "Cheapest: `thin` in every setting.\n" in answer
     dear = [cost for (_, _, lock), cost in costs.items() if lock == "mcs"]
@@ -102,6 +102,7 @@ def test_costs_are_beside_what_the_program_takes_without_a_lock(tmp_path: Path) 
     for row in rows:
         machine, work = row["machine"], row["think"]
         cycles = found[machine, work, row["lock"]] - found[machine, work, "nop"]
+        cycles += found[machine, 0, "nop"]  # the simplest loop stays in
         mhz = load_machine(machine).clock_mhz.number
         assert row["ns_per_pair"] == pytest.approx(cycles * 1000 / mhz)
     with reading(db) as connection:

@@ -30,6 +30,7 @@ from sweeps.report.winner_map import (
     polyline,
 )
 from sweeps.study.job import neighbours
+from sweeps.study.leads import Rule
 from sweeps.study.results import Isa, StudyResults
 from tests.fakes.study import study
 
@@ -157,11 +158,11 @@ def test_the_first_figure_has_curves_over_the_work(database: Path) -> None:
     """With a line where an atomic begins to be free."""
     with Store(database, read_only=True) as store:
         axes = draw_processors(store.connection).axes
-    (ax,) = (ax for ax in axes if "free from 850" in texts(ax))
+    (ax,) = (ax for ax in axes if "free from 948" in texts(ax))
     curves = {line.get_color(): line.get_xydata().tolist() for line in ax.lines}  # type: ignore[union-attr]
-    assert curves[STYLES["j9_flat"].colour] == [[0, 40], [100, 12], [1000, 7]]
-    assert curves[STYLES["reservation"].colour] == [[0, 5], [100, 6], [1000, 7]]
-    assert any([x for x, _ in points] == [850, 850] for points in curves.values())
+    assert curves[STYLES["j9_flat"].colour] == [[0, 50], [100, 22], [1000, 17]]
+    assert curves[STYLES["reservation"].colour] == [[0, 15], [100, 16], [1000, 17]]
+    assert any([round(x) for x, _ in points] == [948, 948] for points in curves.values())
 
 
 def test_no_study_is_said_plainly(tmp_path: Path) -> None:
@@ -273,7 +274,7 @@ def drawn(tie: float = 0.0, **ends: tuple[float, float]) -> Axes:
     axis = (0.0, 100.0)
     costs = {LockLabel(name): np.array([pair, pair]) for name, pair in ends.items()}
     aside = tuple(label for label in costs if label == "thin")
-    one = Grid(MFENCE, "lock", axis, axis, costs, (), NO_MARKS, aside, tie)
+    one = Grid(MFENCE, "lock", axis, axis, costs, (), NO_MARKS, aside, Rule(lambda *_: None, tie))
     ax = Figure(figsize=(4, 4), dpi=100).subplots()
     draw_panel(ax, Panel(one, tuple(label for label in costs if label != "thin"), "a map"))
     return ax

@@ -13,27 +13,27 @@ LOOP = 10  # cycles that the loop takes without a lock
 
 
 def group(work: int, machine: str = "zen5", **costs: float) -> Group:
-    """A setting with this work and these costs beside it."""
+    """A setting with this work, with costs beside it: these and those of the loop."""
     keys = {"objects": 1, "first": 100, "critical": 0, "think": work}
     setting = cell_of("", "lock_use", machine=machine, parameters=keys)
     every = {"nop": 0.0, **costs}
     bands = {LockLabel(lock): Band.of([LOOP + work + cost]) for lock, cost in every.items()}
     ordered = dict(sorted(bands.items(), key=lambda pair: pair[1].median))
-    return Group(setting, ordered, ()).beside_work()
+    return Group(setting, ordered, (), work).beside_work()
 
 
 def test_what_the_program_takes_without_a_lock_is_taken_off() -> None:
     found = group(100, thin=20, mcs=30)
-    assert {label: band.median for label, band in found.costs.items()} == {"thin": 20, "mcs": 30}
-    assert found.floor == 110 and found.beside_work() == found
+    assert {label: band.median for label, band in found.costs.items()} == {"thin": 30, "mcs": 40}
+    assert found.beside_work() == found
 
 
-def test_an_atomic_is_free_within_the_error_of_a_pair_in_the_loop() -> None:
-    """The error is a share of the atomic's pair where there is no work, with its loop."""
+def test_an_atomic_is_free_where_the_lead_over_it_is_a_tie() -> None:
+    """The least lead is a share of the cost of a pair with its loop, and without the work."""
     title = load_machine("zen5").title
     share = error_of(True, ONE_THREAD, {ATOMIC, NO_ATOMIC}, title=title).decisive
     assert share is not None
-    lead = {0: 45.0, 100: 3 * 60 * share, 200: 0.0}
+    lead = {0: 45.0, 100: 45 * share / (1 - share), 200: 0.0}  # 30 shares beyond, 15 below
     works = [group(x, j9_flat=5 + more, reservation=5) for x, more in lead.items()]
     assert free_from(works[::-1]) == pytest.approx(100 + 100 * 2 / 3)
     assert free_from(works[:2]) is None

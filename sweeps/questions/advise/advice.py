@@ -7,7 +7,7 @@ from sweeps.accuracy.errors import EngineError
 from sweeps.model.axes import AXIS_WORDS, Quantity
 from sweeps.model.locks import LockLabel
 from sweeps.questions.advise.question import STORE_FORWARD, Input
-from sweeps.study.leads import EngineErrors, Win, winner
+from sweeps.study.leads import EngineErrors, Rule, Win
 from sweeps.study.untold import Untold
 
 # Numbers of a use that may be moved, where they are others than those of a cell.
@@ -97,10 +97,11 @@ class Flip:
 @dataclass(frozen=True)
 class Contended:
     """The costs of the locks, with all waiting, where all threads want one object, as a `share` of
-    the acquisitions does; in no other cost."""
+    the acquisitions does; in no other cost. `verdict`: on the lead of the cheapest."""
 
     share: float
     costs: Mapping[LockLabel, float]
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -180,10 +181,15 @@ class Advice:
         error, cost = self.known(label, label), self.beside_work(label)
         return None if error is None else (error.low * cost, error.high * cost)
 
-    def least(self, one: LockLabel, other: LockLabel) -> float:
-        """Return the least lead of a lock over another that is no tie."""
-        error = self.known(one, other)
-        return self.tie if error is None else max(self.tie, error.least)
+    @property
+    def rule(self) -> Rule:
+        """Return the rule of leads."""
+        return Rule(self.known, self.tie)
+
+    @property
+    def seeds(self) -> Mapping[LockLabel, tuple[float, float]]:
+        """Return the least and the greatest cost of each lock over its seeds."""
+        return {lock.label: (lock.low, lock.high) for lock in self.locks}
 
     @property
     def without_limits(self) -> Win | None:
@@ -192,12 +198,12 @@ class Advice:
         costs = {label: cost for label, cost in self._sound().items() if label not in self.limits}
         if self.win.lock in costs or len(costs) < 2:
             return None
-        return winner(costs, self.tie, self.least)
+        return self.rule.winner(costs, self.seeds)
 
     @property
     def win(self) -> Win:
         """Return the cheapest lock and those that it ties with."""
-        return winner(self._sound(), self.tie, self.least)
+        return self.rule.winner(self._sound(), self.seeds)
 
     @property
     def works(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from operator import mul
-from statistics import fmean
+from statistics import median
 
 from results.errors import LockcrossError
 from results.store.store import Store
@@ -39,9 +39,10 @@ from sweeps.questions.advise.question import (
 )
 from sweeps.questions.advise.use import STEPS
 from sweeps.run.runner import Runner
+from sweeps.study.baseline import simplest
 from sweeps.study.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
 from sweeps.study.crossings import Point, points
-from sweeps.study.leads import EngineErrors, Lead, engine_errors
+from sweeps.study.leads import EngineErrors, Rule
 from sweeps.study.lines import FIRST_SEED, own_latency, set_to, value_of, with_lock
 from sweeps.study.results import Scale
 
@@ -206,18 +207,9 @@ class Advisor:
         self._scenario = replace(self._scenario, base=base)
 
     def _set_frame(self) -> None:
-        (floor,) = points(self._runner, PLAN, [self._floor()])
+        (floor,) = points(self._runner, PLAN, [simplest(self._scenario.base)])
         (unlocked,) = self._evaluate([self._scenario.with_lock(NO_LOCK)])
         self._frame = float(unlocked.cost - floor.cost)
-
-    def _floor(self) -> Cell:
-        """Return a run of one thread without a lock and without work."""
-        keys = {"objects": 1, "first": 400, "critical": 0, "think": 0}
-        return replace(
-            with_lock(self._scenario.base, NO_LOCK),
-            threads=1,
-            parameters=with_defaults("lock_use", keys),
-        )
 
     def _costs(self, tie: float, more_seeds: Sequence[int]) -> list[LockCost]:
         """Return every lock, cheapest first; those near the cheapest with more seeds."""
@@ -277,7 +269,7 @@ class Advisor:
             costs = [metrics["core_cycles"] - self._frame for metrics in by_seed]
             ids = tuple(run.id for run in runs)
             locks[label] = LockCost(
-                label, fmean(costs), min(costs), max(costs), len(seeds), causes, ids
+                label, median(costs), min(costs), max(costs), len(seeds), causes, ids
             )
         return locks
 
@@ -290,7 +282,7 @@ class Advisor:
         cell = cells[shares.index(max(shares))]
         # One thread at a time works with objects that others never take, however many there are.
         alone = cell.workload == "lock_use" and not cell.parameters["turns"]
-        return engine_errors(replace(cell, threads=1) if alone else cell)
+        return Rule.of(replace(cell, threads=1) if alone else cell).known
 
     def _saving(self, advice: Advice) -> Saving:
         """Return the saving by the cheapest lock beside the one that the program has, or that
@@ -300,9 +292,9 @@ class Advisor:
         labels = [lock.label for lock in advice.locks if lock.label.lock == today]
         has = bool(labels) and win.lock not in labels
         other = labels[0] if has else win.runner_up
-        cost, dearer = advice.beside_work(win.lock), advice.beside_work(other)
-        lead = Lead(cost, dearer, advice.tie, advice.least(win.lock, other))
-        error = advice.known(win.lock, other)
+        costs = {label: advice.beside_work(label) for label in (win.lock, other)}
+        lead, dearer = advice.rule.lead(costs, win.lock, other, advice.seeds), costs[other]
+        error = lead.error
         share = None
         if program is not None:
             free = 1 - self._question.contended
@@ -336,7 +328,7 @@ class Advisor:
                 ours, theirs = self._beside_work(
                     [axis.at(label, x) for label in (win.lock, change.lock)]
                 )
-                least = advice.least(change.lock, win.lock)
+                least = advice.rule.least(change.lock, win.lock)
                 if theirs.cost < ours.cost * (1 - Fraction(least)):
                     yield Flip(shown[axis.name], answer, change, upwards=sign > 0)
 
@@ -354,9 +346,10 @@ class Advisor:
         costs: dict[LockLabel, list[float]] = {label: [] for label in self._sound}
         for cell, point in zip(cells, points(self._runner, PLAN, cells), strict=True):
             costs[cell.label].append(float(point.cost))
-        return Contended(
-            self._question.contended, {label: fmean(each) for label, each in costs.items()}
-        )
+        middle = {label: median(each) for label, each in costs.items()}
+        spread = {label: (min(each), max(each)) for label, each in costs.items()}
+        win = Rule.of(base).winner(middle, spread)
+        return Contended(self._question.contended, middle, win.words)
 
     def _of_program(self, locks: Sequence[LockCost], known: EngineErrors) -> OfProgram | None:
         """Return the costs of the locks in the program, if one was recorded."""
@@ -402,7 +395,7 @@ class Advisor:
             costs = {label: point.cost for label, point in zip(labels, points, strict=True)}
             first = min(costs, key=lambda label: costs[label])
             found = replace(found, cheapest=first, searched_to=axis.values[-1])
-            least = {label: Fraction(advice.least(first, label)) for label in labels}
+            least = {label: Fraction(advice.rule.least(first, label)) for label in labels}
             behind = [one for one in labels if costs[one] * (1 - least[one]) > costs[first]]
             if not axis.values[0] and behind:
                 other = min(behind, key=lambda label: costs[label])
@@ -427,7 +420,7 @@ class Advisor:
             each = cycles(self._scenario.with_lock(label).cells)
             return None if each is None else float(sum(map(mul, weights, each)) / sum(weights))
 
-        floor, unlocked = cycles([self._floor()]), cost(NO_LOCK)
+        floor, unlocked = cycles([simplest(self._scenario.base)]), cost(NO_LOCK)
         if floor is None or unlocked is None:
             return {}
         frame = unlocked - floor[0]

@@ -28,7 +28,6 @@ from sweeps.questions.advise.question import ASSUMED, FOLLOWS, GIVEN, MEASURED, 
 from sweeps.study.untold import interval, rounding
 
 MEASURED_AXES = ("cas_latency", "fence_latency")  # whose values are not those that are set
-_NAMED = 4  # locks in a sentence
 _CANCELLING = "as cancellations cost"
 _SMALL = 0.05  # cycles a pair that are not worth a word
 
@@ -57,8 +56,11 @@ def print_json(answers: Sequence[Advice]) -> None:
                 "cheapest": win.lock,
                 "runner_up": win.runner_up,
                 "lead": win.lead,
+                "reliable": win.words,
                 "tie": list(win.tied),
-                "tie_share": max((advice.least(win.lock, one) for one in win.tied), default=None),
+                "tie_share": max(
+                    (advice.rule.least(win.lock, one) for one in win.tied), default=None
+                ),
                 "depends_on": [
                     {
                         "input": flip.given.name,
@@ -237,7 +239,7 @@ def _overview(answers: Sequence[Advice]) -> Table:
     table.add_column("depends on")
     for advice in answers:
         win = advice.win
-        best = win.lock.words() + (f" = {_tied(advice)}" if win.tied else "")
+        best = win.lock.words() + f", {win.words}" * bool(win.tied)
         decides = dict.fromkeys(_name(flip.given.name) for flip in advice.flips)
         of_program = advice.program
         share = [f"{100 * of_program.costs[win.lock].share:.2f} %"] if of_program else []
@@ -360,29 +362,16 @@ def headline(advice: Advice) -> str:
     if advice.contended is not None:
         named += f" without the {100 * advice.contended.share:.3g} % that find the lock held"
     if not win.tied:
-        return f"{named}: {words}, {100 * win.lead:.1f} % less than {win.runner_up.words()}"
-    least = [advice.least(win.lock, other) for other in win.tied]
+        less = f"{100 * win.lead:.1f} % less than {win.runner_up.words()}"
+        return f"{named}: {words}, {less}; {win.words}"
+    least = [advice.rule.least(win.lock, other) for other in win.tied]
     below = " to ".join(dict.fromkeys(f"{100 * end:.3g}" for end in (min(least), max(least))))
     threshold = (
         f"leads below {below} % are within the error"
         if max(least) < 1
         else "no lead was large enough to be in the right order nine times of ten"
     )
-    return f"{named}, {words}, in a tie with {_tied(advice)}: {threshold}"
-
-
-def _tied(advice: Advice) -> str:
-    """Return the locks in a tie with the winner, by name where they are few; else how many, and
-    which are not among them."""
-    tied = advice.win.tied
-    if len(tied) <= _NAMED:
-        return ", ".join(lock.words() for lock in tied)
-    among = {advice.win.lock, *tied}
-    others = [lock.label.words() for lock in advice.locks if lock.label not in among]
-    words = f"{len(tied)} of the {len(advice.locks) - 1} others"
-    if not others:
-        return f"all {len(tied)} others"
-    return f"{words}, not with {', '.join(others)}" if len(others) <= _NAMED else words
+    return f"{named}, {words}, {win.words}: {threshold}"
 
 
 def remarks(advice: Advice) -> Iterator[str]:
@@ -416,10 +405,9 @@ def remarks(advice: Advice) -> Iterator[str]:
     if (limit := advice.limits.get(win.lock)) is not None:
         words = f"Mind: {win.lock.words()}: {limit}"
         if (other := advice.without_limits) is not None:
-            tied = "".join(f", in a tie with {lock.words()}" for lock in other.tied)
             words += (
                 f". Without it: {other.lock.words()}, {advice.beside_work(other.lock):.1f} "
-                f"cycles a pair{tied} (lead {100 * other.lead:.1f} %)"
+                f"cycles a pair, {other.words} (lead {100 * other.lead:.1f} %)"
             )
         yield words
     yield from advice.notes
@@ -458,8 +446,8 @@ def _sure(advice: Advice) -> str:
     if error is None:
         return "How sure: nothing like this was compared with silicon or another simulator"
     words = f"How sure: {error.words}: median error {100 * error.median:.0f} %"
-    saving, win = advice.saving, advice.win
-    if saving is None or saving.tie or saving.beside != win.runner_up:  # else it is said
+    win = advice.win
+    if win.tied:
         right = error.reliability(win.lead).words
         words += (
             f"; of leads like that over {win.runner_up.words()} {right} were in the right order"
@@ -477,9 +465,9 @@ def _under_contention(contended: Contended) -> str:
     costs = ", ".join(f"{label.words()} {cost:,.0f}" for label, cost in ordered)
     return (
         f"Left out of all this: the {100 * contended.share:.3g} % of acquisitions that find the "
-        f"lock held. Where all threads want one object, {best.words()} is the cheapest "
-        f"(cycles a pair, with work and waiting: {costs}); how many wait there differs from lock "
-        "to lock"
+        f"lock held. Where all threads want one object, {best.words()} is the cheapest, "
+        f"{contended.verdict} (cycles a pair, with work and waiting: {costs}); how many wait there "
+        "differs from lock to lock"
     )
 
 

@@ -25,6 +25,7 @@ from sweeps.questions.crossover.processors import (
 )
 from sweeps.report.grids import map_marks
 from sweeps.report.presentation import OF_STUDIES, Part, Presentation, References, Section
+from sweeps.study.leads import WORDS
 from sweeps.study.plan import MAP
 from sweeps.study.results import PLAN, StudyResults
 
@@ -197,7 +198,7 @@ def part(
         "locks": ", ".join(LockLabel(label).words() for label in plan.locks),
         "aside": ", ".join(LockLabel(label).words() for label in plan.aside),
         "machines": " and ".join(plan.machines),
-        "ties": winners.ties_words(rows),
+        "ties": WORDS,
         "seeds": sentences.seeds_words([line for some in lines.values() for line in some]),
         "costs": costs,
         "any_fence": any(len(row.contests) > 1 for row in rows),
@@ -260,7 +261,7 @@ def present(connection: sqlite3.Connection) -> None:
             place = [""] * len(place)
     table.caption = "\n".join(
         [
-            f"in brackets: the lead over the next lock; {winners.ties_words(rows)}",
+            f"in brackets: the lead over the next lock. {WORDS}",
             "* CAS or fence latency assumed",
             *(f"{lock}: {limit}" for lock, limit in plan.limits.items()),
         ]

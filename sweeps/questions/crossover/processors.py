@@ -12,7 +12,7 @@ from sweeps.accuracy.errors import error_of, kind_of, work_of
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FULL, LockLabel, load_locks
 from sweeps.study.costs import Group, groups
-from sweeps.study.leads import Lead, error_in
+from sweeps.study.leads import Rule
 from sweeps.study.plan import PRODUCTION, Cells, Plan
 from sweeps.study.results import StudyResults
 from sweeps.study.runs import StudyRun
@@ -191,7 +191,7 @@ def _used(
     if work is None:
         raise NoDataError(f"nothing is known of the engine's error at workload {cell.workload}")
 
-    known = error_in(cell)
+    rule = Rule.of(cell)
 
     def one(run: StudyRun) -> Cost:
         label = run.label
@@ -204,9 +204,9 @@ def _used(
             return
         first, *others = sorted(costs, key=lambda one: one.cycles)
         yield first
-        for other in others:
-            if Lead(first.cycles, other.cycles, error=known(first.label, other.label)).is_tie:
-                yield other
+        if others:
+            tied = rule.winner({one.label: one.cycles for one in costs}).tied
+            yield from (one for one in others if one.label in tied)
 
     costs = tuple(sorted(map(one, runs), key=lambda cost: names.index(cost.name)))
     return Used(

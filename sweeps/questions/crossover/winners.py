@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sweeps.model import engines
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
-from sweeps.study.leads import Win, winner
+from sweeps.study.leads import Rule, Win
 from sweeps.study.plan import Plan
 from sweeps.study.results import Isa, StudyResults
 
@@ -24,8 +24,7 @@ class Row:
     """One machine in one flavour, as it is: measured latencies (cycles) and the cost of every
     lock (cycles per pair), cheapest first. `contests`: that with the fences of production
     ("production", of which `production` is the kind), where they are not the full ones; that with
-    full fences alone ("full"), and that with every kind ("any"), if there is another. `tie`: the
-    share of a lead below which it is a tie."""
+    full fences alone ("full"), and that with every kind ("any"), if there is another."""
 
     machine: str
     title: str
@@ -35,7 +34,6 @@ class Row:
     fence: float
     assumed: bool
     costs: dict[LockLabel, float]
-    tie: float
     contests: dict[str, Contest]
     production: str = FULL
 
@@ -75,8 +73,7 @@ def rows(results: StudyResults) -> list[Row]:
                 # The study's own machines are neutral by intent, not for want of a figure.
                 mark.assumed and not of_study,
                 costs,
-                plan.tie,
-                _contests(plan, costs, flavour),
+                _contests(plan, Rule.of(runs[0].cell, plan.tie), costs, flavour),
                 plan.production.get(flavour, FULL),
             )
         )
@@ -84,7 +81,9 @@ def rows(results: StudyResults) -> list[Row]:
     return sorted(table, key=lambda row: order.get(row.machine, len(order)))
 
 
-def _contests(plan: Plan, costs: Mapping[LockLabel, float], flavour: str) -> dict[str, Contest]:
+def _contests(
+    plan: Plan, rule: Rule, costs: Mapping[LockLabel, float], flavour: str
+) -> dict[str, Contest]:
     """Return the contests of a row."""
     kind = plan.production.get(flavour, FULL)
     with_kind = {label.lock for label in costs if label.fence == kind}
@@ -100,10 +99,8 @@ def _contests(plan: Plan, costs: Mapping[LockLabel, float], flavour: str) -> dic
         by_fences["any"] = dict(costs)
     return {
         fences: Contest(
-            winner(contenders, plan.tie),
-            winner(
-                {label: x for label, x in contenders.items() if label.lock in plan.locks}, plan.tie
-            ),
+            rule.winner(contenders),
+            rule.winner({label: x for label, x in contenders.items() if label.lock in plan.locks}),
         )
         for fences, contenders in by_fences.items()
     }
@@ -143,11 +140,5 @@ def win_words(win: Win) -> str:
     """Return a winner with its cost and its lead, or with the locks that it ties with."""
     lead = f"{100 * win.lead:.1f} %"
     if win.tied:
-        tied = " and ".join(label.words() for label in win.tied)
-        return f"{win.lock.words()} {win.cost:.1f}, tie with {tied} ({lead})"
+        return f"{win.lock.words()} {win.cost:.1f}, {win.words} ({lead})"
     return f"{win.lock.words()} {win.cost:.1f} ({lead} less than {win.runner_up.words()})"
-
-
-def ties_words(rows: Sequence[Row]) -> str:
-    """Return the rule of a tie in a winner table, whose rows are of one study."""
-    return f"a lead below {100 * next((row.tie for row in rows), 0.0):g} % is a tie"

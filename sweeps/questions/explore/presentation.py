@@ -6,6 +6,7 @@ the study's winner map, with one cancellation cost and one share. Beside them st
 they are, with the runs of the study's winner table, or those that the exploration makes of them.
 """
 
+import itertools
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from results.draw.drawing import Drawing
 from results.errors import NoDataError
 from results.store.facts import Fact
 from results.store.queries import show_run
+from sweeps.accuracy.errors import kind_of
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES, option
 from sweeps.model.cell import Cell
@@ -28,6 +30,7 @@ from sweeps.model.locks import FENCE_KINDS, FULL, LOCK_ADD, LockLabel
 from sweeps.report.presentation import Part, Presentation, References, Section
 from sweeps.report.style import style_of
 from sweeps.study.job import STUDY as STUDY_OF_CELLS
+from sweeps.study.leads import Rule
 from sweeps.study.lines import value_of
 from sweeps.study.plan import MAP, Plan
 from sweeps.study.results import Mark, StudyResults
@@ -228,7 +231,7 @@ def _map(results: StudyResults, name: str, plan: Plan | None) -> dict[str, Any]:
     cas, fence, cancel, share = grid.axes
     own = _place(results, first)
     return {
-        **_common(results, first, plan.tie if plan else 0.0),
+        **_common(results, first, plan.tie if plan else 0.0, grid.costs),
         **_crossings(results, first),
         "explored": name.startswith(f"{KIND}/"),
         "cas": {"measured": _rounded(cas), "set": grid.given[0]},
@@ -238,7 +241,7 @@ def _map(results: StudyResults, name: str, plan: Plan | None) -> dict[str, Any]:
         "runs": first.cell.parameters.get("runs", 0),
         "locks": [
             {
-                **_label(label),
+                **of_label(label),
                 "aside": label.lock in aside,
                 "shape": costs.shape,
                 "costs": _rounded(np.ravel(costs)),
@@ -269,13 +272,13 @@ def processors(results: StudyResults) -> list[dict[str, Any]]:
             if not runs or (place := _place(results, runs[0])) is None:
                 continue  # without a good run, or not calibrated
             known[key] = {
-                **_common(results, runs[0], plan.tie),
+                **_common(results, runs[0], plan.tie, [run.label for run in runs]),
                 **_mark(place, place.assumed and not neutral),
                 "cancel": runs[0].cancel or 0,
                 "share": value_of(runs[0].cell, _SHARE),
                 "locks": [
                     {
-                        **_label(run.label),
+                        **of_label(run.label),
                         "cost": run.cost,
                         "shown": f"{run.cost:.1f}",
                         "command": _command(results, run),
@@ -319,7 +322,9 @@ def _workload(cell: Cell) -> tuple[Any, ...]:
     return cell.workload, cell.threads, keys
 
 
-def _common(results: StudyResults, run: StudyRun, tie: float) -> dict[str, Any]:
+def _common(
+    results: StudyResults, run: StudyRun, tie: float, labels: Iterable[LockLabel]
+) -> dict[str, Any]:
     """Return the common part of a map and a machine as it is."""
     cell = run.cell
     title, out_of_order = results.connection.execute(
@@ -337,6 +342,7 @@ def _common(results: StudyResults, run: StudyRun, tie: float) -> dict[str, Any]:
         "flavour": cell.flavour,
         "fenceName": known.full_fence,
         "tie": tie,
+        "least": least_leads(Rule.of(cell, tie), labels),
         "workload": f"{threads}; {keys.get('objects')} objects, each of which goes through "
         f"{keys.get('runs')} runs of {keys.get('run_length')} acquisitions by one thread",
     }
@@ -358,11 +364,21 @@ def _mark(mark: Mark, assumed: bool) -> dict[str, Any]:
     }
 
 
-def _label(label: LockLabel) -> dict[str, Any]:
+def least_leads(rule: Rule, labels: Iterable[LockLabel]) -> dict[str, float]:
+    """Return the least lead that is no tie, by the kinds of two locks."""
+    kinds = {kind_of(label): label for label in labels}
+    return {
+        f"{one}/{other}": rule.least(kinds[one], kinds[other])
+        for one, other in itertools.product(kinds, repeat=2)
+    }
+
+
+def of_label(label: LockLabel) -> dict[str, Any]:
     return {
         "label": label,
         "lock": label.lock,
         "kind": label.fence,
+        "atomics": kind_of(label),
         "words": label.words(),
         "colour": style_of(label).colour,
     }

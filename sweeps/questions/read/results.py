@@ -78,7 +78,8 @@ def _compared_in_study(connection: sqlite3.Connection) -> str:
     )
     words = labels_words(LockLabel.of(*row) for row in rows)
     aside = PLAN.read(connection).aside
-    return words + f" Locks 'compared': without {', '.join(aside)}." * bool(aside)
+    words += f" Locks 'compared': without {', '.join(aside)}." * bool(aside)
+    return f"{words} Which leads are ties: `./lockcross report`."
 
 
 def export(

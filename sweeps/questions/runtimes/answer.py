@@ -20,7 +20,7 @@ from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import STOPS, load_machine
 from sweeps.plans import RUNTIMES
 from sweeps.study.costs import Band, Group, groups, order, runs_of_plan
-from sweeps.study.leads import Lead, error_in
+from sweeps.study.leads import Lead, Rule, Win
 from sweeps.study.plan import LoadedPlan, load_plan
 from sweeps.study.runs import Value
 from sweeps.study.work import THINK, below_from, free_from
@@ -69,9 +69,8 @@ def run(asked: LoadedPlan, runner: "Runner", store: "Store") -> None:
 
 @dataclass(frozen=True)
 class Compared:
-    """One lock beside another: by how many ns a pair it costs less, and more, by place; where it
-    costs as much; and in which places the engine had nine of ten such leads in order on silicon, or
-    beside a simulator."""
+    """One lock beside another: by how many ns a pair it costs less, and more, by place; where the
+    two are in a tie; and of which leads it is known that they are reliable."""
 
     less: dict[str, float]
     more: dict[str, float]
@@ -83,17 +82,13 @@ class Compared:
         """Return how many settings have runs of both."""
         return len(self.less) + len(self.more) + len(self.tied)
 
-    def add(
-        self, place: str, mine: float, theirs: float, error: float | None = None, floor: float = 0.0
-    ) -> None:
-        """Take in the cost of both in a place; `error`: the least lead that is reliable there, a
-        share of the pair with the program's work around it, which takes `floor`."""
-        lead = Lead(floor + min(mine, theirs), floor + max(mine, theirs), error=error)
-        if lead.is_none:
+    def add(self, place: str, mine: float, theirs: float, lead: Lead) -> None:
+        """Take in the cost of both in a place, and the lead of the cheaper."""
+        if lead.is_tie:
             self.tied.append(place)
             return
-        (self.less if mine < theirs else self.more)[place] = lead.margin
-        if lead.is_reliable:
+        (self.less if mine < theirs else self.more)[place] = abs(theirs - mine)
+        if lead.right is not None:
             self.reliable.add(place)
 
 
@@ -250,9 +245,8 @@ class Answered:
         ]
 
     def compared(self, lock: str, other: str, **where: Value) -> Compared:
-        """Compare one lock with another in the settings that have these values; they cost as much
-        where the costs of their seeds meet. Raises LockcrossError where no setting has runs of
-        both."""
+        """Compare one lock with another in the settings that have these values. Raises
+        LockcrossError where no setting has runs of both."""
         compared = Compared({}, {}, [], set())
         for setting, group in self._where(where):
             place = _words(setting)
@@ -260,11 +254,13 @@ class Answered:
             mine, theirs = self._cost(group, one), self._cost(group, two)
             if one is None or two is None or mine is None or theirs is None:
                 continue
-            if _meet(group.costs[one], group.costs[two]):
-                compared.tied.append(place)
-            else:
-                floor = _ns(group, group.floor)
-                compared.add(place, mine, theirs, error_in(group.setting)(one, two), floor)
+            costs = {one: mine, two: theirs}
+            seeds = {
+                label: (_ns(group, low), _ns(group, high))
+                for label, (low, high) in group.seeds.items()
+            }
+            lead = Rule.of(group.setting).lead(costs, one, two, seeds)
+            compared.add(place, mine, theirs, lead)
         if not compared.places:
             raise LockcrossError(
                 f"{self.asked.name}: no setting has runs of both {lock} and {other}"
@@ -273,21 +269,18 @@ class Answered:
 
     def less(self, lock: str, other: str, **where: Value) -> str:
         """Say by how much a lock costs less than another, where it does; where it costs more, and
-        where as much; and in how many settings reliably. `where`: only settings with these
+        where they are in a tie; and whether that is reliable. `where`: only settings with these
         values."""
         compared = self.compared(lock, other, **where)
         return _words_of(
             compared,
-            lambda side: (
-                f" (reliably in {_count(len(side.keys() & compared.reliable), len(side))})"
-            ),
+            lambda side: f" ({_reliable(len(side.keys() & compared.reliable), len(side))})",
         )
 
     def beside(self, along: str, one: str, other: str, **where: Value) -> str:
         """Say by how much the locks cost less with one distinguishing value of settings than with
-        another, where they do; where they cost more, and where as much. `where`: only settings with
-        these values. Nothing is reliable: how far the engine is off between such settings is not
-        known.
+        another, where they do; where they cost more, and where it is a tie. `where`: only
+        settings with these values. How far the engine is off between such settings is not known.
         """
         costs: dict[str, dict[Value, float]] = {}
         for setting, group in self._where(where):
@@ -300,7 +293,8 @@ class Answered:
         compared = Compared({}, {}, [], set())
         for place, by_value in costs.items():
             if one in by_value and other in by_value:
-                compared.add(place, by_value[one], by_value[other])
+                mine, theirs = by_value[one], by_value[other]
+                compared.add(place, mine, theirs, Lead(min(mine, theirs), max(mine, theirs)))
         if not compared.places:
             raise LockcrossError(
                 f"{self.asked.name}: no lock has runs of both {along} {one} and {other}"
@@ -319,7 +313,7 @@ class Answered:
             x = setting.pop(along)
             mine, theirs = (self._cost(group, _label(group, name)) for name in (lock, other))
             if mine is not None and theirs is not None and isinstance(x, int | float):
-                lead = 0.0 if Lead(min(mine, theirs), max(mine, theirs)).is_none else theirs - mine
+                lead = 0.0 if Lead(min(mine, theirs), max(mine, theirs)).is_tie else theirs - mine
                 lines.setdefault(_words(setting), []).append((x, -lead * (x + _others(group))))
         return {place: _last_crossing(line) for place, line in lines.items()}
 
@@ -385,24 +379,23 @@ class Answered:
         return self._from_words(self.free(), THINK, " ns", " cycles")
 
     def cheapest(self) -> str:
-        """Say which lock is the cheapest in which settings; locks with no lead are equal."""
+        """Say which lock is the cheapest in which settings, or in a tie with which others."""
         won: dict[str, list[str]] = {}
-        for place, equal in self.winners().items():
-            won.setdefault(" or ".join(f"`{label.words()}`" for label in equal), []).append(place)
+        for place, win in self.winners().items():
+            words = f"`{win.lock.words()}`" + f" {win.words}" * bool(win.tied)
+            won.setdefault(words, []).append(place)
         every = len(self.places)
         parts = sorted(won.items(), key=lambda part: -len(part[1]))
         return "; ".join(f"{locks} {places_words(places, every)}" for locks, places in parts)
 
-    def winners(self, **where: Value) -> dict[str, list[LockLabel]]:
-        """Return the cheapest locks by place, of the settings that have these values."""
+    def winners(self, **where: Value) -> dict[str, Win]:
+        """Return the winner by place, of the settings that have these values."""
         won = {}
         for setting, group in self._where(where):
-            known = {label: self._cost(group, _label(group, label)) for label in self.labels}
-            costs = {label: cost for label, cost in known.items() if cost is not None}
-            best, floor = min(costs.values()), _ns(group, group.floor)
-            won[_words(setting)] = sorted(
-                label for label in costs if Lead(floor + best, floor + costs[label]).is_none
-            )
+            named = {name: label for name in self.labels if (label := _label(group, name))}
+            costs = {name: group.costs[label].median for name, label in named.items()}
+            seeds = {name: group.seeds[label] for name, label in named.items()}
+            won[_words(setting)] = Rule.of(group.setting).winner(costs, seeds)
         return won
 
 
@@ -411,12 +404,6 @@ def _label(group: Group, name: str) -> LockLabel | None:
     if name in group.costs:
         return LockLabel(name)
     return next((label for label in group.costs if label.with_full_fences == name), None)
-
-
-def _meet(one: Band, two: Band) -> bool:
-    """Tell whether some seed of one costs no less, and another no more, than some seed of the
-    other."""
-    return one.least <= two.most and two.least <= one.most
 
 
 def _ns(group: Group, cycles: float) -> float:
@@ -465,7 +452,7 @@ def _words_of(compared: Compared, behind: Callable[[dict[str, float]], str]) -> 
         if side
     ]
     if compared.tied:
-        words.append(f"as much {places_words(compared.tied, compared.places)}")
+        words.append(f"as much (a tie) {places_words(compared.tied, compared.places)}")
     return "; ".join(words)
 
 
@@ -489,7 +476,7 @@ def places_words(places: Sequence[str], every: int) -> str:
     return "on " + ", ".join(f"({place})" if ", " in place else place for place in places)
 
 
-def _count(some: int, every: int) -> str:
+def _reliable(some: int, every: int) -> str:
     if some in (0, every):
-        return "all" if some else "none"
-    return f"{some} of {every}"
+        return "reliable" if some else "reliability unknown"
+    return f"reliable in {some} of {every}"

@@ -176,7 +176,7 @@ def _of_one_thread(asked: Mapping[str, Answered]) -> list[Finding]:
     _holds("the cheapest lock of one thread costs less than HotSpot's", not beside.more)
     _holds("with work HotSpot's lock costs more somewhere", bool(loaded.less) and not loaded.more)
     others = {label: alone.compared(best, label) for label in alone.labels if label != best}
-    alike = [f"`{label}`" for label, one in others.items() if 2 * len(one.reliable) < one.places]
+    alike = [f"`{label}`" for label, one in others.items() if 2 * len(one.tied) > one.places]
     free = {place: ns for place, ns in work.free().items() if ns is not None}
     _holds("an atomic is free somewhere", bool(free))
     savings = _saved_on_silicon()
@@ -274,7 +274,8 @@ def _open(shared: Answered, lock: str, other: str, state: str) -> str:
 def _of_asymmetric_locks(asked: Mapping[str, Answered]) -> list[Finding]:
     shared, barriers, alone = asked[SHARED], asked[BARRIERS], asked[ALONE]
     winners = [*shared.winners(objects=_FEW).values(), *alone.winners().values()]
-    won = sum("asym_tasuki" in equal for equal in winners)
+    won = sum(win.lock == "asym_tasuki" for win in winners)
+    tied = sum("asym_tasuki" in win.tied for win in winners)
     beside = alone.compared("asym_tasuki", "hotspot_light")
     paid = barriers.compared("asym_tasuki/membarrier", "asym_tasuki/rmw")
     _holds("an asymmetric lock costs one thread less than HotSpot's somewhere", bool(beside.less))
@@ -282,7 +283,7 @@ def _of_asymmetric_locks(asked: Mapping[str, Answered]) -> list[Finding]:
     return [
         Finding(
             "Where is the asymmetric lock `asym_tasuki` the cheapest?",
-            f"in {won} of {len(winners)} uses on processors",
+            f"in {won} of {len(winners)} uses on processors; in a tie in {tied} more",
         ),
         Finding(
             "Where does it cost one thread in a loop less than HotSpot's lock?",
@@ -371,13 +372,13 @@ def _of_releases(alone: Answered) -> list[Finding]:
 def _of_contention(mutexes: Answered) -> list[Finding]:
     best, times = _winner(mutexes)
     others = [mutexes.compared(best, other) for other in mutexes.labels if other != best]
-    leads = sum(len(one.less) + len(one.more) for one in others)
+    leads = sum(one.places for one in others)
     reliable = sum(len(one.reliable) for one in others)
     found = "not known: " * (2 * reliable < leads)
     return [
         Finding(
             "Which mutex is the cheapest for threads that contend?",
-            f"{found}`{best}` in {_of(times, mutexes)} uses",
+            f"{found}`{best}`, or a tie with it, in {_of(times, mutexes)} uses",
             reliable=f"{reliable} of {leads}",
         )
     ]
@@ -430,15 +431,13 @@ def _holds(what: str, true: bool) -> None:
 
 
 def _winner(answered: Answered) -> tuple[str, int]:
-    """Return the lock that is the cheapest, or as cheap, in the most settings, and in how many."""
-    ((label, won),) = Counter(
-        label for equal in answered.winners().values() for label in equal
-    ).most_common(1)
-    return label, won
-
-
-def _won(answered: Answered, label: str) -> int:
-    return sum(label in equal for equal in answered.winners().values())
+    """Return the lock that is the cheapest, or in a tie with it, in the most settings, of several
+    the one that is the cheapest most often; and in how many."""
+    wins = answered.winners().values()
+    first = Counter(win.lock for win in wins)
+    known = Counter(label for win in wins for label in (win.lock, *win.tied))
+    label = max(known, key=lambda label: (known[label], first[label]))
+    return label, known[label]
 
 
 def _processors(places: Iterable[str]) -> str:
@@ -452,9 +451,10 @@ def _of(some: int, of: Answered | Compared) -> str:
 
 
 def _reliably(compared: Compared, leads: Mapping[str, float] | None = None) -> str:
-    """Say in how many settings with these leads, or with any, the lead is reliable."""
-    places = (compared.less | compared.more if leads is None else leads).keys()
-    return f"{len(places & compared.reliable)} of {len(places)}"
+    """Say in how many settings the lead is reliable, of those with these leads, or of all."""
+    places = compared.less | compared.more if leads is None else leads
+    every = compared.places if leads is None else len(leads)
+    return f"{len(places.keys() & compared.reliable)} of {every}"
 
 
 def _saved_on_silicon() -> list[float]:

@@ -11,8 +11,9 @@ from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.cell import Cell
 from sweeps.model.locks import LockLabel
 from sweeps.report.tables import table_of
-from sweeps.study.costs import Panel, Placed, panels_of
+from sweeps.study.costs import Panel, Placed, panels_of, wins
 from sweeps.study.job import STUDY
+from sweeps.study.leads import Rule
 from sweeps.study.plan import Along, Plan, Quantity, Show
 from sweeps.study.results import StudyResults
 from sweeps.study.runs import LOCK, StudyRun
@@ -57,7 +58,7 @@ def panels(
     for name in show.quantities:
         quantity = plan.quantities[name]
         placed: list[Placed] = [
-            ({LOCK: run.label, **dict(zip(axes, point, strict=True))}, cost)
+            ({LOCK: run.label, **dict(zip(axes, point, strict=True))}, cost, 0.0)
             for run in runs
             if (cost := value(quantity, run.cell, results.metrics(run.id))) is not None
             for point in run.points(*axes)
@@ -86,16 +87,18 @@ def tables(connection: sqlite3.Connection, plan: Plan) -> list[Rows]:
     """Return a table for each panel of the plan's figures with lines. In a row of costs the least
     is marked, and those over which it has no lead."""
     units = {along.axis: along.unit for along in plan.along}
+    results = StudyResults(connection)
     return [
         table_of(
             panel,
             units.get(show.along) or show.along,
             f"{title} ({quantity.unit})",
             head=lambda label: LockLabel(str(label)).words(),
-            tie=plan.tie_percent / 100 if quantity.cost else None,
+            wins=wins(panel, lambda _: rule) if quantity.cost else None,  # noqa: B023
         )
         for show in plan.show
         if show.lines
+        for rule in [Rule.of(runs_of(results, show.lines)[0].cell, plan.tie)]
         for title, quantity, panel in panels(connection, plan, show)
     ]
 

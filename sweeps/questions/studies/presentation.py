@@ -38,7 +38,6 @@ def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing])
         {
             "title": plan.title,
             "engines": ", ".join(map(engines.title, dict.fromkeys(plan.engines))),
-            "tie_percent": plan.tie_percent,
             "section": f"{_SECTION}/{study}",
             "tables": [written(table) for table in answer.tables(connection, plan)],
             "changes": answer.changes(connection, plan).records,

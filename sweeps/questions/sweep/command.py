@@ -20,6 +20,7 @@ from sweeps.cli import options
 if TYPE_CHECKING:
     from results.store.records import StoredRun
     from sweeps.study.costs import Band, Comparison
+    from sweeps.study.leads import Win
 
 _UNIT = "cycles/pair"  # of what is compared
 _SHOWN_FAILURES = 5  # causes
@@ -46,23 +47,25 @@ def sweep(
     from results.store.queries import PREFIX
     from sweeps.cli.progress import Bar
     from sweeps.run.runner import Runner
+    from sweeps.study.baseline import unlocked
     from sweeps.study.calibrate import store_machines
     from sweeps.study.plan import load_plan
 
     loaded = load_plan(plan)
+    cells = [*loaded.cells, *unlocked(loaded.cells)]
     looking = f"{loaded.name}: looking for {len(loaded.cells)} cells in the database"
     print(looking, file=sys.stderr, flush=True)
     bounds = options.limits(time_limit, instruction_limit, no_server)
     if dry_run:
         with store_to_read(db) as store:
             runner = Runner(store, jobs, None, bounds, retry_failed)
-            todo = runner.describe(loaded.cells, options.at_a_time(cluster, jobs))
+            todo = runner.describe(cells, options.at_a_time(cluster, jobs))
             print(f"{loaded.name}: {loaded.title}\n{todo}")
         return
     with Store(db) as store:
         with options.pool_of(cluster) as pool, Bar() as progress:
             runner = Runner(store, jobs, progress, bounds, retry_failed, keep, pool=pool)
-            runs = runner.run(loaded.cells, loaded.name)
+            runs = runner.run(cells, loaded.name)[: len(loaded.cells)]
         store.set_series(f"{PREFIX}{loaded.name}", (run.id for run in runs))
         store_machines(store, {cell.machine for cell in loaded.cells})
         _print_winners(store, loaded.name, form)
@@ -199,8 +202,9 @@ def compare(
 def _print_tables(comparison: "Comparison") -> None:
     """Print a table for each setting, with the spread of the seeds."""
     from results.text.terminal import console
-    from sweeps.report.tables import table_of
-    from sweeps.study.costs import hidden
+    from sweeps.report.tables import LEAST, table_of
+    from sweeps.study.costs import hidden, wins_of
+    from sweeps.study.leads import WORDS
 
     def words(band: "Band") -> str:
         ends = f" ({number(band.least)} to {number(band.most)})" if band.least < band.most else ""
@@ -209,9 +213,14 @@ def _print_tables(comparison: "Comparison") -> None:
     out = console(fold=False)
     if same := ", ".join(f"{name}={value}" for name, value in comparison.same.items()):
         out.print(f"in common: {same}")
+    marked = False
     out.print("core cycles per acquire-release pair; in brackets the least and most of the seeds")
     for panel in comparison.panels:
-        out.print(table_of(panel, comparison.along, panel.title, words))
+        won = wins_of(comparison, panel)
+        out.print(table_of(panel, comparison.along, panel.title, words, wins=won))
+        marked |= bool(won)
+    if marked:
+        out.print(f"{LEAST} the cheapest, and those in a tie with it. {WORDS}")
     if said := hidden(comparison):
         out.print(said)
 
@@ -219,11 +228,31 @@ def _print_tables(comparison: "Comparison") -> None:
 def _print_rows(comparison: "Comparison", form: Form) -> None:
     """Print a row for each point of each curve."""
     from results.store.queries import Answer
+    from sweeps.study.costs import wins_of
 
-    numbers = ("cycles_per_pair", "least", "most", "unit", "seeds")
+    numbers = ("cycles_per_pair", "least", "most", "unit", "seeds", "verdict")
+
+    def verdict(win: "Win | None", name: object) -> str:
+        if win is None or name not in (win.lock, *win.tied):
+            return ""
+        return f"the cheapest, {win.words}" if name == win.lock else "tie"
+
     rows = [
-        (*panel.place.values(), name, x, band.median, band.least, band.most, _UNIT, band.seeds)
+        (
+            *(
+                *panel.place.values(),
+                name,
+                x,
+                band.median,
+                band.least,
+                band.most,
+                _UNIT,
+                band.seeds,
+            ),
+            verdict(won.get(x), name),
+        )
         for panel in comparison.panels
+        for won in [wins_of(comparison, panel)]
         for name, curve in panel.curves.items()
         for x, band in curve.items()
     ]

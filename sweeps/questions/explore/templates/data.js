@@ -81,13 +81,14 @@ function isMeasured(map, lock, point) {
   return axes.every((axis, n) => lock.shape[n] === 1 || isPoint(axis, values[n]));
 }
 
-// The one rule of a tie (sweeps/study/leads.py): a lead is a share of the next lock's cost.
+// The one rule of a tie (sweeps/study/leads.py): a lead is a share of the next lock's cost. The least
+// that is no tie is that of the map or the processor, and of the kinds of both locks.
 function leadOver(cost, next) {
   return (next - cost) / next;
 }
 
-function isTie(cost, next, tie) {
-  return leadOver(cost, next) < tie || cost === next;
+function isTie(of, lock, other, lead) {
+  return lead < of.least[`${lock.atomics}/${other.atomics}`] || lead === 0;
 }
 
 // The costs of all contestants at a point, the cheapest first, and what ties with the cheapest: a
@@ -103,8 +104,9 @@ function rank(view, point) {
       return { lock, cost, shown: cost.toFixed(2), measured: isMeasured(map, lock, point) };
     });
   rows.sort((a, b) => a.cost - b.cost);
-  const { tie } = processor || map;
-  for (const row of rows) row.tied = isTie(rows[0].cost, row.cost, tie);
+  for (const row of rows) {
+    row.tied = isTie(processor || map, rows[0].lock, row.lock, leadOver(rows[0].cost, row.cost));
+  }
   return rows;
 }
 

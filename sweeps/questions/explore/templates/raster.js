@@ -45,7 +45,8 @@ function paintRegions(context, map, contest, left, top, width, height, scale) {
     winners[place] = first;
     const border = (x >= step && winners[place - step] !== first)
       || (y >= step && winners[place - step * width] !== first);
-    const striped = lead < map.tie && Math.floor((x + y) / (STRIPE * scale)) % 2;
+    const striped = second >= 0 && isTie(map, contest[first].lock, contest[second].lock, lead)
+      && Math.floor((x + y) / (STRIPE * scale)) % 2;
     // Two kinds of fence of one lock have one colour: their stripes differ in strength alone.
     const same = second >= 0 && contest[second].lock.colour === contest[first].lock.colour;
     pixels[place] = border ? line : striped ? (same ? weak[first] : strong[second]) : strong[first];

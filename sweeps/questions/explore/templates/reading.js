@@ -35,6 +35,11 @@ function pointWords(view, point) {
   return `CAS ${cycles(point.cas)}, ${view.map.fenceName} ${cycles(point.fence)}`;
 }
 
+// The verdict on a tie, as everywhere (Win.words in sweeps/study/leads.py).
+function tiedWords(names) {
+  return `in a tie with ${names.length <= 4 ? names.join(" and ") : `${names.length} others`}`;
+}
+
 // Who is cheapest at a point, in a sentence.
 function answerWords(view, point, ranked) {
   const at = pointWords(view, point);
@@ -44,8 +49,8 @@ function answerWords(view, point, ranked) {
   if (!second) return `${at}: ${first.lock.words} costs ${first.shown} cycles per pair.${note}`;
   const lead = `${(100 * leadOver(first.cost, second.cost)).toFixed(1)} %`;
   const tied = ranked.slice(1).filter((row) => row.tied).map((row) => row.lock.words);
-  if (tied.length) return `${at}: ${first.lock.words}, a tie with ${tied.join(" and ")} (lead ${lead}).${note}`;
-  return `${at}: ${first.lock.words} is cheapest, ${lead} below ${second.lock.words}.${note}`;
+  if (tied.length) return `${at}: ${first.lock.words} is the cheapest, ${tiedWords(tied)} (lead ${lead}).${note}`;
+  return `${at}: ${first.lock.words} is the cheapest, ${lead} less than ${second.lock.words}.${note}`;
 }
 
 // What the costs of a point rest on.

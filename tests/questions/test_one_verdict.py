@@ -1,0 +1,258 @@
+"""One verdict for the same cells, word for word, by whichever route it is asked for."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from results.paths import ROOT
+from results.store.queries import PREFIX
+from results.store.store import Store
+from results.text.rows import Form
+from sweeps.model.cell import Cell, read_cell, selected
+from sweeps.model.locks import LockLabel
+from sweeps.questions.advise.advice import Advice
+from sweeps.questions.advise.answer import Advisor
+from sweeps.questions.advise.question import ask
+from sweeps.questions.advise.text import headline, print_csv, print_json
+from sweeps.questions.advise.use import Use
+from sweeps.questions.explore.presentation import least_leads, of_label
+from sweeps.questions.runtimes.answer import Answered, load, stored_name
+from sweeps.report import plan as plan_report
+from sweeps.report.plan import print_of_plan, write_plan_page
+from sweeps.report.winner_map import _beyond_ties
+from sweeps.run.runner import Runner
+from sweeps.study.costs import compare, groups, runs_of_plan, wins_of
+from sweeps.study.leads import Rule, Win
+from tests.commands import lockcross
+
+USES, SEED = 20, 50
+MACHINES = {"zen4": "x86_64", "zen5": "x86_64", "skylake": "x86_64", "neoverse_v2": "aarch64"}
+LOCKS = ["thin", "reservation", "j9_flat", "biased", "tasuki", "hotspot_light", "asym_tasuki"]
+OBJECTS = {1: 400, 8: 400, 4: 50}  # with the acquisitions of each
+WORK = (0, 0, 30, 100, 300)
+NODE = shutil.which("node")
+TEMPLATES = ROOT / "sweeps/questions/explore/templates"
+# The page's own functions, of a processor as it is.
+SCRIPT = """
+const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
+globalThis.document = { getElementById: () => ({ textContent: JSON.stringify(given.data) }) };
+const read = (name) => require("fs").readFileSync(`${given.folder}/${name}.js`, "utf8");
+const said = new Function(`${read("data")}\\n${read("reading")}\\nreturn (view, point) => {
+  const ranked = rank(view, point);
+  const rows = ranked.map((row) => [row.lock.label, row.tied]);
+  return { words: answerWords(view, point, ranked), rows };
+};`)();
+console.log(JSON.stringify(given.asked.map(([view, point]) => said(view, point))));
+"""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A use with the answer of `advise`, and a plan of the same cells: its runs by id."""
+
+    name: str
+    advice: Advice
+    cells: tuple[Cell, ...]
+    runs: tuple[int, ...]
+
+    @property
+    def win(self) -> Win:
+        return self.advice.win
+
+    @property
+    def verdict(self) -> tuple[object, ...]:
+        """All that a route says: the winner, those that it ties with, the lead, how reliable."""
+        return self.win.lock, self.win.words, f"{100 * self.win.lead:.2f}"
+
+
+def drawn_use(random: Random) -> tuple[str, list[str], list[str], Use]:
+    machine = random.choice([*MACHINES])
+    fences = random.choice([["rmw"], ["rmw", "full"]]) if MACHINES[machine] == "x86_64" else []
+    objects = random.choice([*OBJECTS])
+    use = Use(
+        shared_objects=0,
+        acquisitions=OBJECTS[objects],
+        threads=1,
+        critical=random.choice(WORK),
+        think=random.choice(WORK),
+    )
+    return machine, random.sample(LOCKS, random.randint(2, 4)), fences, use
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(tmp_path_factory.mktemp("verdicts") / "a.db") as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def uses(store: Store) -> list[Drawn]:
+    """Return the uses, each with a plan of the same cells in the database."""
+    random, runner, found = Random(SEED), Runner(store), []
+    for number in range(USES):
+        machine, locks, fences, use = drawn_use(random)
+        question = ask(machine, "", "", locks, fences, {}, use)
+        advice = Advisor(question, store, runner).answer(ranking=True)
+        ids = [run for lock in advice.locks for run in lock.runs]
+        rows = store.connection.execute(
+            f"SELECT {selected(store.connection)} FROM runs "
+            f"WHERE id IN ({', '.join(map(str, ids))})"
+        ).fetchall()
+        # A plan leaves the cost of a cancellation to the machine: one thread cancels nothing.
+        cells = tuple(replace(read_cell(row), cancel_latency=None) for row in rows)
+        name = f"use_{number}"
+        runs = tuple(run.id for run in runner.require(cells, name))
+        store.set_series(f"{PREFIX}{name}", runs)
+        found.append(Drawn(name, advice, cells, runs))
+    return found
+
+
+def test_the_uses_are_of_every_kind(uses: list[Drawn]) -> None:
+    ties = [bool(one.win.tied) for one in uses]
+    works = [one.advice.works for one in uses]
+    for kind in (ties, works):
+        assert {*kind} == {True, False}
+    assert {one.win.words.split()[0] for one in uses} == {"in", "reliable:"}
+
+
+def test_advise_says_the_same_in_words_json_and_csv(
+    uses: list[Drawn], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for one in uses:
+        win = one.win
+        said = headline(one.advice)
+        assert said.startswith(f"{win.lock.words()} is the cheapest") and win.words in said
+        assert win.tied or f"{100 * win.lead:.1f} % less than {win.runner_up.words()}" in said
+        print_json([one.advice])
+        found = json.loads(capsys.readouterr().out)
+        assert (found["cheapest"], found["reliable"]) == (win.lock, win.words)
+        assert (found["tie"], found["lead"]) == ([*win.tied], win.lead)
+        print_csv([one.advice])
+        head, *rows = capsys.readouterr().out.splitlines()
+        lock, verdict = (head.split(",").index(name) for name in ("lock", "verdict"))
+        by_lock = {row.split(",")[lock]: row.split(",")[verdict] for row in rows}
+        assert by_lock[win.lock] == "cheapest"
+        assert {label for label, said in by_lock.items() if said == "tie"} == {*win.tied}
+
+
+def test_plans_of_the_same_cells_have_the_same_verdicts(
+    uses: list[Drawn], store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(plan_report, "draw_plan", lambda *_: {})
+    for one in uses:
+        print_of_plan(store.connection, "winners", one.name, Form.JSON)
+        *_, row = json.loads(capsys.readouterr().out)
+        lead = f"{row['lead_percent']:.2f}"
+        assert (row["winner"], row["verdict"], lead) == one.verdict
+        assert row["work"] == pytest.approx(one.advice.work, abs=0.01)
+        page = write_plan_page(store.connection, one.name, tmp_path).read_text(encoding="utf-8")
+        assert one.win.words in page
+
+
+def test_a_comparison_and_a_map_mark_the_same_ties(uses: list[Drawn], store: Store) -> None:
+    for one in uses:
+        runs = runs_of_plan(store.connection, one.name)
+        moved = [
+            replace(run, cell=replace(run.cell, cas_latency=n)) for run in runs for n in (1, 2)
+        ]
+        comparison = compare(moved, "lock", "cas_latency")
+        (panel,) = comparison.panels
+        assert [win.words for win in wins_of(comparison, panel).values()] == [one.win.words] * 2
+        (group,) = groups(runs)
+        costs = group.beside_work().costs
+        beyond = _beyond_ties(
+            Rule.of(group.setting),
+            {label: np.array([band.median]) for label, band in costs.items()},
+        )
+        assert (beyond[0] < 0) == bool(one.win.tied)
+
+
+def test_runtimes_names_the_same_lock(uses: list[Drawn], store: Store, tmp_path: Path) -> None:
+    for one in uses:
+        (cell, *_) = one.cells
+        file = tmp_path / f"{one.name}.toml"
+        file.write_text(
+            f'title = "{one.name}?"\nasked = "here"\nsetup = "-"\nsettings = ["machine"]\n'
+            'answer = "{{ cheapest() }}"\n[[cells]]\n'
+            f'machine = "{cell.machine}"\nlock = ["thin", "tasuki"]\nworkload = "lock_use"\n'
+            "parameters = { first = 400 }\n"
+        )
+        asked = load(str(file))
+        store.set_series(f"{PREFIX}{stored_name(asked)}", one.runs)
+        answered = Answered(asked, store.connection)
+        (win,) = answered.winners().values()
+        # Where only one kind of fence ran, the question leaves it out of a lock's name.
+        assert named(win.lock) == named(one.win.lock)
+        assert [*map(named, win.tied)] == [*map(named, one.win.tied)]
+        assert f"{100 * win.lead:.2f}" == one.verdict[-1]
+        assert win.tied or win.words == one.win.words
+
+
+def named(label: LockLabel) -> LockLabel:
+    return label.with_full_fences
+
+
+@pytest.mark.skipif(NODE is None, reason="no Node.js: the page's script is tried in a browser")
+def test_the_explorer_marks_the_same_ties(uses: list[Drawn]) -> None:
+    processors, asked = [], []
+    for one in uses:
+        costs: Mapping[LockLabel, float] = {lock.label: lock.cost for lock in one.advice.locks}
+        flavour = one.name  # tells the uses apart on the page
+        processors.append(
+            {
+                "machine": one.cells[0].machine,
+                "flavour": flavour,
+                "name": one.name,
+                **dict.fromkeys(("cas", "fence", "cancel"), 1),
+                "least": least_leads(Rule.of(one.cells[0]), costs),
+                "locks": [
+                    {**of_label(label), "cost": cost, "shown": f"{cost:.1f}"}
+                    for label, cost in costs.items()
+                ],
+            }
+        )
+        state = {"locks": [label.lock for label in costs], "fences": ["rmw", "full"]}
+        asked.append(
+            [{"map": {"flavour": flavour}, "state": state}, {"processor": one.cells[0].machine}]
+        )
+    data = {"maps": [], "processors": processors, "locks": [], "fences": []}
+    given = json.dumps({"data": data, "asked": asked, "folder": str(TEMPLATES)})
+    done = subprocess.run(
+        [NODE, "-e", SCRIPT], input=given, capture_output=True, text=True, check=True
+    )
+    for one, said in zip(uses, json.loads(done.stdout), strict=True):
+        first, *others = said["rows"]
+        assert first[0] == one.win.lock
+        assert [label for label, tied in others if tied] == [*one.win.tied]
+        lead = f"{100 * one.win.lead:.1f} %"
+        less = f"{lead} less than {one.win.runner_up.words()}"
+        ending = f"{one.win.words} (lead {lead})." if one.win.tied else f"{less}."
+        assert said["words"].endswith(f"{one.win.lock.words()} is the cheapest, {ending}")
+
+
+def test_a_sweep_runs_what_it_needs_to_take_off_the_work(uses: list[Drawn], tmp_path: Path) -> None:
+    one = next(one for one in uses if one.advice.works and one.advice.work > 1)
+    cells = "".join(
+        f'[[cells]]\nmachine = "{cell.machine}"\nlock = "{cell.lock}"\nfence = "{cell.fence}"\n'
+        f'workload = "lock_use"\nparameters = {parameters(cell)}\n'
+        for cell in one.cells
+    )
+    file, db = tmp_path / "same.toml", tmp_path / "same.db"
+    file.write_text(f'title = "same"\n{cells}')
+    done = lockcross("sweep", str(file), "--db", str(db), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    *_, row = json.loads(done.stdout)
+    assert (row["winner"], row["verdict"], f"{row['lead_percent']:.2f}") == one.verdict
+    assert row["work"] == pytest.approx(one.advice.work, abs=0.01)
+
+
+def parameters(cell: Cell) -> str:
+    return f"{{ {', '.join(f'{key} = {json.dumps(x)}' for key, x in cell.parameters.items())} }}"
