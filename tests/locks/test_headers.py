@@ -11,6 +11,7 @@ from results.paths import ROOT
 from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS, Program
 from tests.locks.includes import included, missing, names_by_header, unused
+from tests.native_build import EACH_ISA
 
 LOCKIMPL = ROOT / "lockimpl"
 HEADERS = sorted(str(path.relative_to(LOCKIMPL)) for path in LOCKIMPL.rglob("*.h"))
@@ -66,7 +67,7 @@ def compile_alone(folder: Path, flavour: str, *options: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("flavour", "options"), [(flavour, ()) for flavour in TARGETS] + [("lock", MORE)]
+    ("flavour", "options"), [*((flavour, ()) for flavour in EACH_ISA), ("lock", MORE), ("llsc", ())]
 )
 def test_every_header_compiles_by_itself(
     flavour: str, options: tuple[str, ...], tmp_path: Path

@@ -1,6 +1,5 @@
 """Programs for more threads than usual: which cells get one, and that locks work in them."""
 
-import itertools
 import json
 import re
 from dataclasses import replace
@@ -66,7 +65,10 @@ def test_an_engine_refuses_what_it_has_no_cores_for() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("lock", "flavour"), list(itertools.product(LOCKS, ("lock", "larx"))))
+@pytest.mark.parametrize(
+    ("lock", "flavour"),
+    [*((lock, "lock") for lock in LOCKS), ("reservation", "larx"), ("mcs", "larx")],
+)
 def test_locks_work_with_all_cores_of_the_engine(lock: str, flavour: str, tmp_path: Path) -> None:
     cores = load_engine("qemu").capabilities().max_cores
     program = Program("threads", lock, "full", flavour, many=True)

@@ -118,8 +118,8 @@ def test_the_tests_of_all_locks_test_it(tree: Tree) -> None:
     done = tree.python("pytest", "-n", "0", "-p", "no:cacheprovider", "-vv", *chosen, *TESTS)
     assert done.returncode == 0, done.stdout + done.stderr
     passed = [line for line in done.stdout.splitlines() if "PASSED" in line]
-    for lock in ("cas_copy", "pooled"):  # its header, conformance, and the code for each flavour
-        assert sum(lock in line for line in passed) >= 6, lock
+    for lock in ("cas_copy", "pooled"):  # its header, conformance, and the code for each ISA
+        assert sum(lock in line for line in passed) >= 5, lock
 
 
 def test_its_monitors_have_its_part(tree: Tree) -> None:
