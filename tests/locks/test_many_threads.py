@@ -1,13 +1,11 @@
 """Programs for more threads than usual: which cells get one, and that locks work in them."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from results.paths import ROOT
 from sweeps.engines.base import load_engine, refusal
 from sweeps.model.axes import MAX_THREADS
 from sweeps.model.cell import invalid_reason, unsupported_reason
@@ -35,15 +33,6 @@ def test_only_a_cell_of_more_threads_gets_another_program() -> None:
     assert set(usual.command("cc", "out")) < set(many.command("cc", "out"))
     shared = Program.of(replace(CELL, threads=MAX_THREADS, cores=2))
     assert shared.many and shared.scheduled
-
-
-def test_no_file_counts_threads_by_itself() -> None:
-    """Arrays over threads are as long as LOCK_MAX_THREADS: the number stands in one place."""
-    for folder in ("lockimpl", "workloads"):
-        for path in (ROOT / folder).rglob("*.[chS]"):
-            text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-            text = text.replace("#define LOCK_MAX_THREADS 64", "")
-            assert not re.search(r"\[(64|128)\]", text), path
 
 
 def test_a_lock_whose_objects_have_a_place_for_each_thread_refuses_more() -> None:
