@@ -259,7 +259,10 @@ def test_a_latency_that_only_the_candidate_sets_makes_no_other_cell(data: Gem5Da
     assert (found.cells, set(found.left_out)) == (0, {"no run of qemu", "no run of native"})
 
 
-def test_a_signal_interrupts_an_owner_that_runs_and_a_handshake_costs_its_accesses() -> None:
+def test_a_signal_interrupts_an_owner_that_runs_and_a_handshake_costs_its_accesses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sweeps.questions.validate.validate.host_machine", lambda *_: "zen4")
     (sequence,) = chosen_sets(load_validation("native"), ["native_sequence"])
     cells = [cell for cell in cells_of(sequence, "zen4") if cell.lock == "reservation"]
     stops = {cell.variant: own_latencies(sequence, cell)["cancel_latency"] for cell in cells}
