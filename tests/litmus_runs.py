@@ -29,17 +29,29 @@ def library() -> Path:
         return make(SOURCES, BUILT)
 
 
-def broken(folder: Path, name: str, old: str, new: str) -> Path:
-    """The library of a copy of the checker with a fault in the file of this name; its program
-    `liveness` stands beside it."""
+# Which fault a checker of `broken` has; none without it.
+FAULT = "LOCKCROSS_FAULT"
+_CHOICE = f'''#include <cstdlib>
+static const int fault = std::getenv("{FAULT}") ? std::atoi(std::getenv("{FAULT}")) : -1;
+'''
+
+
+def broken(folder: Path, faults: Sequence[tuple[str, str, str]]) -> Path:
+    """The library of a copy of the checker with faults, each in the file of a name: in place of
+    statements others, or a text in which FAULT says whether the fault is the chosen one. Its
+    program `liveness` stands beside it."""
     library()
     sources, built = folder / "checker", folder / "built"
     shutil.copytree(SOURCES, sources)
     shutil.copytree(BUILT / "objects", built / "objects")
-    (path,) = (path for path in sources.rglob(name) if "tests" not in path.parts)
-    text = path.read_text(encoding="utf-8")
-    assert text.count(old) == 1, f"{old!r} no longer stands in {name} once"
-    path.write_text(text.replace(old, new), encoding="utf-8")
+    for number, (name, old, new) in enumerate(faults):
+        (path,) = (path for path in sources.rglob(name) if "tests" not in path.parts)
+        text = path.read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{old!r} no longer stands in {name} once"
+        either = f"{{ if (FAULT) {{ {new} }} else {{ {old} }} }}"
+        put = new if "FAULT" in new else either
+        text = text.replace(old, put.replace("FAULT", f"(fault == {number})"))
+        path.write_text(text if _CHOICE in text else _CHOICE + text, encoding="utf-8")
     return make(sources, built, "CXXFLAGS=-O1 -Wno-error")
 
 

@@ -8,6 +8,7 @@ kept, and of every lock and every workload as the compiler that is here makes th
 
 import io
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 
 from elftools.elf.constants import SH_FLAGS
@@ -18,6 +19,7 @@ from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
 from sweeps.programs import TARGETS, Builder, Program
 from tests.engines.decoders import DECODERS, Decoded, decode, instructions
+from tests.native_build import EACH_ISA, sampled
 from tests.reference import programs as reference_programs
 
 TABLE = ROOT / "qemu-timing" / "tests" / "isa" / "instructions.def"
@@ -59,19 +61,18 @@ def kept_programs() -> list[Path]:
 
 
 def compiled_programs() -> list[Path]:
-    """Every lock in all that can be had of it, and every workload, for every flavour: in programs
-    that other tests compile, too."""
+    """Every lock in its variants and with its fences, and every workload: in programs that other
+    tests compile, too."""
     wanted = [
         Program("footprint", lock.name, fence, flavour, variant=variant)
         for lock in load_locks().values()
-        for flavour in TARGETS
-        for fence in (lock.fence_kinds if flavour == "lock" else ("full",))
-        for variant in ("", *lock.variants[1:])
+        for variant, fence, flavour in product(("", *lock.variants[1:]), lock.fence_kinds, TARGETS)
+        if sampled(lock.name, variant, fence, flavour)
     ]
     wanted += [
         Program(name, "tasuki", "full", flavour, scheduled=workload.needs_cores)
         for name, workload in WORKLOADS.items()
-        for flavour in TARGETS
+        for flavour in EACH_ISA
     ]
     return [binary.path for binary in Builder().build(wanted).values()]
 

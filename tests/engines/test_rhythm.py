@@ -22,7 +22,7 @@ machine = "{machine}"
 lock = {locks}
 fence = "production"
 workload = "lock_use"
-parameters = {{ objects = 1, first = 4096, critical = 0, think = {works} }}
+parameters = {{ objects = 1, first = 1024, critical = 0, think = {works} }}
 """
 WORKS = list(range(130, 201, 10))  # where pairs of amounts that lie near one another once cost most
 

@@ -7,15 +7,16 @@ With names of locks behind it, it counts those alone: for a new lock.
 
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from results.store.queries import compiler_name
 from results.store.store import Store
+from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, load_locks
-from sweeps.programs import compiler_version, find_compiler
+from sweeps.programs import TARGETS, compiler_version, find_compiler
 from sweeps.questions.footprint.command import NUMBERS, Counts, Footprint, cells, measure
 from sweeps.run.runner import Runner
 
@@ -24,12 +25,18 @@ REFERENCE = "gcc-12"  # the compiler that stored results and reference cycles ar
 Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its paths and sizes
 
 
-def counted(flavour: str, folder: Path, locks: Collection[Lock], jobs: int = 1) -> list[Footprint]:
-    """Locks in all that can be had of them with an atomic flavour."""
-    isa = next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
-    wanted = [cell for cell in cells(locks, [isa]) if cell.flavour == flavour]
+def counted(
+    flavour: str,
+    folder: Path,
+    locks: Collection[Lock],
+    jobs: int = 1,
+    wanted: Callable[[Cell], bool] = lambda _: True,
+) -> list[Footprint]:
+    """Locks in all that can be had of them with an atomic flavour, or in what is `wanted`."""
+    isa = TARGETS[flavour].isa
+    chosen = [cell for cell in cells(locks, [isa]) if cell.flavour == flavour and wanted(cell)]
     with Store(folder / "footprint.db") as store:
-        return measure(Runner(store, jobs), wanted)
+        return measure(Runner(store, jobs), chosen)
 
 
 def values(footprints: list[Footprint]) -> Values:

@@ -1,4 +1,4 @@
-"""Headers of the locks compile by themselves, and every C file includes all it uses."""
+"""Headers of the locks compile by themselves."""
 
 import re
 import subprocess
@@ -10,18 +10,10 @@ import pytest
 from results.paths import ROOT
 from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS, Program
-from tests.locks.includes import included, missing, names_by_header, unused
+from tests.native_build import EACH_ISA
 
 LOCKIMPL = ROOT / "lockimpl"
 HEADERS = sorted(str(path.relative_to(LOCKIMPL)) for path in LOCKIMPL.rglob("*.h"))
-WORKLOADS = ROOT / "workloads"
-FILES = [
-    path
-    for folder in (LOCKIMPL, WORKLOADS, ROOT / "tests" / "native")
-    for path in sorted(folder.rglob("*.[ch]"))
-]
-# Names of variables are too common to be looked for.
-VARIABLES = {"kernels/one_object.h"}
 REFUSAL = re.compile(r'#error "include (arch/\w+\.h)"')
 # What a program may be compiled with besides.
 MORE = ("-DLOCKCROSS_STORAGE", "-DLOCKCROSS_EVENTS=1", "-DLOCKCROSS_SCHEDULER=1")
@@ -36,7 +28,8 @@ def refusal(text: str) -> str:
 @cache
 def reached(header: str) -> frozenset[str]:
     """A header and all that it includes, directly or not."""
-    here = {one for one in included((LOCKIMPL / header).read_text()) if (LOCKIMPL / one).exists()}
+    named = re.findall(r'^#include "(.+)"', (LOCKIMPL / header).read_text(), re.MULTILINE)
+    here = {one for one in named if (LOCKIMPL / one).exists()}
     return frozenset({header}.union(*(reached(one) for one in here if one != "lock.h")))
 
 
@@ -66,7 +59,7 @@ def compile_alone(folder: Path, flavour: str, *options: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("flavour", "options"), [(flavour, ()) for flavour in TARGETS] + [("lock", MORE)]
+    ("flavour", "options"), [*((flavour, ()) for flavour in EACH_ISA), ("lock", MORE), ("llsc", ())]
 )
 def test_every_header_compiles_by_itself(
     flavour: str, options: tuple[str, ...], tmp_path: Path
@@ -80,28 +73,3 @@ def test_every_header_compiles_by_itself(
             assert header.startswith("arch/")
         else:
             assert said[header] == "", header
-
-
-@cache
-def known_names() -> dict[str, set[str]]:
-    return names_by_header([LOCKIMPL, WORKLOADS])
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_includes_what_it_uses_and_nothing_else(path: Path) -> None:
-    text = path.read_text()
-    if refusal(text):
-        return  # it is part of the header that it names
-    folder = next((one for one in (LOCKIMPL, WORKLOADS) if path.is_relative_to(one)), path.parent)
-    name = str(path.relative_to(folder))
-    assert missing(text, name, known_names()) == {}
-    assert unused(text, name, known_names()) <= VARIABLES
-
-
-def test_what_is_missing_and_unused_is_seen() -> None:
-    headers = {"a.h": {"a_t", "use_a"}, "b.h": {"b_t"}}
-    text = '#include "b.h"\nstatic a_t one; /* b_t */\n'
-    assert missing(text, "c.c", headers) == {"a_t": ["a.h"]}
-    assert unused(text, "c.c", headers) == {"b.h"}
-    good = '#include "a.h"\n#include "b.h"\nstatic b_t use(a_t a) { return a.b_t; }\n'
-    assert missing(good, "c.c", headers) == {} and unused(good, "c.c", headers) == set()

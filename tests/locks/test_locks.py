@@ -1,11 +1,11 @@
-"""Every lock, in every variant, on every ISA and flavour, in every fence kind, with threads that
-really run at the same time: QEMU, no engine."""
+"""Every lock on every ISA, and in every variant and every fence kind, with threads that really run
+at the same time: QEMU, no engine."""
 
 import json
 import os
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from tests.engines.test_engine import Options, execute, invoke
 from tests.engines.test_engine import run as simulate
 from tests.fakes.cells import cell_of
 from tests.native_build import (
+    EACH_ISA,
     FLAVOURS,
     all_variants,
     build_kernel,
@@ -29,6 +30,7 @@ from tests.native_build import (
     fence_kinds,
     one_instruction_at_a_time,
     run,
+    sampled,
 )
 
 LABELS = [
@@ -42,8 +44,6 @@ DEFLATING = [
     for v in all_variants()
     if v[0] in ("tasuki", "reservation", "asym_tasuki") and v[2] != "store_forward"
 ]
-# Of the locks whose flat, reserved and asymmetric paths every kernel is tried with.
-SHORT_LOCKS = ("tasuki", "reservation", "asym_tasuki")
 SHORT: dict[str, dict[str, Any]] = {
     "nosync": {"iterations": 50},
     "sync": {"iterations": 50},
@@ -75,78 +75,63 @@ def test_every_kernel_builds_without_a_warning(flavour: str) -> None:
     assert len(Builder().build(programs)) == len(programs)
 
 
-def conformance_runs(lock: str, variant: str) -> Iterator[tuple[Program, int]]:
-    """Two threads and four, or as many as there may be, with the default variant; one and four with
-    the others, since some are another lock with one; two with fences that are not full."""
-    most = min(4, load_locks()[lock].threads or 4)
+def conformance_programs(lock: str, variant: str) -> Iterator[Program]:
     for flavour in FLAVOURS:
         for fence in fence_kinds(lock, flavour) if not variant else ("full",):
-            program = Program("conformance", lock, fence, flavour, variant=variant)
-            wanted = (1, 4) if variant else (2, 4) if fence == "full" else (2,)
-            cells = [
-                cell_of(
-                    lock,
-                    "conformance",
-                    flavour=flavour,
-                    fence=fence,
-                    threads=threads,
-                    variant=variant,
-                )
-                for threads in sorted({min(number, most) for number in wanted})
-            ]
-            possible = [cell.threads for cell in cells if not unsupported_reason(cell)]
-            yield from ((program, threads) for threads in possible or (1,))
+            if sampled(lock, variant, fence, flavour):
+                yield Program("conformance", lock, fence, flavour, variant=variant)
+
+
+def conformance_threads(program: Program) -> Iterable[int]:
+    """As many as there may be, up to four; variants with one, too, since some are another lock
+    then."""
+    most = min(4, load_locks()[program.lock].threads or 4)
+    axes = {name: getattr(program, name) for name in ("flavour", "fence", "variant")}
+    wanted = (1, most) if program.variant else (most,)
+    cells = (cell_of(program.lock, "conformance", threads=number, **axes) for number in wanted)
+    return [cell.threads for cell in cells if not unsupported_reason(cell)] or [1]
 
 
 @pytest.mark.parametrize(("lock", "variant"), LABELS)
 def test_conformance(lock: str, variant: str) -> None:
     """With store forwarding threads share one CPU. Not every x86-64 processor holds the wide load
     back until the store is in the cache (lockimpl/README.md), so all but that is tested here."""
-    runs = list(conformance_runs(lock, variant))
-    binaries = Builder().build(program for program, _ in runs)
-    assert {program.flavour for program, _ in runs} == set(FLAVOURS)
-    for program, threads in runs:
+    for program, binary in Builder().build(conformance_programs(lock, variant)).items():
         one_cpu = {min(os.sched_getaffinity(0))} if program.fence == "store_forward" else None
-        outcome = run(
-            binaries[program].path,
-            program.flavour,
-            cpus=one_cpu,
-            threads=threads,
-            iterations=1,
-            seed=threads,
-        )
-        assert (outcome.code, outcome.result["error"]) == (0, ""), (program, threads)
+        for threads in conformance_threads(program):
+            keys = {"threads": threads, "iterations": 1, "seed": threads}
+            outcome = run(binary.path, program.flavour, cpus=one_cpu, **keys)
+            assert (outcome.code, outcome.result["error"]) == (0, ""), (program, threads)
+
+
+# Each on every instruction set; the locks that cancel and that are asymmetric on one.
+SHORT_BUILDS = [("tasuki", flavour) for flavour in EACH_ISA]
+SHORT_BUILDS += [("reservation", "lock"), ("asym_tasuki", "lock")]
 
 
 @pytest.mark.parametrize("workload", SHORT)
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_kernels_verify_themselves(workload: str, flavour: str) -> None:
-    pairs = {
-        "nested_sync": 102,
-        "mixed_sync": 300,
-        "threads": 400,
-        "rounds": 240,
-        "lock_sequence": 600,
-    }
-    for lock in SHORT_LOCKS:
-        binary = build_kernel(workload, lock, flavour, "full")
-        outcome = run(binary, flavour, threads=2, **SHORT[workload])
-        assert (outcome.code, outcome.result["error"]) == (0, "")
-        said = {key: outcome.result[key] for key in ("lock", "flavour", "fence", "pairs")}
-        assert said == {
-            "lock": lock,
-            "flavour": flavour,
-            "fence": "full",
-            "pairs": pairs.get(workload, 100),
-        }
+@pytest.mark.parametrize(("lock", "flavour"), SHORT_BUILDS)
+def test_kernels_verify_themselves(workload: str, lock: str, flavour: str) -> None:
+    other = {"nested_sync": 102, "mixed_sync": 300, "threads": 400, "rounds": 240}
+    pairs = (other | {"lock_sequence": 600}).get(workload, 100)
+    outcome = run(
+        build_kernel(workload, lock, flavour, "full"), flavour, threads=2, **SHORT[workload]
+    )
+    said = {key: outcome.result[key] for key in ("lock", "flavour", "fence", "pairs", "error")}
+    expected = {"lock": lock, "flavour": flavour, "fence": "full", "pairs": pairs, "error": ""}
+    assert (outcome.code, said) == (0, expected)
 
 
-@pytest.mark.parametrize("op", WORKLOADS["calibrate"].keys["op"].choices)
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_calibrate(flavour: str, op: str) -> None:
-    binary = build_kernel("calibrate", "nop", flavour, "full")
-    outcome = run(binary, flavour, op=op, iterations=100)
-    assert (outcome.code, outcome.result["pairs"]) == (0, 100)
+def test_calibrate_and_sharing(flavour: str) -> None:
+    for workload, keys, pairs in (
+        ("calibrate", {"iterations": 100}, 100),
+        ("sharing", {"threads": 2, "rounds": 3, "times": 7}, 21),
+    ):
+        binary = build_kernel(workload, "nop", flavour, "full")
+        for op in WORKLOADS[workload].keys["op"].choices:
+            outcome = run(binary, flavour, op=op, **keys)
+            assert (outcome.code, outcome.result["pairs"]) == (0, pairs), op
 
 
 @pytest.mark.parametrize("stores", WORKLOADS["micro"].keys["stores"].choices)
@@ -164,14 +149,6 @@ def test_micro(flavour: str, stores: str) -> None:
     assert (
         "takes the host itself" in run(binary, flavour, op="chase", kib=2048, iterations=1).stderr
     )
-
-
-@pytest.mark.parametrize("op", WORKLOADS["sharing"].keys["op"].choices)
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_sharing(flavour: str, op: str) -> None:
-    binary = build_kernel("sharing", "nop", flavour, "full")
-    outcome = run(binary, flavour, threads=2, op=op, rounds=3, times=7)
-    assert (outcome.code, outcome.result["pairs"]) == (0, 21)
 
 
 @pytest.mark.parametrize(("lock", "flavour", "fence"), DEFLATING)

@@ -76,7 +76,7 @@ class TestVariantsOfThin:
     @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if weakly_ordered(f)])
     @pytest.mark.parametrize("variant", UNORDERED)
     def test_without_orders_it_is_for_one_processor(self, variant: str, flavour: str) -> None:
-        binary = build_kernel("conformance", "thin", flavour, "full", variant)
+        binary = build_kernel("sync", "thin", flavour, "full", variant)
         outcome = run(binary, flavour, threads=2, iterations=1)
         said = "a thin lock without orders is for one processor on this ISA"
         assert (outcome.code, outcome.result["error"]) == (1, said)

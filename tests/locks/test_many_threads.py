@@ -1,14 +1,11 @@
 """Programs for more threads than usual: which cells get one, and that locks work in them."""
 
-import itertools
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from results.paths import ROOT
 from sweeps.engines.base import load_engine, refusal
 from sweeps.model.axes import MAX_THREADS
 from sweeps.model.cell import invalid_reason, unsupported_reason
@@ -38,15 +35,6 @@ def test_only_a_cell_of_more_threads_gets_another_program() -> None:
     assert shared.many and shared.scheduled
 
 
-def test_no_file_counts_threads_by_itself() -> None:
-    """Arrays over threads are as long as LOCK_MAX_THREADS: the number stands in one place."""
-    for folder in ("lockimpl", "workloads"):
-        for path in (ROOT / folder).rglob("*.[chS]"):
-            text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-            text = text.replace("#define LOCK_MAX_THREADS 64", "")
-            assert not re.search(r"\[(64|128)\]", text), path
-
-
 def test_a_lock_whose_objects_have_a_place_for_each_thread_refuses_more() -> None:
     most = load_locks()["to_lock"].threads
     assert most == 8 * load_locks()["to_lock"].words == USUAL_THREADS
@@ -66,7 +54,10 @@ def test_an_engine_refuses_what_it_has_no_cores_for() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("lock", "flavour"), list(itertools.product(LOCKS, ("lock", "larx"))))
+@pytest.mark.parametrize(
+    ("lock", "flavour"),
+    [*((lock, "lock") for lock in LOCKS), ("reservation", "larx"), ("mcs", "larx")],
+)
 def test_locks_work_with_all_cores_of_the_engine(lock: str, flavour: str, tmp_path: Path) -> None:
     cores = load_engine("qemu").capabilities().max_cores
     program = Program("threads", lock, "full", flavour, many=True)

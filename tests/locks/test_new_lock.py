@@ -63,7 +63,6 @@ tolerance = 50
 """
 TESTS = (
     "tests/questions/test_listings.py::test_every_lock_has_its_row_of_documentation",
-    "tests/locks/test_headers.py",
     "tests/locks/test_locks.py",
     "tests/locks/test_generated_code.py",
 )
@@ -118,8 +117,8 @@ def test_the_tests_of_all_locks_test_it(tree: Tree) -> None:
     done = tree.python("pytest", "-n", "0", "-p", "no:cacheprovider", "-vv", *chosen, *TESTS)
     assert done.returncode == 0, done.stdout + done.stderr
     passed = [line for line in done.stdout.splitlines() if "PASSED" in line]
-    for lock in ("cas_copy", "pooled"):  # its header, conformance, and the code for each flavour
-        assert sum(lock in line for line in passed) >= 6, lock
+    for lock in ("cas_copy", "pooled"):  # conformance, and the code for each ISA
+        assert sum(lock in line for line in passed) >= 4, lock
 
 
 def test_its_monitors_have_its_part(tree: Tree) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from sweeps.programs import Builder, Program
 from tests.engines.test_engine import Options, invoke, run
-from tests.native_build import FLAVOURS, Outcome, build_native
+from tests.native_build import EACH_ISA, Outcome, build_native
 from tests.native_build import run as run_natively
 
 BUILDER = Builder()
@@ -44,7 +44,7 @@ def parks(document: dict[str, Any]) -> int:
     return total
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", EACH_ISA)
 @pytest.mark.parametrize(
     ("name", "lock", "threads"),
     [
@@ -59,14 +59,7 @@ def test_from_inside(name: str, lock: str, threads: int, flavour: str) -> None:
     assert (outcome.code, outcome.result.get("error")) == (0, "")
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize(("lock", "variant"), [("lifted", "explicit"), ("revocable", "unmodified")])
-def test_variants_conform(lock: str, variant: str, flavour: str) -> None:
-    outcome = natively(program("conformance", lock, flavour, variant), threads=3, iterations=1)
-    assert (outcome.code, outcome.result["error"]) == (0, "")
-
-
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", EACH_ISA)
 @pytest.mark.parametrize("blocks", ["lock", "own_handler"])
 @pytest.mark.parametrize(
     ("lock", "variant"), [("lifted", ""), ("lifted", "explicit"), ("thin", "")]
@@ -85,7 +78,7 @@ def test_blocks_that_throw(lock: str, variant: str, blocks: str, flavour: str) -
     assert (outcome.code, outcome.result["error"], outcome.result["pairs"]) == (0, "", 200)
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", EACH_ISA)
 def test_elision_pays_for_one_thread(flavour: str, tmp_path: Path) -> None:
     """The order of Serrano and Grande's first table: no lock, an empty function, a mutex."""
     alone: Options = PUTS | {"threads": 1, "mode": "single", "stream": "socket"}
@@ -96,7 +89,7 @@ def test_elision_pays_for_one_thread(flavour: str, tmp_path: Path) -> None:
     assert none < elided < mutex
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", EACH_ISA)
 def test_glibc_leaves_out_atomics_while_there_is_one_thread(flavour: str, tmp_path: Path) -> None:
     """And no more: it stores to the lock word all the same."""
 
@@ -112,7 +105,7 @@ def test_glibc_leaves_out_atomics_while_there_is_one_thread(flavour: str, tmp_pa
     assert several["cas"]["won"] == counts("elided", "", 2, "multi")["cas"]["won"] >= 2 * 1000
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", EACH_ISA)
 def test_short_sections_spin_and_others_park(flavour: str, tmp_path: Path) -> None:
     spinning = program("io_put", "io_spin", flavour)
     arguments: Options = PUTS | {"threads": 2, "mode": "multi", "stream": "file"}
@@ -126,7 +119,7 @@ def test_short_sections_spin_and_others_park(flavour: str, tmp_path: Path) -> No
     assert parks(run(spinning, contended | {"stream": "socket"}, {}, tmp_path)) > 0
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", EACH_ISA)
 def test_a_handler_a_block_costs_more_than_lifting(flavour: str, tmp_path: Path) -> None:
     """Figure 2: lifted blocks cost as much as explicit locking where they cannot throw, push and
     pop where they can, and less than a handler each."""
@@ -152,7 +145,7 @@ def test_a_handler_a_block_costs_more_than_lifting(flavour: str, tmp_path: Path)
     assert sync < throw < own_handler
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", EACH_ISA)
 @pytest.mark.parametrize("variant", ["", "unmodified"])
 def test_roll_backs_leave_no_trace(variant: str, flavour: str) -> None:
     """Compare the workload's sum over all writes, with threads that are switched in the middle
@@ -176,7 +169,7 @@ def test_roll_backs_leave_no_trace(variant: str, flavour: str) -> None:
         assert variant == "" or outcome.result["extra"]["roll_backs"] == 0
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", EACH_ISA)
 def test_roll_back_is_for_high_priorities(flavour: str, tmp_path: Path) -> None:
     """On one core all threads together pay for the gain of high-priority threads."""
     arguments: Options = {

@@ -37,8 +37,7 @@ def test_of_a_lock(tmp_path: Path, label: str, model: str) -> None:
     binary = compiled(one, tmp_path)
     said = report(binary, model)
     assert said["verdict"] == "proved"
-    for seed in (1, 2):
-        assert report(binary, model, "--junk", str(seed)) == said
+    assert report(binary, model, "--junk", "1") == said
     whole = report(with_all_live(tmp_path), model)
     assert (whole["verdict"], whole["executions"]) == (said["verdict"], said["executions"])
     assert whole["states"] >= said["states"]
@@ -64,7 +63,7 @@ def litmus_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return litmus_runs.build(litmus.program(TESTS), folder, litmus_runs.library())
 
 
-@pytest.mark.parametrize("model", litmus_runs.MODELS)
+@pytest.mark.parametrize("model", ["tso", "weak"])
 def test_of_the_litmus_tests(litmus_tests: Path, model: str) -> None:
     for number in range(len(TESTS)):
         plain, junk = (
@@ -94,7 +93,7 @@ FAULTS = {
     "a compare-and-exchange does not read what it expects": (
         "liveness.cc",
         "place < objects_[call].second; place++)",
-        "false; place++)",
+        "place < objects_[call].second && !FAULT; place++)",
     ),
     "a pop reads nothing": ("liveness.cc", "live[kKept + below] |= needed;", ";"),
     "a function gives no register back": ("liveness.cc", "live[r] |= at_return(r);", ";"),
@@ -106,48 +105,64 @@ FAULTS = {
     "the base of an address is not read": (
         "liveness.cc",
         "if (operand.kind == Kind::kMemory && is_kept(reg))",
-        "if (false)",
+        "if (operand.kind == Kind::kMemory && is_kept(reg) && !FAULT)",
     ),
     "jumps go nowhere": ("liveness.cc", "next.push_back(label->second);", ";"),
     "nothing is behind a jump that may not be taken": (
         "liveness.cc",
         "bool stops = action == Action::kJump ||",
-        "bool stops = jumps ||",
+        "bool stops = (FAULT ? jumps : action == Action::kJump) ||",
     ),
-    "a function is gone through once": (
+    "a function is gone through once": ("liveness.cc", "changed |= before != live_[i];", ""),
+    "a slot is elsewhere": (
         "liveness.cc",
-        "changed |= before != live_[i];",
-        "",
+        "int64_t{depths_[i]} - displacement;",
+        "FAULT ? displacement : int64_t{depths_[i]} - displacement;",
     ),
-    "a slot is elsewhere": ("liveness.cc", "int64_t{depths_[i]} - displacement;", "displacement;"),
-    "a caller needs no register": ("frames.cc", "uint8_t live = 0xff;", "uint8_t live = 0;"),
+    "a caller needs no register": (
+        "frames.cc",
+        "uint8_t live = 0xff;",
+        "uint8_t live = FAULT ? 0 : 0xff;",
+    ),
     "a register is taken for another": (
         "frames.cc",
         "8 * (kSavedRegisters - 1 - r)",
-        "8 * r",
+        "8 * (FAULT ? r : kSavedRegisters - 1 - r)",
     ),
     "callers are looked at after those that they call": (
         "frames.cc",
         "size_t i = frames_.size(); i-- > 0;",
-        "size_t i = 0; i < frames_.size(); i++",
+        "size_t n = frames_.size(), k = n, i; k-- > 0 && (i = FAULT ? n - 1 - k : k, true);",
     ),
 }
+CLIENTS = [("tasuki", "several:2"), ("revocable", "exclusion:2x1")]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_noticed(tmp_path: Path, fault: str) -> None:
-    library = litmus_runs.broken(tmp_path, *FAULTS[fault])
-    one = [("tasuki", "several:2"), ("revocable", "exclusion:2x1")]
-    assert any(shows(library.parent / "liveness", library, tmp_path, *each) for each in one)
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    """A library with the fault that is asked for, and the folders of two compiled clients."""
+    library = litmus_runs.broken(tmp_path_factory.mktemp("broken"), list(FAULTS.values()))
+    folders = [tmp_path_factory.mktemp("client") for _ in CLIENTS]
+    for folder, (label, client) in zip(folders, CLIENTS, strict=True):
+        compiled(program(label, client, "tso"), folder)
+    return library, folders
 
 
-def shows(liveness: Path, library: Path, folder: Path, label: str, client: str) -> bool:
-    """Tell whether a broken checker says something else where junk is in data that it takes for
-    dead."""
-    one = program(label, client, "tso")
-    compiled(one, folder)
-    broken = with_table(folder / "client.s", lambda command: _call(*command), liveness)
-    _call("g++", *LINK, str(broken), str(library), "-o", str(folder / "broken"))
+@pytest.mark.parametrize("fault", [-1, *range(len(FAULTS))], ids=["none", *FAULTS])
+def test_a_fault_is_noticed(
+    fault: int, broken: tuple[Path, list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(litmus_runs.FAULT, str(fault))
+    library, folders = broken
+    assert any(shows(library, folder) for folder in folders) == (fault >= 0)
+
+
+def shows(library: Path, folder: Path) -> bool:
+    """Tell whether a checker says something else of a client where junk is in data that it takes
+    for dead."""
+    liveness = library.parent / "liveness"
+    made = with_table(folder / "client.s", lambda command: _call(*command), liveness)
+    _call("g++", *LINK, str(made), str(library), "-o", str(folder / "broken"))
     bounds = ["--states", "20000", "--seconds", "20"]
     said = [report(folder / "broken", "tso", *bounds, "--junk", seed) for seed in ("0", "1")]
     return said[0] != said[1]

@@ -29,10 +29,11 @@ def test_of_a_lock(tmp_path: Path, label: str) -> None:
         assert (said["verdict"], said["executions"]) == ("proved", whole["executions"])
 
 
-def test_what_was_not_ahead_is_noticed(tmp_path: Path) -> None:
+def test_what_was_not_ahead_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without that, the parts left out depend on the knowledge at the time."""
     right = built("tasuki", tmp_path)
-    library = litmus_runs.broken(tmp_path, "weak.cc", "looked_wrong_ = true;", ";")
+    library = litmus_runs.broken(tmp_path, [("weak.cc", "looked_wrong_ = true;", ";")])
     wrong = litmus_runs.link(tmp_path / "client.o", tmp_path, library)
+    monkeypatch.setenv(litmus_runs.FAULT, "0")
     said = [report(binary, "weak", "--at-once", "8000") for binary in (right, wrong)]
     assert said[0]["states"] != said[1]["states"]

@@ -50,20 +50,21 @@ from sweeps.verdicts import (
 from tests.commands import lockcross
 from tests.proofs.checked import program, report
 
-# Every lock at least; with these two the suite stays short.
+# Of each kind of lock one; that the stored proofs of all are of these sources has its own test.
+PROVED = "nop thin cas_spin dekker mcs tasuki reservation asym_tasuki hotspot_light j9_flat".split()
 FAST = ["nesting:2-owner", "handshake:2"]
 STORED = read_proofs()
 
 
 @pytest.mark.long
-def test_every_lock_is_proved_under_its_models_with_small_clients() -> None:
+def test_locks_are_proved_under_their_models_with_small_clients() -> None:
     tool = Checker(2, 10_000_000)
-    jobs, refused = plan(known_locks(None), known_clients(FAST), tool, deep=False)
+    jobs, refused = plan(known_locks(PROVED), known_clients(FAST), tool, deep=False)
     witnesses = known_clients([one.witness for one in assumptions().assumption])
     tried, _ = plan(known_locks(None), witnesses, tool, deep=False)
     jobs += [job for job in tried if job.program.assumption(job.model)]
     found = list(prove(jobs, tool, 2, 60, lambda: None))
-    assert {one.proof.lock for one in found} == set(load_locks()) - {"nop"}
+    assert {one.proof.lock for one in found} >= {*PROVED} - {"nop"}
     needed = {one.job for one in found if one.job.program.assumption(one.job.model)}
     assert len(needed) > 8  # each is a witness, which has to fail
     assert {one.job for one in found if one.proof.verdict == Verdict.ASSUMED} == needed

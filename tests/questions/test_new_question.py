@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.study import study
+from results.store.store import Store
+from tests.fakes.validation import Gem5Data
 from tests.trees import Tree
 
 ABOUT = '''
@@ -61,7 +62,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 
 def test_it_is_listed_answers_and_is_in_the_report(tree: Tree, tmp_path: Path) -> None:
-    db = str(study(tmp_path / "study.db"))
+    db = str(tmp_path / "validation.db")
+    with Store(Path(db)) as store:  # of which there is but one figure
+        Gem5Data(store).validation()
     assert "Say how many locks were run." in tree.lockcross("--help").stdout
     done = tree.lockcross("variety", "--db", db)
     assert done.returncode == 0, done.stderr

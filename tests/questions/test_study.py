@@ -58,6 +58,12 @@ def test_borders_are_where_the_model_says(database: Path) -> None:
         assert costs[one.lock_a] == pytest.approx(costs[one.lock_b], abs=0.6)
 
 
+def test_the_first_look_asks_for_no_more_runs_than_it_did(tmp_path: Path) -> None:
+    """In the model, whose borders no compiler moves: more says that a search has become worse."""
+    with Store(tmp_path / "quick.db") as store:
+        assert 300 < study(store, load_study("crossover_quick"), list(ISAS)).made <= 369
+
+
 def test_crossovers_have_a_band_over_all_seeds(database: Path) -> None:
     """Each seed makes tasuki a cycle dearer, so it meets asym_tasuki at a CAS a cycle cheaper."""
     with Store(database, read_only=True) as store:
@@ -222,7 +228,7 @@ def test_every_series_is_there(database: Path) -> None:
     assert {"thin", "asym_tasuki/rmw", "tasuki/lock_add"} <= shown
 
 
-@pytest.mark.long
+@pytest.mark.usefixtures("sketched")
 def test_the_end_says_who_wins_and_where_things_are(
     database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,7 +236,7 @@ def test_the_end_says_who_wins_and_where_things_are(
     said = capsys.readouterr().out
     for place in ("report.html", "figures/winner_map.png", "figures/rounds.png"):
         assert str(tmp_path / place) in said
-        assert (tmp_path / place).stat().st_size > 1000
+        assert (tmp_path / place).exists()
     assert re.search(
         r"in a loop that does nothing but lock: [\w, -]+ on \d+ of 4 processors \(", said
     )

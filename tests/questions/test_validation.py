@@ -262,8 +262,7 @@ def test_a_latency_that_only_the_candidate_sets_makes_no_other_cell(data: Gem5Da
 def test_a_signal_interrupts_an_owner_that_runs_and_a_handshake_costs_its_accesses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    zen4 = "vendor_id AuthenticAMD, cpu family 25, model 17, stepping 1"
-    monkeypatch.setattr("sweeps.engines.native.host.processor", lambda: zen4)
+    monkeypatch.setattr("sweeps.questions.validate.validate.host_machine", lambda *_: "zen4")
     (sequence,) = chosen_sets(load_validation("native"), ["native_sequence"])
     cells = [cell for cell in cells_of(sequence, "zen4") if cell.lock == "reservation"]
     stops = {cell.variant: own_latencies(sequence, cell)["cancel_latency"] for cell in cells}

@@ -40,16 +40,16 @@ ON_THE_PAGE = {"processors", "decision_map", "winner_map", "run_length", "rounds
 OF_STUDY = {*ON_THE_PAGE, "winner_map_narrow", "run_length_narrow"}
 
 
-def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) -> None:
-    drawn = []
-    for folder in (tmp_path / "one", tmp_path / "two"):
-        with Store(database, read_only=True) as store:
-            draw_all(store.connection, folder)
-        drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
-    assert drawn[0] == drawn[1]
-    assert drawn[0].pop("drawn.json")  # what they are drawn from
-    assert set(drawn[0]) == {f"{name}.{end}" for name in OF_STUDY for end in ("png", "svg", "pdf")}
-    for name, data in drawn[0].items():
+def test_drawn_twice_figures_are_the_same_bytes(
+    database: Path, study_folder: Path, tmp_path: Path
+) -> None:
+    with Store(database, read_only=True) as store:
+        draw_all(store.connection, tmp_path)
+    drawn = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert drawn == {name: (study_folder / name).read_bytes() for name in drawn}
+    assert drawn.pop("drawn.json")  # what they are drawn from
+    assert set(drawn) == {f"{name}.{end}" for name in OF_STUDY for end in ("png", "svg", "pdf")}
+    for name, data in drawn.items():
         if name.endswith(("png", "pdf")):
             assert data.startswith((b"\x89PNG", b"%PDF"))
         else:

@@ -34,7 +34,7 @@ WITHOUT_ROWS += ["new machine", "new plan", "new study"]
         (["doctor"], "part", "x86_64 lock: compiler"),
         (["query", "--list"], "query", "winners"),
         (["run", *SMALL], "metric", "cycles_per_pair"),
-        (["build", "kilo"], "flavour", "lock"),
+        (["build", "smoke"], "flavour", "lock"),
         (["reproduce", "--list"], "name", "k_rounds"),
     ],
 )

@@ -63,7 +63,7 @@ COMMANDS = [
     ["reproduce", "--list"],
     ["runtimes", "--list"],
     ["answer"],
-    ["prove", "dekker"],
+    ["prove", "cas_spin", "--models", "tso", "--clients", "exclusion:2x2"],
 ]
 
 

@@ -40,6 +40,7 @@ ELSEWHERE = {
     "python -m tests.java_programs.against_jvm": "minutes: tests/questions/test_against_jvm.py",
     "sweep contended --cluster": "needs a cluster: tests/slurm",
     "sweep small --cluster": "installs Parsl: tests/run/test_cluster.py runs a smaller one",
+    "advise --machines zen5 --shared-objects": "tests/questions/test_advise.py holds its output",
     "advise --machines zen5,neoverse_v2,granite_rapids": "as README's, for three processors",
     "advise --machines skylake --log threads.bin": "tests/questions/test_advise.py",
     "record": "needs a JDK and a program: tests/questions/test_record.py",
