@@ -200,9 +200,7 @@ def _databases(drawing: Drawing) -> dict[str, Path]:
     """Return the databases of a figure, by the figure and what they are of it."""
     several = drawing.given if isinstance(drawing.given, Mapping) else {"": drawing.given}
     return {
-        f"{drawing.name} {title}": path
-        for title, path in several.items()
-        if isinstance(path, Path)
+        f"{drawing.name} {title}": path for title, path in several.items() if isinstance(path, Path)
     }
 
 

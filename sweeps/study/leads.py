@@ -112,6 +112,10 @@ class Rule:
         """Return the least lead of a lock over another that is no tie; 1 where none is."""
         return _least(self.tie, self.known(one, other))
 
+    def reliable_from(self, one: LockLabel, other: LockLabel) -> float | None:
+        """Return the same; None where the engine's error for the two is not known."""
+        return None if self.known(one, other) is None else self.least(one, other)
+
     def lead(
         self,
         costs: Mapping[LockLabel, float],

@@ -66,8 +66,7 @@ def untold_of(
         parameters=with_defaults(workload, {}),
         threads=int(found.setting.get("threads", WORKLOADS[workload].min_threads)),
     )
-    error = Rule.of(setting).known(a, b)
-    return untold(costs[a], costs[b], found.value, error and error.least)
+    return untold(costs[a], costs[b], found.value, Rule.of(setting).reliable_from(a, b))
 
 
 def rounding(

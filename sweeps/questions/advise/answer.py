@@ -93,11 +93,8 @@ class Advisor:
         # Of many locks the others are those to be searched among and the next best.
         best, second, *more = (lock.label for lock in locks if lock.label in self._sound)
         others = [second, *(label for label in more if label in question.searched)]
-
-        def error(one: LockLabel, other: LockLabel) -> float | None:
-            return None if (row := known(one, other)) is None else max(tie, row.least)
-
-        found = find_changes(moving, best, others, self._evaluate, self._shown, error, self._frame)
+        rule = Rule(known, tie)
+        found = find_changes(moving, best, others, self._evaluate, self._shown, rule, self._frame)
         shares: dict[str, float] = {}
         for run in mixture(self._scenario.use):
             shares[run.words] = shares.get(run.words, 0.0) + float(run.weight)

@@ -14,7 +14,7 @@ from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.question import Question
 from sweeps.questions.advise.use import ACQUISITION, SHARE, STEPS
 from sweeps.study.crossings import Crossover, Point, find_all, search
-from sweeps.study.leads import KnownError
+from sweeps.study.leads import Rule
 from sweeps.study.lines import value_of
 from sweeps.study.untold import Untold, untold
 
@@ -151,12 +151,12 @@ def find_changes(
     others: Sequence[LockLabel],
     evaluate: Evaluate,
     shown: Callable[[str, float], float],
-    error: KnownError,
+    rule: Rule,
     work: float,
 ) -> list[AxisAnswer]:
     """Search along each axis for where the best lock and each other cost the same. `shown` turns a
-    value of an axis, in steps, into the one that is shown; `error`: the least lead of a lock over
-    another that is reliable, beside `work`, which all costs have."""
+    value of an axis, in steps, into the one that is shown; `rule` judges costs beside `work`, which
+    all of them have."""
 
     by_name = {axis.name: axis for axis in axes}
 
@@ -178,7 +178,7 @@ def find_changes(
             and Change(
                 change.lock,
                 shown(axis.name, change.value),
-                _known(axis, change, of_axis[others.index(change.lock)], best, shown, error, work),
+                _known(axis, change, of_axis[others.index(change.lock)], best, shown, rule, work),
             )
             for change in changes
         )
@@ -193,7 +193,7 @@ def _known(
     found: Crossover,
     best: LockLabel,
     shown: Callable[[str, float], float],
-    error: KnownError,
+    rule: Rule,
     work: float,
 ) -> Untold | None:
     """Return within which values a change lies, by the engine's error. Of threads none lie between
@@ -203,7 +203,9 @@ def _known(
     costs: dict[str, dict[float, float]] = {best: {}, change.lock: {}}
     for (label, x), point in found.points.items():
         costs[label][float(x)] = float(point.cost) - work
-    known = untold(costs[best], costs[change.lock], change.value, error(best, change.lock))
+    known = untold(
+        costs[best], costs[change.lock], change.value, rule.reliable_from(best, change.lock)
+    )
     if known is None:
         return None
     return Untold(*(None if x is None else shown(axis.name, x) for x in (known.low, known.high)))

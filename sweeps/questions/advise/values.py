@@ -106,7 +106,7 @@ def _changes(one: Advice, other: Advice) -> Iterator[str]:
             yield f"{label.words()} {ties} with the cheapest"
     for label in (lock.label for lock in one.locks):
         was, now = one.beside_work(label), other.beside_work(label)
-        if not Lead(min(was, now), max(was, now), one.tie).is_none:
+        if not Lead(min(was, now), max(was, now), one.tie).is_tie:
             yield f"{label.words()} {was:.1f} to {now:.1f}"
 
 

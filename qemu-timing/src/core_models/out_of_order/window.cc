@@ -8,9 +8,10 @@
 namespace lockcross {
 
 Window::Window(const Options &options)
-    : options_(options), line_bits_(std::countr_zero(options.line)), rob_(options.rob), scheduler_(options.scheduler),
-      load_queue_(options.load_queue), miss_buffers_(options.miss_buffers),
-      taken_branches_(options.taken_in_flight), bookings_(kPortCycles) {}
+    : options_(options), line_bits_(std::countr_zero(options.line)), rob_(options.rob),
+      scheduler_(options.scheduler), load_queue_(options.load_queue),
+      miss_buffers_(options.miss_buffers), taken_branches_(options.taken_in_flight),
+      bookings_(kPortCycles) {}
 
 void Window::start_at(Cycle cycle) {
     fetch_from_ = retired_at_ = cycle;
