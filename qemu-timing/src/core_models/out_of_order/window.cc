@@ -3,15 +3,13 @@
 #include "base/registers.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace lockcross {
 
 Window::Window(const Options &options)
-    : options_(options), line_bits_(std::countr_zero(options.line)), rob_(options.rob),
-      scheduler_(options.scheduler), load_queue_(options.load_queue),
-      miss_buffers_(options.miss_buffers), taken_branches_(options.taken_in_flight),
-      bookings_(kPortCycles) {}
+    : options_(options), rob_(options.rob), scheduler_(options.scheduler),
+      load_queue_(options.load_queue), miss_buffers_(options.miss_buffers),
+      taken_branches_(options.taken_in_flight), bookings_(kPortCycles) {}
 
 void Window::start_at(Cycle cycle) {
     fetch_from_ = retired_at_ = cycle;
@@ -69,7 +67,7 @@ Cycle &Window::free_entry(Ring<Cycle> &entries, Cycle from) {
 }
 
 void Window::fetch_line(const MicroOp &op) {
-    uint64_t line = (op.address + op.size - 1) >> line_bits_;
+    uint64_t line = (op.address + op.size - 1) / options_.line;
     if (line != fetched_line_) {
         fetched_.close();
         fetch_from_ = std::max(fetch_from_, fetched_.cycle() + options_.fetch_line);

@@ -75,7 +75,6 @@ class Window {
     static Cycle &free_entry(Ring<Cycle> &entries, Cycle from);
 
     const Options &options_;
-    int line_bits_; // of an address within its line
     Slots fetched_, entered_, retired_;
     Cycle fetch_from_ = 0; // no fetch before
     Cycle redirected_ = 0; // when fetch last followed a taken branch
