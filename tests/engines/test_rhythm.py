@@ -31,14 +31,17 @@ def jumps(found: Sequence[Group]) -> Iterator[str]:
     """Yield the jumps between neighbouring amounts of work: a pair with its work by more than a
     tenth beyond the work that was added, a lock's cost beside it by three cycles and a tenth."""
     for one, other in itertools.pairwise(sorted(found, key=think)):
-        for label, band in one.costs.items():
-            before, after = band.median, other.costs[label].median
-            pair, grown = before + one.floor, after + other.floor - before - one.floor
+        assert one.work is not None and other.work is not None
+        costs = other.beside_work().costs
+        for label, band in one.beside_work().costs.items():
+            before, after = band.median, costs[label].median
+            pair = before + one.work
+            grown = after + other.work - pair
             beside = abs(after - before) > 3 + 0.1 * max(before, after)
             if beside or not -0.1 * pair <= grown <= think(other) - think(one) + 0.1 * pair:
                 yield (
                     f"{label}, work {think(one)} to {think(other)}: {before:.1f} to {after:.1f} "
-                    f"beside {one.floor:.1f} to {other.floor:.1f}"
+                    f"beside {one.work:.1f} to {other.work:.1f}"
                 )
 
 
@@ -50,7 +53,7 @@ def test_a_little_more_work_moves_costs_a_little(machine: str, tmp_path: Path) -
     done = lockcross("sweep", str(plan), "--db", str(db))
     assert done.returncode == 0, done.stderr
     with reading(db) as connection:
-        found = [one.beside_work() for one in groups(runs_of_plan(connection, str(plan)))]
+        found = groups(runs_of_plan(connection, str(plan)))
     assert len(found) == len(WORKS)
-    assert {label.lock for one in found for label in one.costs} == set(LOCKS)
+    assert {label.lock for one in found for label in one.beside_work().costs} == set(LOCKS)
     assert not list(jumps(found))

@@ -243,7 +243,7 @@ def test_the_end_says_who_wins_and_where_things_are(
     of = r"reservation above [\d.]+ \([\d.]+( or less)? to [\d.]+[^)]*\)"
     assert re.search(rf"\n tasuki / reservation +x86-64 +{of} *\n", said)
     assert "the greatest of 3 seeds" in said
-    assert "a lead below 2 % is a tie" in said
+    assert "It is a tie below 2 %" in said
     assert "thin: its waiters busy-wait on first contention" in said
 
 
