@@ -375,7 +375,7 @@ def test_rows_are_read_as_they_are_written(
 
         def looked_at() -> Iterator[Any]:
             for batch in read:
-                (part,) = tmp_path.glob(".a.*.part")
+                (part,) = tmp_path.glob(".*.a.*")
                 sizes.append(part.stat().st_size)
                 yield batch
 
@@ -399,7 +399,7 @@ def test_what_is_interrupted_leaves_the_file_before(
     with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True) as one:
         end = time.monotonic() + 60
         while (
-            not list(tmp_path.glob(".a.*.part")) and one.poll() is None and time.monotonic() < end
+            not list(tmp_path.glob(".*.a.*")) and one.poll() is None and time.monotonic() < end
         ):
             time.sleep(0.01)
         os.killpg(one.pid, number)
@@ -407,4 +407,4 @@ def test_what_is_interrupted_leaves_the_file_before(
     assert one.returncode
     assert file.read_text() == "before"
     if number != signal.SIGKILL:
-        assert not list(tmp_path.glob(".*.part"))
+        assert not list(tmp_path.glob(".*.a.*"))
