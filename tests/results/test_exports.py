@@ -398,9 +398,7 @@ def test_what_is_interrupted_leaves_the_file_before(
     words = ["./lockcross", "export", str(file), "--db", str(path)]
     with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True) as one:
         end = time.monotonic() + 60
-        while (
-            not list(tmp_path.glob(".*.a.*")) and one.poll() is None and time.monotonic() < end
-        ):
+        while not list(tmp_path.glob(".*.a.*")) and one.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
         os.killpg(one.pid, number)
         one.communicate(timeout=60)
