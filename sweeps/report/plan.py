@@ -59,7 +59,9 @@ def winner_rows(settings: Sequence[Group]) -> Answer:
             cost = round(group.costs[win.lock].median, 2)
             lead = (win.runner_up, round(win.margin, 2), round(100 * win.lead, 2))
             rows.append((*place, fences, win.lock, cost, work, *lead, win.words, absent))
-    columns = "fences winner cycles_per_pair work_cycles next lead_cycles lead_percent verdict absent"
+    columns = (
+        "fences winner cycles_per_pair work_cycles next lead_cycles lead_percent verdict absent"
+    )
     return Answer([*names, *columns.split()], rows)
 
 
@@ -102,7 +104,9 @@ def compared_words(settings: Iterable[Group]) -> str:
     if any(group.work for group in every):
         words += ", of which `work_cycles` are the program's own"
     if any(group.work is None for group in every):
-        words += "; where `work_cycles` is empty, leads are of the time with the work around the lock"
+        words += (
+            "; where `work_cycles` is empty, leads are of the time with the work around the lock"
+        )
     return f"{words}. {WORDS}"
 
 
