@@ -60,20 +60,29 @@ class Rows:
         table = Table(
             title=self.title or None, **{"box": None, "title_justify": "left", **self.look}
         )
+        heads, *rows = self.texts()
+        for head in heads:
+            table.add_column(str(head), **self.heads.get(str(head), {}))
+        for row in rows:
+            table.add_row(*row)
+        return table
+
+    def texts(self) -> list[list["str | Text"]]:
+        """Return the cells of the table for people, its heads first."""
         shown = self.shown
         if shown is None:
             names = dict.fromkeys(name for record in self.records for name in record)
             shown = {name: partial(_cell_of, name) for name in names}
-        for head in shown:
-            table.add_column(head, **self.heads.get(head, {}))
-        for record in self.records:
-            table.add_row(
-                *(
-                    show.format_map(record) if isinstance(show, str) else show(record)
+        return [
+            list(shown),
+            *(
+                [
+                    show.format_map(row) if isinstance(show, str) else show(row)
                     for show in shown.values()
-                )
-            )
-        return table
+                ]
+                for row in self.records
+            ),
+        ]
 
 
 def plain(*names: str) -> dict[str, str]:

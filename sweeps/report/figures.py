@@ -21,17 +21,14 @@ from multiprocessing import connection as waiting
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from pkgutil import resolve_name
-from shutil import copytree, rmtree
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from results.draw.drawing import Drawing
-from results.errors import LockcrossError, NoDataError, writing
-from results.paths import REFERENCE, ROOT
+from results.errors import LockcrossError, NoDataError
+from results.paths import ROOT
 from results.store.database import file_of, log_of
 from results.store.store import Store
-from sweeps.report.presentation import OF_STUDIES, References, Source, drawings, questions
-from sweeps.support.paths import FIGURES
+from sweeps.report.presentation import OF_STUDIES, References, drawings, questions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +46,7 @@ def draw_all(
     The same database gives the same bytes. Raises NoDataError for a database with nothing to
     draw, LockcrossError when a file cannot be written.
     """
-    others = others or References([Source(connection)], {})
+    others = others or References({})
     wanted = drawings(connection, others)
     databases = {"": file_of(connection)}
     for drawing in wanted:
@@ -101,29 +98,7 @@ def _drawn(wanted: list[Drawing], folder: Path, source: str) -> dict[str, str]:
 
 
 def _paint(drawing: Drawing, folder: Path) -> str:
-    """Put a figure into `folder`; return why it is left out, or nothing. Raises LockcrossError.
-
-    A figure of reference results alone is the same for every job: it is drawn once and kept.
-    """
-    databases = _databases(drawing)
-    if not databases or not all(REFERENCE in path.parents for path in databases.values()):
-        return _draw(drawing, folder)
-    kept = FIGURES / drawing.name / _source(databases)
-    if not kept.is_dir():
-        FIGURES.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=FIGURES, ignore_cleanup_errors=True) as new:
-            if why := _draw(drawing, Path(new)):
-                return why
-            rmtree(kept.parent, ignore_errors=True)  # of other sources
-            kept.parent.mkdir(exist_ok=True)
-            with suppress(OSError):  # another driver was first
-                Path(new).rename(kept)
-    with writing(folder, "name another folder with --output"):
-        copytree(kept, folder, dirs_exist_ok=True)
-    return ""
-
-
-def _draw(drawing: Drawing, folder: Path) -> str:
+    """Put a figure into `folder`; return why it is left out, or nothing. Raises LockcrossError."""
     from results.draw.painter import write
 
     function = resolve_name(drawing.draw)

@@ -1,7 +1,6 @@
 """The figures and parts of the page that each question gives, found by the questions' folders, and
 their order; and the reference results: small databases in results/reference/, made with engines
-that not everybody has, from which figures and report take anything that a user's own database does
-not hold."""
+that not everybody has, whose studies are drawn over a user's own."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,87 +19,42 @@ from results.store.store import Store
 from sweeps.model import engines
 from sweeps.study.results import PLAN
 
-VALIDATION = "validation.db"  # comes first
 OF_STUDIES = "engines"  # the figure of several studies
 
 
 @dataclass(frozen=True)
-class Source:
-    """A database with a validation. `name`: its file's in the reference results, empty for the
-    user's own database."""
-
-    connection: sqlite3.Connection
-    name: str = ""
-
-    @property
-    def note(self) -> str:
-        """Return the reference's path, when the source is not the database itself."""
-        return f"results/reference/{self.name}" if self.name else ""
-
-
-@dataclass(frozen=True)
 class References:
-    """Where validations, and studies to compare with, come from.
+    """The database and the studies to be drawn over it, by a name for messages, or none. `apart`:
+    why some are not among them, or nothing."""
 
-    `validations`: one or more, the database itself if there is none; `studies`: the database and
-    the studies to be drawn over it, by a name for messages, or none; `apart`: why some are not
-    among them, or nothing.
-    """
-
-    validations: Sequence[Source]
     studies: Mapping[str, sqlite3.Connection]
     apart: str = ""
 
 
 @contextmanager
 def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iterator[References]:
-    """Yield the databases that go with one: its own validation if it has one, and those of the
-    references that are against other engines, unless it has reproductions and no study; and beside
-    a study on the default engine the reference studies of others."""
+    """Yield the databases that go with one: beside a study on the default engine the reference
+    studies of others."""
+    studies: dict[str, sqlite3.Connection] = {}
+    foreign: set[str] = set()  # compilers of studies that are not compared with this one
     with ExitStack() as opened:
-
-        def read(path: Path) -> sqlite3.Connection:
-            return opened.enter_context(Store(path, read_only=True)).connection
-
         plan, own = PLAN.optional(connection), compilers_of_study(connection)
-        reproduced = connection.execute("SELECT 1 FROM facts WHERE name GLOB 'reproduction/*'")
-        beside = [] if plan is None and reproduced.fetchone() else folder.glob("*.db")
-        paths = sorted(beside, key=lambda path: (path.name != VALIDATION, path.name))
-        others = {path.name: read(path) for path in paths}
-        studies: dict[str, sqlite3.Connection] = {}
-        foreign: set[str] = set()  # compilers of studies that are not compared with this one
-        if plan and plan.engine == engines.DEFAULT:
-            for name, other in others.items():
-                if PLAN.optional(other) and (made_by := compilers_of_study(other)) != own:
-                    foreign |= set(made_by)
-                elif PLAN.optional(other):
-                    studies[name] = other
+        of_default = plan is not None and plan.engine == engines.DEFAULT
+        for path in sorted(folder.glob("*.db")) if of_default else ():
+            other = opened.enter_context(Store(path, read_only=True)).connection
+            if PLAN.optional(other) and (made_by := compilers_of_study(other)) != own:
+                foreign |= set(made_by)
+            elif PLAN.optional(other):
+                studies[path.name] = other
         words = (
             "the programs of the studies in results/reference are compiled by "
             f"{', '.join(sorted(foreign))}, this one's by {', '.join(own)}; they are not drawn "
             "over one another"
         )
-        validated = _validated(connection)
-        validations = [Source(connection)] if validated else []
-        validations += [
-            Source(other, name)
-            for name, other in others.items()
-            if (theirs := _validated(other)) and not theirs & validated
-        ]
         yield References(
-            validations or [Source(connection)],
             {"the database": connection, **studies} if studies else {},
             words if foreign else "",
         )
-
-
-def _validated(connection: sqlite3.Connection) -> set[str]:
-    """Return the families of the engines that a database's validation is against."""
-    labels = connection.execute(
-        "SELECT DISTINCT engine FROM series JOIN runs ON runs.id = series.run_id "
-        "WHERE series.name GLOB 'validation/*'"
-    )
-    return {engines.entry(name).family for (name,) in labels} - {engines.DEFAULT}
 
 
 # What is not named here comes last: the questions, whose figures are drawn in this order and of
@@ -108,7 +62,7 @@ def _validated(connection: sqlite3.Connection) -> set[str]:
 QUESTIONS = ("crossover", "studies", "explore", "validate", "reproduce")
 SECTIONS = tuple(
     (
-        "answer figures explorer studies validation latency published overtake proofs "
+        "answer figures explorer studies validation errors latency published overtake proofs "
         "calibration crossovers failures provenance"
     ).split()
 )

@@ -22,7 +22,6 @@ from sweeps.report.presentation import (
     Presentation,
     References,
     Section,
-    Source,
     drawings,
     packages,
     questions,
@@ -73,7 +72,7 @@ def render(
     connection: sqlite3.Connection, figures: Mapping[str, Path], others: References | None = None
 ) -> str:
     """Return the page as text. Everything from the database is escaped."""
-    others = others or References([Source(connection)], {})
+    others = others or References({})
     drawn = [drawing for drawing in drawings(connection, others) if drawing.name in figures]
     with ThreadPoolExecutor() as pool:
         names = [drawing.name for drawing in drawn]

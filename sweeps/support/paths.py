@@ -12,6 +12,5 @@ RUN_FOLDERS = WORK / "build" / "runs"  # one of each driver
 OWN_MACHINES = WORK / "results" / "output" / "machines"  # copies of users' own files
 KEPT_FOLDERS = WORK / "build" / "kept-runs"
 BINARIES = WORK / "build" / "bin"
-FIGURES = WORK / "build" / "figures"  # of the reference results, drawn once
 ENGINE_SOURCES = ROOT / "qemu-timing" / "src"
 ENGINE_PLUGIN = WORK / "build" / "qemu-timing" / "liblockcross-timing.so"

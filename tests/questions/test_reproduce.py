@@ -46,7 +46,6 @@ from sweeps.questions.reproduce.definition import Definition, evaluate, load, pa
 from sweeps.questions.reproduce.figure import draw_reproduction
 from sweeps.questions.reproduce.overtake import Border, Case
 from sweeps.report.figures import draw_all
-from sweeps.report.presentation import references
 from sweeps.report.report import render
 from sweeps.run.runner import Runner
 from sweeps.support.paths import MACHINES
@@ -136,6 +135,27 @@ def test_ranges_and_tolerances_are_statements() -> None:
         PublishedRow("b", Published(5, 9), 8.0, group="g"),
     )
     assert apart.order == (1, 1)
+
+
+def test_statements_that_stand_aside_are_counted_apart() -> None:
+    rows = (
+        PublishedRow("a", Published(100, None), 120.0),
+        PublishedRow("b", Published(1, None), 0.5, kind="full fences", aside="it has no fence"),
+        PublishedRow("c", Published(1, None), 1.5, kind="full fences", aside="it has no fence"),
+    )
+    found = example(*rows)
+    assert found.statements == (1, 1) and found.statements_aside == {"full fences": (1, 2)}
+    assert found.verdict == "1 of 1 statements hold; aside, full fences: 1 of 2"
+    assert cells(rows[1])[3] == "does not hold; it has no fence" and not found.causes()
+
+
+def test_full_fences_of_the_pentium_iii_judge_nothing() -> None:
+    for name, statements in (("k_rounds", 34), ("k_macro_6_17", 20)):
+        rows = [planned.row for planned in load(name).rows if planned.row.published]
+        full = [row for row in rows if row.kind == "full fences"]
+        assert all(row.aside == "the Pentium III has no fence" for row in full)
+        assert len([row for row in full if row.value is None]) == statements
+        assert not any(row.aside for row in rows if row not in full)
 
 
 def test_rows_of_a_kind_that_judge_are_summed_up() -> None:
@@ -525,16 +545,6 @@ def test_a_tolerance_of_our_own_stands_apart_from_what_was_published() -> None:
     assert cells(own)[0] == "1" and cells(own)[3].startswith("holds")
     assert cells(own)[3].endswith("(within 10%: our tolerance)")
     assert cells(theirs)[0] == "1 (within 10%)" and cells(theirs)[3] == "holds"
-
-
-def test_the_figures_are_of_what_the_database_holds(tmp_path: Path) -> None:
-    """Validations that are stored elsewhere stand beside a study, not beside reproductions."""
-    with Store(tmp_path / "a.db") as store:
-        with references(store.connection) as others:
-            assert len(others.validations) > 1
-        KEPT.of("one").write(store, replace(example(PublishedRow("x", missing="m")), name="one"))
-        with references(store.connection) as others:
-            assert [one.connection for one in others.validations] == [store.connection]
 
 
 def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:

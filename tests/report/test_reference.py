@@ -7,6 +7,7 @@ import pytest
 
 from results.paths import REFERENCE
 from results.store.store import Store
+from sweeps.accuracy.errors import ANY, read_rows
 from sweeps.report.figures import draw_all
 from sweeps.report.presentation import references
 from sweeps.report.report import write_report
@@ -14,15 +15,6 @@ from tests.commands import lockcross
 from tests.report.test_figures_gem5 import database, study
 
 __all__ = ["database"]
-
-
-@pytest.fixture
-def folder(database: Path, tmp_path: Path) -> Path:
-    """A folder of reference results: a validation and no study."""
-    place = tmp_path / "reference"
-    place.mkdir()
-    shutil.copy(database, place / "validation.db")
-    return place
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in REFERENCE.glob("*.db")))
@@ -45,31 +37,32 @@ def test_references_are_read_for_another_database_without_a_trace(tmp_path: Path
         Store(tmp_path / "own.db", read_only=True) as store,
         references(store.connection, folder) as others,
     ):
-        assert others.validations
+        assert others.studies or others.apart
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @pytest.mark.usefixtures("sketched")
-def test_a_study_takes_the_validation_of_the_reference(folder: Path, tmp_path: Path) -> None:
+def test_the_page_of_a_study_says_how_far_the_engine_is_off(tmp_path: Path) -> None:
     study(tmp_path / "own.db")
-    with (
-        Store(tmp_path / "own.db", read_only=True) as store,
-        references(store.connection, folder) as others,
-    ):
-        drawn = draw_all(store.connection, tmp_path, others)
-        page = write_report(store.connection, tmp_path / "report.html", drawn, others)
-    assert {"winner_map", "validation"} <= set(drawn)
-    assert "results/reference/validation.db" in page.read_text("utf-8")
+    with Store(tmp_path / "own.db", read_only=True) as store:
+        drawn = draw_all(store.connection, tmp_path)
+        page = write_report(store.connection, tmp_path / "report.html", drawn).read_text("utf-8")
+    assert "winner_map" in drawn and "validation" not in drawn
+    rows = [row for row in read_rows() if row.kind == ANY]
+    table = page.partition("Errors by reference and work")[2].partition("</table>")[0]
+    assert table.count("<tr>") == len(rows) + 1
+    assert all(f">{row.machine}<" in table and f">{row.cells}<" in table for row in rows)
 
 
-def test_a_database_with_its_own_validation_keeps_it(folder: Path, tmp_path: Path) -> None:
+def test_a_database_with_a_validation_shows_it_alone(database: Path, tmp_path: Path) -> None:
     with (
-        Store(folder / "validation.db", read_only=True) as store,
-        references(store.connection, folder) as others,
+        Store(database, read_only=True) as store,
+        references(store.connection) as others,
     ):
-        assert [one.connection for one in others.validations] == [store.connection]
-        assert [one.note for one in others.validations] == [""]
         assert not others.studies
+        page = write_report(store.connection, tmp_path / "report.html", {}, others)
+    text = page.read_text("utf-8")
+    assert 'id="validation"' in text and "Errors by reference and work" not in text
 
 
 def test_without_a_reference_there_is_only_the_database(tmp_path: Path) -> None:
@@ -78,5 +71,4 @@ def test_without_a_reference_there_is_only_the_database(tmp_path: Path) -> None:
         Store(tmp_path / "own.db", read_only=True) as store,
         references(store.connection, tmp_path / "nowhere") as others,
     ):
-        assert [one.connection for one in others.validations] == [store.connection]
         assert not others.studies

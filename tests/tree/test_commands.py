@@ -10,7 +10,7 @@ import typer
 
 from results.store.store import Store
 from sweeps.cli.main import Commands, commands, make_app
-from sweeps.report.presentation import References, Source, drawings
+from sweeps.report.presentation import References, drawings
 from sweeps.study.job import STUDY, load_study
 from tests.commands import environment
 from tests.fakes.study import study
@@ -96,7 +96,7 @@ def test_a_figure_names_the_function_that_draws_it(tmp_path: Path) -> None:
         assert cells is not None
         STUDY.of("mine").write(store, cells.plan)  # it is shown only where it is
         own = store.connection
-        every = drawings(own, References([Source(own)], {"another": own}))
+        every = drawings(own, References({"another": own}))
     sections = {"study", "study/more", "studies/mine", "validation"}
     assert {one.section for one in every} == sections
     assert len({one.draw for one in every}) == 9

@@ -114,10 +114,12 @@ class PublishedRow:
 
     @property
     def agreement(self) -> str:
-        """Return in words whether a statement holds; nothing where there is none."""
+        """Return in words whether a statement holds, and why the row stands aside; nothing where
+        there is neither."""
         if self.holds is None:
-            return ""
-        return ("holds" if self.holds else "does not hold") + ", by our bound" * self.by_our_bound
+            return self.aside
+        verdict = "holds" if self.holds else "does not hold"
+        return verdict + ", by our bound" * self.by_our_bound + f"; {self.aside}" * bool(self.aside)
 
 
 class Plot(Document):
@@ -164,15 +166,24 @@ class Reproduction:
     @property
     def statements(self) -> tuple[int, int]:
         """Published statements: (that hold, all)."""
-        verdicts = [row.holds for row in self.rows if row.holds is not None]
+        verdicts = [row.holds for row in self.rows if row.holds is not None and not row.aside]
         return sum(verdicts), len(verdicts)
+
+    @property
+    def statements_aside(self) -> dict[str, tuple[int, int]]:
+        """Statements of rows that stand aside, by their kind: (that hold, all)."""
+        verdicts: dict[str, list[bool]] = {}
+        for row in self.rows:
+            if row.holds is not None and row.aside:
+                verdicts.setdefault(row.kind, []).append(row.holds)
+        return {kind: (sum(held), len(held)) for kind, held in verdicts.items()}
 
     def causes(self) -> dict[tuple[str, str], list[str]]:
         """Return the labels of the statements that fail by their cause: why, and the command that
         shows it; both empty where none is known."""
         causes: dict[tuple[str, str], list[str]] = {}
         for row in self.rows:
-            if row.holds is False:
+            if row.holds is False and not row.aside:
                 causes.setdefault((row.why, row.shown_by), []).append(row.label)
         return causes
 
@@ -204,6 +215,7 @@ class Reproduction:
             parts.append(f"rank correlation {self.shape:.2f}")
         if self.statements[1]:
             parts.append(f"{self.statements[0]} of {self.statements[1]} statements hold")
+        parts += aside_words(self.statements_aside)
         parts += self.sums()
         if missing := sum(bool(row.missing) and not row.no_number for row in self.rows):
             parts.append(f"{missing} of {len(self.rows)} rows missing")
@@ -223,6 +235,11 @@ class Reproduction:
                 factors = [max(row.ratio, 1 / row.ratio) for row in rows if row.ratio]
                 sums.append(f"{kind}: median factor {median(factors):.2f} of {len(rows)}")
         return sums
+
+
+def aside_words(statements: Mapping[str, tuple[int, int]]) -> list[str]:
+    """Return in words how many statements of each kind that stands aside hold."""
+    return [f"aside, {kind}: {held} of {every}" for kind, (held, every) in statements.items()]
 
 
 def errors_of(reproduction: Reproduction) -> list[ErrorCount]:
@@ -408,7 +425,7 @@ def table_rows(reproduction: Reproduction) -> list[PublishedRow]:
 def cells(row: PublishedRow) -> tuple[str, str, str, str]:
     """Return a row's cells in a table: published, ours, ratio, agreement. A tolerance stands with
     the one who set it."""
-    published, remark = str(row.published or ""), row.agreement or row.aside
+    published, remark = str(row.published or ""), row.agreement
     if row.published and row.tolerance:
         words = "within" if row.published.value is not None else "give or take"
         words = f"{words if row.tolerance > 0 else 'by at least'} {abs(row.tolerance):.0%}"

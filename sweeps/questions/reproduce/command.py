@@ -21,6 +21,7 @@ from sweeps.questions.reproduce import overtake
 from sweeps.questions.reproduce.answer import (
     PlannedReproduction,
     Reproduction,
+    aside_words,
     cells,
     errors_of,
     run,
@@ -151,7 +152,7 @@ def _rows(results: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
         for row in table_rows(reproduction):
             published, _, _, held = cells(row)
             ours = row.missing if row.ours is None else row.ours
-            because = ("", "") if row.holds is not False else (row.why, row.shown_by)
+            because = ("", "") if row.holds is not False or row.aside else (row.why, row.shown_by)
             one = (reproduction.name, reproduction.unit, row.label, published, ours, row.ratio)
             rows.append((*one, held, *because))
     for case in cases:
@@ -208,4 +209,9 @@ def _sums(results: Sequence[Reproduction]) -> str:
     agreeing, pairs, holding, statements = map(
         sum, zip(*((*one.order, *one.statements) for one in results), strict=True)
     )
-    return f"order {agreeing} of {pairs} pairs; {holding} of {statements} statements hold"
+    aside: dict[str, tuple[int, int]] = {}
+    for one in results:
+        for kind, (held, every) in one.statements_aside.items():
+            aside[kind] = (aside.get(kind, (0, 0))[0] + held, aside.get(kind, (0, 0))[1] + every)
+    words = [f"order {agreeing} of {pairs} pairs", f"{holding} of {statements} statements hold"]
+    return "; ".join([*words, *aside_words(aside)])

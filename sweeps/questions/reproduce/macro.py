@@ -18,7 +18,7 @@ from pydantic import Field
 from sweeps.accuracy import published as paper
 from sweeps.accuracy.published import Published
 from sweeps.model.cell import Cell
-from sweeps.model.locks import FULL, LockLabel, cancels
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import Value
 from sweeps.questions.reproduce.answer import Lookup, PlannedRow, PublishedRow, cell_on, in_words
@@ -36,12 +36,12 @@ _NOT_CHEAPER = "none: the lock is no cheaper here"
 class MacroPlan(Document):
     """The table [macro] of a definition. `published` maps a lock to the prefix of the program in
     the names of stated speedups; a program is scaled to `acquisitions`. `shares`: the stated share
-    of locks in a program's run time. `beside`: fence kinds that are run and held to nothing."""
+    of locks in a program's run time. `aside`: why each fence kind of these does not judge."""
 
     table: str
     locks: list[str] = Field(min_length=1)
     fences: list[str] = ["full"]
-    beside: list[str] = []
+    aside: dict[str, str] = {}
     published: dict[str, str]
     acquisitions: Annotated[int, Field(ge=1000)]
     shares: dict[str, str] = {}
@@ -153,7 +153,7 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
     """Return every run of a definition's [macro], by its name."""
 
     def labels(locks: Iterable[str]) -> list[LockLabel]:
-        kinds = plan.fences + plan.beside
+        kinds = [*plan.fences, *plan.aside]
         return [LockLabel.of(lock, fence=kind) for kind, lock in product(kinds, locks)]
 
     cells = {}
@@ -168,7 +168,7 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
 
 def macro_rows(plan: MacroPlan) -> list[PlannedRow]:
     """Return the rows that a definition's [macro] compares."""
-    places = product(programs(plan.table), plan.fences + plan.beside)
+    places = product(programs(plan.table), [*plan.fences, *plan.aside])
     return [row for program, kind in places for row in _ProgramRows(plan, program, kind).rows()]
 
 
@@ -216,12 +216,12 @@ class _ProgramRows:
 
     def rows(self) -> Iterator[PlannedRow]:
         """Yield the compared rows, and the implications of our costs."""
-        beside = self._kind in self._plan.beside
-        for planned in self._held():
-            row = replace(planned.row, published=None) if beside else planned.row
-            yield replace(planned, row=row)
+        why = self._plan.aside.get(self._kind, "")
+        kind = FENCE_KINDS[self._kind] if why else ""
+        for planned in self._compared_rows():
+            yield replace(planned, row=replace(planned.row, aside=why, kind=kind))
 
-    def _held(self) -> Iterator[PlannedRow]:
+    def _compared_rows(self) -> Iterator[PlannedRow]:
         for lock in self._plan.locks:
             yield from self._compared(lock)
         yield from map(self._cancelling, filter(cancels, self._plan.locks))
