@@ -19,7 +19,7 @@ from sweeps.study.results import StudyResults
 _ROW = 0.2  # inches of a lock's row
 _HEADS, _UNDER = 0.65, 0.5  # of titles and scales; of the key
 _CURVES = 1.8  # of the row with curves
-_WORKS, _COSTS = (0, 500, 2000), (0, 10, 50, 100, 150)  # cycles, named on its scales
+_WORKS, _COSTS = (0, 200, 1000), (0, 10, 50, 100, 150)  # cycles, named on its scales
 _WHISKER: dict[str, Any] = {"ecolor": "#222222", "elinewidth": 0.7, "capsize": 1.3}
 _HALO: dict[str, Any] = {"ecolor": "white", "elinewidth": 1.7, "capsize": 1.8, "capthick": 1.7}
 _NUMBER: dict[str, Any] = {"va": "center"}

@@ -219,7 +219,10 @@ class _ProgramRows:
         why = self._plan.aside.get(self._kind, "")
         kind = FENCE_KINDS[self._kind] if why else ""
         for planned in self._compared_rows():
-            yield replace(planned, row=replace(planned.row, aside=why, kind=kind))
+            row = replace(planned.row, aside=why, kind=kind)
+            if why and row.value is not None:  # only a statement can stand aside
+                row = replace(row, published=None)
+            yield replace(planned, row=row)
 
     def _compared_rows(self) -> Iterator[PlannedRow]:
         for lock in self._plan.locks:
