@@ -152,7 +152,7 @@ def test_plans_of_the_same_cells_have_the_same_verdicts(
         *_, row = json.loads(capsys.readouterr().out)
         lead = f"{row['lead_percent']:.2f}"
         assert (row["winner"], row["verdict"], lead) == one.verdict
-        assert row["work"] == pytest.approx(one.advice.work, abs=0.01)
+        assert row["work_cycles"] == pytest.approx(one.advice.work, abs=0.01)
         page = write_plan_page(store.connection, one.name, tmp_path).read_text(encoding="utf-8")
         assert one.win.words in page
 
@@ -251,7 +251,7 @@ def test_a_sweep_runs_what_it_needs_to_take_off_the_work(uses: list[Drawn], tmp_
     assert done.returncode == 0, done.stderr
     *_, row = json.loads(done.stdout)
     assert (row["winner"], row["verdict"], f"{row['lead_percent']:.2f}") == one.verdict
-    assert row["work"] == pytest.approx(one.advice.work, abs=0.01)
+    assert row["work_cycles"] == pytest.approx(one.advice.work, abs=0.01)
 
 
 def parameters(cell: Cell) -> str:
