@@ -48,7 +48,7 @@ def compile_alone(folder: Path, flavour: str, *options: str) -> dict[str, str]:
         command = program.command(TARGETS[flavour].compiler, "/dev/null")
         flags = [word for word in command if not word.endswith((".c", ".S")) and "-Wl," not in word]
         done = subprocess.run(
-            [*flags, *options, "-c", str(source)],
+            [*flags, *options, "-fsyntax-only", str(source)],
             cwd=ROOT,
             capture_output=True,
             text=True,

@@ -328,7 +328,7 @@ def checked(text: str) -> Plan:
         ("step = 0.05", "stop = 0.05", "stop: unknown key; allowed are cells, axis, by, values, "),
         ("[calibration]", "[calibration]\nx = 1", "x: unknown key; allowed are cells, latencies"),
         ("[calibration]", '[calibration]\ncells = ["x"]', "calibration.cells: 'x' is unknown"),
-        ("tolerance = 5", "tolerance = 0", "borders.0.tolerance"),
+        ("tolerance = 5\n", "tolerance = 0\n", "borders.0.tolerance"),
         ("cas_latency = [0, 10,", "cas_latency = [10, 10,", "cells.0.cas_latency"),
         ("cas_latency = [0, 10,", 'cas_latency = ["0", 10,', "cells.0.cas_latency.0"),
         ("latencies = [0, 75, 150]", "latencies = [0, 75]", "calibration.latencies"),

@@ -368,7 +368,8 @@ def test_rows_are_read_as_they_are_written(
     database: Path, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No batch is read before the one before it is in the file."""
-    path, sizes = many(tmp_path / "many.db", 40_000), []
+    path, sizes = many(tmp_path / "many.db", 4_000), []
+    monkeypatch.setattr("results.store.batches._SIZE", 1_000)
 
     def watched(connection: sqlite3.Connection, name: str) -> Any:
         kinds, read = batches(connection, name)
