@@ -225,7 +225,7 @@ def test_no_lead_is_decisive_where_great_ones_were_wrong() -> None:
     [found for found in read_rows() if found.reference == SILICON and found.pairs[0] >= 300],
     ids=lambda found: f"{found.machine}, {found.work}, {found.kind}",
 )
-@pytest.mark.parametrize("step", range(len(LEADS)))
+@pytest.mark.parametrize("step", [0, len(LEADS) // 2, len(LEADS) - 1])
 @pytest.mark.parametrize("more", [1, -1])
 def test_one_wrong_pair_more_or_less_hardly_moves_what_is_decisive(
     known: ErrorCount, step: int, more: int

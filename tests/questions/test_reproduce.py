@@ -285,7 +285,7 @@ shown_by = "./lockcross locks"
     }
 
 
-@pytest.mark.long
+@pytest.mark.papers
 def test_each_statement_of_the_papers_that_fails_has_a_cause(tmp_path: Path) -> None:
     names = [name for name in REPRODUCTIONS.names() if name[:2] in {"b_", "k_", "o_", "s_", "w_"}]
     with Store(tmp_path / "a.db") as store:
