@@ -42,9 +42,6 @@ ELSEWHERE = {
     "sweep small --cluster": "installs Parsl: tests/run/test_cluster.py runs a smaller one",
     "advise --machines zen5 --shared-objects": "tests/questions/test_advise.py holds its output",
     "advise --machines zen5,neoverse_v2,granite_rapids": "as README's, for three processors",
-    "advise --machines ./my_processor.toml --measured-cas-latency 18 --cancel-latency 8000 --locks": (
-        "as README's, with other fences"
-    ),
     "advise --machines skylake --log threads.bin": "tests/questions/test_advise.py",
     "record": "needs a JDK and a program: tests/questions/test_record.py",
     "locality app.locks": "needs that recording",
