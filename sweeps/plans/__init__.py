@@ -11,3 +11,4 @@ EXPLORATIONS = Documents("exploration", _FOLDER / "explorations")
 VALIDATIONS = Documents("validation", _FOLDER / "validations")
 REPRODUCTIONS = Documents("reproduction", _FOLDER / "reproductions")
 RUNTIMES = Documents("question of runtimes", _FOLDER / "runtimes")
+FIRST_STATEMENTS = _FOLDER / "reproductions" / "first_statements.csv"

@@ -1,5 +1,6 @@
 """Reproductions: definitions, comparisons, macro-benchmarks, borders, report pages."""
 
+import fnmatch
 import json
 import re
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -23,8 +25,8 @@ from sweeps.lock_logs.locality import Sections
 from sweeps.lock_logs.log import read_events
 from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import load_machine
-from sweeps.plans import REPRODUCTIONS
-from sweeps.questions.reproduce import macro, overtake
+from sweeps.plans import FIRST_STATEMENTS, REPRODUCTIONS
+from sweeps.questions.reproduce import answer, macro, overtake
 from sweeps.questions.reproduce import overtake as overtake_results
 from sweeps.questions.reproduce.answer import (
     CURVE,
@@ -37,6 +39,7 @@ from sweeps.questions.reproduce.answer import (
     digits,
     errors_of,
     exponents,
+    first_statements,
     in_words,
     rank_correlation,
     run,
@@ -302,6 +305,28 @@ def test_each_statement_of_the_papers_that_fails_has_a_cause(tmp_path: Path) -> 
     for one in found:
         named = {(row.why, row.shown_by) for row in one.rows if row.why}
         assert named <= set(one.causes()), f"{one.name}: a cause of statements that hold"
+    held, first = first_statements(found)
+    assert f"how many of the {first} statements that were compared first hold: {held}," in (
+        ROOT / "docs" / "published.md"
+    ).read_text(encoding="utf-8")
+
+
+def test_each_statement_that_was_compared_first_is_asked_by_rows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It holds where all of its rows hold, and counts only beside all the others."""
+    first = pd.read_csv(FIRST_STATEMENTS)
+    for name, asked in first.groupby("reproduction"):
+        labels = [planned.row.label for planned in load(str(name)).rows]
+        assert all(fnmatch.filter(labels, rows) for rows in asked["rows"]), name
+    table = "reproduction,statement,rows\none,more,more*\none,less,less\n"
+    file = tmp_path / "first.csv"
+    file.write_text(table, encoding="utf-8")
+    monkeypatch.setattr(answer, "FIRST_STATEMENTS", file)
+    more, less = Published(1, None), Published(None, 1)
+    rows = (PublishedRow("more, 2", more, 2.0), PublishedRow("more, 4", more, 0.5))
+    both = replace(example(*rows, PublishedRow("less", less, 0.5)), name="one")
+    assert first_statements([both]) == (1, 2) and first_statements([]) == (0, 0)
 
 
 @pytest.mark.parametrize(("critical", "inflated"), [(1, True), (0, False)])

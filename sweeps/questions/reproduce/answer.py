@@ -4,11 +4,13 @@ shape agree.
 Each is kept as the fact `reproduction/<name>`; figures and the report read it from there.
 """
 
+import csv
 import itertools
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from statistics import StatisticsError, correlation, linear_regression, median
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +31,7 @@ from sweeps.model.isa import FLAVOURS, ISAS
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import Value
+from sweeps.plans import FIRST_STATEMENTS
 from sweeps.support.toml import Document
 
 if TYPE_CHECKING:
@@ -240,6 +243,23 @@ class Reproduction:
 def aside_words(statements: Mapping[str, tuple[int, int]]) -> list[str]:
     """Return in words how many statements of each kind that stands aside hold."""
     return [f"aside, {kind}: {held} of {every}" for kind, (held, every) in statements.items()]
+
+
+def first_statements(results: Sequence[Reproduction]) -> tuple[int, int]:
+    """Count the statements that were compared first: (that hold, all), (0, 0) where `results` lack
+    one's reproduction. Each holds if all the rows hold that ask it today."""
+    rows = {one.name: one.rows for one in results}
+    with FIRST_STATEMENTS.open(encoding="utf-8", newline="") as file:
+        first = list(csv.DictReader(file))
+    if not rows.keys() >= {one["reproduction"] for one in first}:
+        return 0, 0
+    held = 0
+    for one in first:
+        asking = [
+            row.holds for row in rows[one["reproduction"]] if fnmatchcase(row.label, one["rows"])
+        ]
+        held += bool(asking) and all(asking)
+    return held, len(first)
 
 
 def errors_of(reproduction: Reproduction) -> list[ErrorCount]:

@@ -24,6 +24,7 @@ from sweeps.questions.reproduce.answer import (
     aside_words,
     cells,
     errors_of,
+    first_statements,
     run,
     table_rows,
 )
@@ -201,6 +202,9 @@ def print_summary(results: Sequence[Reproduction]) -> None:
     if 1 < len(papers) < len(results):
         names = ", ".join(sorted({one.document for one in papers}))
         console(fold=False).print(f"{names}: {_sums(papers)}", style="bold")
+    held, first = first_statements(results)
+    if first:
+        say(f"Of the {first} statements that were compared first {held} hold.")
     if len(results) > 1:
         console(fold=False).print(f"together: {_sums(results)}", style="bold")
 
