@@ -212,6 +212,7 @@ def test_published_figures_with_a_cell_are_compared_with_it() -> None:
 
 
 @pytest.mark.skipif(compiler() != REFERENCE, reason="stored results are of another compiler")
+@pytest.mark.papers
 def test_the_shipped_errors_at_published_figures_are_what_is_reproduced(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
         result = run(load("foreign"), Runner(store, 2), store)
@@ -690,13 +691,13 @@ def test_an_out_of_order_core_removes_what_the_thesis_says_of_db() -> None:
 def test_a_users_own_machine_reproduces_and_leaves_what_figures_are_made_of(tmp_path: Path) -> None:
     own, db = tmp_path / "mine.toml", tmp_path / "a.db"
     own.write_bytes((MACHINES / "zen5.toml").read_bytes())
-    words = ["reproduce", "k_rounds", "--machine", str(own), "--db", str(db), "--format", "json"]
+    words = ["reproduce", "k_table_5_5", "--machine", str(own), "--db", str(db), "--format", "json"]
     done = lockcross(*words)
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
-    assert {row["reproduction"] for row in rows} == {"k_rounds"} and rows[0]["simulated"]
+    assert {row["reproduction"] for row in rows} == {"k_table_5_5"} and rows[0]["simulated"]
     with Store(db, read_only=True) as store:
-        assert KEPT.of("k_rounds").optional(store.connection) is None
+        assert KEPT.of("k_table_5_5").optional(store.connection) is None
         machines = store.connection.execute("SELECT DISTINCT machine FROM runs").fetchall()
     ((machine,),) = machines
     assert machine.startswith("zen5@")

@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import shutil
 import sqlite3
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -342,9 +343,10 @@ def test_locks_of_the_cost_table_are_in_the_order_of_the_study(database: Path) -
     ]
 
 
-def test_what_comes_from_outside_is_escaped(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("sketched")
+def test_what_comes_from_outside_is_escaped(database: Path, tmp_path: Path) -> None:
     evil = "<script>alert('x')</script><img src=x onerror=y>"
-    study(tmp_path / "evil.db")
+    shutil.copy(database, tmp_path / "evil.db")
     with Store(tmp_path / "evil.db") as store:
         store.add_run(record("evil", status="failed", cause=evil, command=evil), "p")
         store.set_fact("job", {"command": evil, "started": evil, "duration_s": 1, "new_runs": 1})

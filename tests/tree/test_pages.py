@@ -31,6 +31,8 @@ ELSEWHERE = {
     "reproduce k_table_5_4": "minutes: tests/questions/test_reproduce.py",
     "reproduce lockhammer": "minutes: tests/questions/test_reproduce.py",
     "reproduce core_to_core": "minutes: tests/questions/test_reproduce.py",
+    "reproduce foreign": "minutes: tests/questions/test_reproduce.py",
+    "runtimes lse": "as byte_writer, of docs/runtimes.md, for more cells",
     "reproduce overtake": "minutes: tests/questions/test_reproduce.py",
     "run --engine": "gem5, SST and the host: their own tests",
     "measure": "needs a quiet host: tests/questions/test_measure.py",

@@ -31,7 +31,8 @@ _JAVA = b"bm"  # a block, and a method of the JDK
 _PTHREAD = b"b"
 _MOST = 64 * 10**6  # bytes of the loop's log
 _FEWEST = 10  # rounds with recording
-_SECONDS = 0.7  # of them, if they are as many
+_SECONDS = 0.7  # of them, if they are as many: a JVM compiles the loop meanwhile
+_SECONDS_OF_C = 0.2
 _PATIENCE = 10.0  # seconds that a loop takes at most, on a machine that does much else
 _WRITER = 0.002  # seconds within which it takes what a round has left
 _CLOCK_OF_PROCESS = 2  # the low bits of a clock's number: all that its threads have run
@@ -45,9 +46,10 @@ def cost_line(log: Path, pthread: bool) -> dict[str, Any] | None:
         with TemporaryDirectory() as folder:
             own = Path(folder) / "pairs.locks"
             if pthread:
-                return _line(_PTHREAD, *_of_pthread(Path(folder), own)) | _of_log(own)
+                loops = _of_pthread(Path(folder), own)
+                return _line(_PTHREAD, _SECONDS_OF_C, *loops) | _of_log(own)
             loops = _of_java(str(first_line(log)["java_home"]), own)
-            return _line(_JAVA, *loops) | _of_log(own)
+            return _line(_JAVA, _SECONDS, *loops) | _of_log(own)
     except (OSError, ValueError, KeyError, LockcrossError, subprocess.SubprocessError):
         return None
     except KeyboardInterrupt:
@@ -77,10 +79,10 @@ def _of_log(log: Path) -> dict[str, list[float]]:
     return {"gap_ns": added(found.gap), "section_ns": added(found.section)}
 
 
-def _line(kinds: bytes, plain: Launch, recorded: Launch) -> dict[str, float]:
+def _line(kinds: bytes, seconds: float, plain: Launch, recorded: Launch) -> dict[str, float]:
     """Return the line of a loop. Raises OSError or ValueError where a loop does not run to its
     end."""
-    _, with_recording = _rounds(recorded, kinds, _FEWEST, _SECONDS)
+    _, with_recording = _rounds(recorded, kinds, _FEWEST, seconds)
     start, without = _rounds(plain, kinds, len(with_recording))
     more = [max(a - b, 0.0) for a, b in zip(with_recording, without, strict=True)]
     parts = statistics.quantiles(more, n=20)
