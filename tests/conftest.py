@@ -28,9 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are CPUs: tests that wait for a batch system, a browser or a process that
+    """One more than there are CPUs: tests that wait for a batch system, a browser or a process that
     is to end leave a CPU idle."""
-    return len(os.sched_getaffinity(0)) + 2
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(trylast=True)
