@@ -32,7 +32,7 @@ def start(
     program, KeyboardInterrupt in a thread that goes on after `end_all`."""
     if _interrupted and threading.current_thread() is not threading.main_thread():
         raise KeyboardInterrupt
-    program = _found(str(command[0]), settings)
+    program = _executable(str(command[0]), settings)
     words = [program, *map(str, command[1:])]
     if STARTER.exists():
         words = [str(STARTER), str(os.getpid()), cpus, most, *words]
@@ -41,7 +41,7 @@ def start(
     return process
 
 
-def _found(name: str, settings: dict[str, Any]) -> str:
+def _executable(name: str, settings: dict[str, Any]) -> str:
     variables = settings.get("env")
     path = (os.environ if variables is None else variables).get("PATH", os.defpath)
     program = name if "/" in name else shutil.which(name, path=path)

@@ -216,7 +216,7 @@ class Builder:
         wanted = list(dict.fromkeys(programs))
         if missing := [program for program in wanted if program not in self._built]:
             self._folder.mkdir(parents=True, exist_ok=True)
-            new = sum(not self._place(program)[0].exists() for program in missing)
+            new = sum(not self._output_path(program)[0].exists() for program in missing)
             if new >= _MANY:
                 print(f"compiling {new} programs, once", file=sys.stderr, flush=True)
             with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
@@ -224,12 +224,12 @@ class Builder:
         return {program: self._built[program] for program in wanted}
 
     def _build_one(self, program: Program) -> Binary:
-        path, version = self._place(program)
+        path, version = self._output_path(program)
         if not path.exists():
             self._compile(program, path)
         return Binary(path, loaded_digest(path.read_bytes()), version)
 
-    def _place(self, program: Program) -> tuple[Path, str]:
+    def _output_path(self, program: Program) -> tuple[Path, str]:
         """Return where a program is, or will be, and the version of its compiler."""
         version = compiler_version(find_compiler(program.flavour))
         flags = program.command(TARGETS[program.flavour].compiler, "")

@@ -132,7 +132,7 @@ class _Resolved:
     def of(self, number: int | None, option_set: int | None, settings: str | None) -> str | None:
         if number is None or option_set is None or settings is None:
             return None
-        return _kept(self._known, number, lambda _: self._joined(option_set, settings))
+        return _made_once(self._known, number, lambda _: self._joined(option_set, settings))
 
     def _joined(self, option_set: int, settings: str) -> str:
         keys, values = self._keys[option_set], settings[1:-1].split(",")
@@ -156,14 +156,14 @@ class _Parameters:
                 self.kinds[name] = max(kinds, key=order.index)
 
     def of(self, text: str) -> Row:
-        return _kept(self._known, text, self._values)
+        return _made_once(self._known, text, self._values)
 
     def _values(self, text: str) -> Row:
         given = json.loads(text)
         return [kind(given[name]) if name in given else None for name, kind in self.kinds.items()]
 
 
-def _kept(known: dict[Key, Made], key: Key, made: Callable[[Key], Made]) -> Made:
+def _made_once(known: dict[Key, Made], key: Key, made: Callable[[Key], Made]) -> Made:
     """Return a value that is made once for many rows; only so many are kept."""
     if key not in known:
         if len(known) == _SIZE:

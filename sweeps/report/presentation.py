@@ -86,7 +86,7 @@ class Section:
         return f"{self.id}.html"
 
     @property
-    def place(self) -> tuple[bool, int]:
+    def sort_key(self) -> tuple[bool, int]:
         """Return the key by which sections are sorted."""
         known = self.id in SECTIONS
         return not self.early, SECTIONS.index(self.id) if known else len(SECTIONS)

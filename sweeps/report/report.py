@@ -95,7 +95,8 @@ def render(
     for part in parts:
         page.globals |= part.data
     sections = sorted(
-        (section for part in parts for section in part.sections), key=lambda section: section.place
+        (section for part in parts for section in part.sections),
+        key=lambda section: section.sort_key,
     )
     return page.get_template("report.html").render(
         title=next((part.title for part in parts if part.title), "Engines compared"),

@@ -38,13 +38,13 @@ def table_of(
     ]
 
     def cell(name: Value) -> Callable[[Mapping[str, Any]], str]:
-        def shown(record: Mapping[str, Any]) -> str:
+        def text(record: Mapping[str, Any]) -> str:
             if (band := record[head(name)]) is None:
                 return ""
             win = (wins or {}).get(record[axis])
             return words(band) + LEAST * (win is not None and name in (win.lock, *win.tied))
 
-        return shown
+        return text
 
     heads = {head(name): cell(name) for name in panel.curves}
     return Rows(records, {axis: lambda record: name_of(record[axis])} | heads, title)

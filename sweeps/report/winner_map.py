@@ -214,7 +214,7 @@ def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float,
     """Return the searched crossovers between the cheapest locks, by pair, each in order along
     its border: points of observed CAS and full-fence latency in cycles."""
     points: dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]] = {}
-    for crossing in _shown(panel):
+    for crossing in _visible_crossings(panel):
         pair = (crossing.lock_a, crossing.lock_b)
         points.setdefault(pair, []).append((crossing.cas, crossing.fence))
     return {pair: polyline(some) for pair, some in points.items()}
@@ -227,7 +227,7 @@ def polyline(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     return sorted(set(points), key=lambda point: (point[along], point[1 - along]))
 
 
-def _shown(panel: Panel) -> Iterator[MapCrossing]:
+def _visible_crossings(panel: Panel) -> Iterator[MapCrossing]:
     """Yield the searched crossovers of a panel's locks, without those where a third is cheaper."""
     for crossing in panel.grid.crossings:
         if {crossing.lock_a, crossing.lock_b} <= set(panel.labels):

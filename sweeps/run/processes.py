@@ -23,7 +23,7 @@ from sweeps.support.toml import head
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
 _LOCK = ".lock"
 _WALL = 10  # a run may take so many times its CPU time limit by the clock: others use the CPU too
-_LOOK_S = 0.05  # between two looks at a run's CPU time, at least
+_POLL_S = 0.05  # between two polls at a run's CPU time, at least
 _libc = ctypes.CDLL(None, use_errno=True)
 
 Key = TypeVar("Key")
@@ -88,12 +88,12 @@ class _Running(Generic[Key]):
     slot: int
     began: float
     deadline: float
-    next_look: float
+    next_poll: float
     exceeded: str = ""  # which limit it hit
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Kill it when it has hit a limit."""
-        if self.exceeded or now < self.next_look:
+        if self.exceeded or now < self.next_poll:
             return
         limit = self.task.time_limit_s
         # Of all its threads, from the kernel's clock of the process, since a container may lack
@@ -113,7 +113,7 @@ class _Running(Generic[Key]):
         if self.exceeded:
             self.process.kill()
         # On one CPU its CPU time grows no faster than the clock.
-        self.next_look = min(self.deadline, now + max(left, _LOOK_S))
+        self.next_poll = min(self.deadline, now + max(left, _POLL_S))
 
 
 def _own_folder(root: Path) -> tuple[Path, TextIO]:
@@ -247,9 +247,9 @@ class Processes(Generic[Key]):
         while True:
             now = time.monotonic()
             for running in self._running.values():
-                running.look(now)
-            looks = [r.next_look for r in self._running.values() if not r.exceeded]
-            timeout = max(0.0, min(looks) - now) if looks else None
+                running.poll(now)
+            polls = [r.next_poll for r in self._running.values() if not r.exceeded]
+            timeout = max(0.0, min(polls) - now) if polls else None
             if events := self._selector.select(timeout):
                 return [self._running[key.fd] for key, _ in events]
 

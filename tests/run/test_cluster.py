@@ -170,7 +170,7 @@ def test_blocks_are_counted(session: Session, executor: Executor) -> None:
     assert Session(CLUSTER).state() == ""
     executor.state("RUNNING", "PENDING")
     executor.node("0")
-    session.look()
+    session.poll()
     assert session.state() == "1 blocks running, 1 queued, 4 workers"
 
 
@@ -185,18 +185,18 @@ def test_when_there_is_no_use_in_waiting(
     session: Session, executor: Executor, failed: dict[str, str], expected: str
 ) -> None:
     executor.state(*["FAILED"] * 2, **failed)
-    session.look()
+    session.poll()
     executor.state(*["FAILED"] * 3, **failed)
-    session._next_look = 0.0
+    session._next_poll = 0.0
     with pytest.raises(LockcrossError, match=expected) as error:
-        session.look()
+        session.poll()
     assert error.value.exit_code == 1 and "the same command runs the rest" in error.value.message
 
 
 def test_an_interchange_that_has_died_is_told(session: Session, executor: Executor) -> None:
     executor.interchange_proc = SimpleNamespace(poll=lambda: -9)
     with pytest.raises(LockcrossError, match="interchange on this machine has ended"):
-        session.look()
+        session.poll()
 
 
 def test_nodes_that_cannot_run_cells_are_left_out(

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import os
 import sys
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +17,7 @@ from sweeps.engines.native import host, sample
 from sweeps.engines.native import output as native_output
 from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS, host_isa
-from sweeps.model.machine import HOST, machines_like, machines_of
+from sweeps.model.machine import HOST, machine_names, machines_like, machines_of
 from sweeps.model.workloads import WORKLOADS
 from sweeps.programs import Program
 
@@ -25,6 +27,28 @@ _LONGER = 2  # times the cell's own length
 _COUNTS = "footprint"  # the workload that is counted, not timed
 _CHARGES = ("stop", "park", "unpark", "wake")
 _NEEDS = {"lse": "atomics"}  # flavour -> what the kernel calls the feature
+
+
+@cache
+def _capabilities(isa: str, kind: str, cpus: int, machines: tuple[str, ...]) -> Capabilities:
+    """Return what a host of this kind can run, with these machine files."""
+    measured, advice = machines_of(kind), "`./lockcross measure NAME` describes this very host"
+    # Machines measured on this kind of processor, then those that name it, or the nearest.
+    like = {name: f"host: {name}, measured on {kind}; {advice}" for name in measured}
+    describe = [*measured]
+    for name, all_of_it in machines_like(kind):
+        near = f"{name}, which is of {kind}" if all_of_it else f"nearest to {kind} is {name}"
+        like[name] = f"host: {near}; {advice}"
+        describe += [name] * all_of_it
+    return Capabilities(
+        tuple(known for known in ISAS if known == isa),
+        cpus,
+        shared_cores=True,
+        latencies=(),
+        host_machines=(*describe, HOST),
+        like_host=like,
+        tables=(),
+    )
 
 
 class NativeEngine(base.Engine):
@@ -45,25 +69,9 @@ class NativeEngine(base.Engine):
         return f"native {method}: {host.identity()}"
 
     def capabilities(self) -> Capabilities:
-        isas = tuple(isa for isa in ISAS if isa == host_isa())
-        kind = host.processor()
-        measured, advice = machines_of(kind), "`./lockcross measure NAME` describes this very host"
-        # Machines measured on this kind of processor, then those that name it, or the nearest.
-        like = {name: f"host: {name}, measured on {kind}; {advice}" for name in measured}
-        describe = [*measured]
-        for name, all_of_it in machines_like(kind):
-            near = f"{name}, which is of {kind}" if all_of_it else f"nearest to {kind} is {name}"
-            like[name] = f"host: {near}; {advice}"
-            describe += [name] * all_of_it
-        return Capabilities(
-            isas,
-            len(host.cpus()),
-            shared_cores=True,
-            latencies=(),
-            host_machines=(*describe, HOST),
-            like_host=like,
-            tables=(),
-        )
+        # Asked of every cell of a plan, and most of it is in files.
+        cpus = len(os.sched_getaffinity(0))
+        return _capabilities(host_isa(), host.processor(), cpus, tuple(machine_names()))
 
     def refuses(self, cell: Cell) -> str:
         need = _NEEDS.get(cell.flavour, "")

@@ -205,7 +205,7 @@ class SstEngine(base.Engine):
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """Return the plugin's options without its memory system, [sst], and where cores are."""
-        return _plugin_options(cell) | self._own(cell)
+        return _plugin_options(cell) | self._options(cell)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         sst = find_sst()
@@ -243,13 +243,13 @@ class SstEngine(base.Engine):
             "barrier": cell.membarrier_latency,
         }
         added = {f"mechanism_{kind}": "plugin" for kind, n in latencies.items() if n is not None}
-        resolved = self._own(cell) | added | refused
+        resolved = self._options(cell) | added | refused
         return output.read(cell, limits, end, folder, resolved)
 
     def _places(self, cell: Cell) -> list[int]:
         return places(self._place, system_of(cell), cell.cores or cell.threads)
 
-    def _own(self, cell: Cell) -> dict[str, int | str]:
+    def _options(self, cell: Cell) -> dict[str, int | str]:
         table = {f"sst_{name}": value for name, value in system_of(cell).settings().items()}
         return table | {"place": " ".join(map(str, self._places(cell)))}
 

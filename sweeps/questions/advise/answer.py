@@ -94,7 +94,9 @@ class Advisor:
         best, second, *more = (lock.label for lock in locks if lock.label in self._sound)
         others = [second, *(label for label in more if label in question.searched)]
         rule = Rule(known, tie)
-        found = find_changes(moving, best, others, self._evaluate, self._shown, rule, self._frame)
+        found = find_changes(
+            moving, best, others, self._evaluate, self._displayed, rule, self._frame
+        )
         shares: dict[str, float] = {}
         for run in mixture(self._scenario.use):
             shares[run.words] = shares.get(run.words, 0.0) + float(run.weight)
@@ -116,8 +118,8 @@ class Advisor:
                 if entry.low is None or entry.high is None or entry.name not in self._scales
                 else replace(
                     entry,
-                    low=self._shown(entry.name, entry.low),
-                    high=self._shown(entry.name, entry.high),
+                    low=self._displayed(entry.name, entry.low),
+                    high=self._displayed(entry.name, entry.high),
                 )
                 for entry in question.inputs
             ),
@@ -320,7 +322,7 @@ class Advisor:
                 x = min(max(x, axis.values[0]), axis.values[-1])
                 if change is None or change.lock in win.tied:
                     continue
-                if sign * change.value > sign * self._shown(axis.name, x):
+                if sign * change.value > sign * self._displayed(axis.name, x):
                     continue  # it lies outside the range
                 ours, theirs = self._beside_work(
                     [axis.at(label, x) for label in (win.lock, change.lock)]
@@ -424,7 +426,7 @@ class Advisor:
         costs = {label: cost(label) for label in self._question.labels}
         return {label: cost - frame for label, cost in costs.items() if cost is not None}
 
-    def _shown(self, axis: str, value: float) -> float:
+    def _displayed(self, axis: str, value: float) -> float:
         """Return a value on an axis, in steps, as it is shown: measured cycles, shares, means."""
         scale = self._scales.get(axis)
         return scale(value) if scale else float(value) / STEPS.get(axis, 1)
@@ -455,7 +457,7 @@ class Advisor:
     def _setting(self) -> Mapping[str, object]:
         base, use = self._scenario.base, dict(vars(self._scenario.use))
         del use["works"]
-        cas, fence = (self._shown(axis, value_of(base, axis)) for axis in _MEASURED_AS)
+        cas, fence = (self._displayed(axis, value_of(base, axis)) for axis in _MEASURED_AS)
         return {
             "machine": base.machine,
             "isa": base.isa,

@@ -24,7 +24,7 @@ def draw_advice(advice: Advice) -> Figure:
     figure = Figure(figsize=(PAGE, _HEAD + _ROW * rows), layout="constrained")
     costs, reach = figure.subplots(1, 2, width_ratios=(3, 4))
     _draw_costs(costs, advice)
-    _draw_reach(reach, advice)
+    _draw_range(reach, advice)
     asked = [
         f"{USE_AXES[one.name]} {one.value}"
         for one in advice.inputs
@@ -62,7 +62,7 @@ def _draw_costs(ax: Axes, advice: Advice) -> None:
     ax.set(xlabel=words, title="Cost by cause", xlim=(0, 1.2 * max(left)))
 
 
-def _draw_reach(ax: Axes, advice: Advice) -> None:
+def _draw_range(ax: Axes, advice: Advice) -> None:
     """Draw each axis from the lowest to the highest value searched, with the locks that are as
     cheap at some value."""
     best = advice.win.lock

@@ -172,7 +172,7 @@ def _rests(advice: Advice) -> Table:
     axes = {axis.axis: axis for axis in advice.axes}
     turning = [flip.given.name for flip in advice.flips]
 
-    def place(entry: Input) -> tuple[bool, ...]:
+    def sort_key(entry: Input) -> tuple[bool, ...]:
         axis = axes.get(entry.name)
         turns = axis is not None and (axis.below or axis.above) is not None
         kind = entry.kind
@@ -186,7 +186,7 @@ def _rests(advice: Advice) -> Table:
     )
     border = ["downwards", "upwards"] * bool(axes)
     table = Table("input", "value", "known", *border, "source", box=None)
-    for entry in sorted((*advice.inputs, *follow), key=place):
+    for entry in sorted((*advice.inputs, *follow), key=sort_key):
         axis = axes.get(entry.name)
         ends = (
             ["", ""]
@@ -392,7 +392,7 @@ def remarks(advice: Advice) -> Iterator[str]:
         yield words + "; none makes another lock as cheap where it was searched" * (
             not names and not more
         )
-    yield _sure(advice)
+    yield _reliability(advice)
     win = advice.win
     if native := {lock.label: lock.native for lock in advice.locks if lock.native is not None}:
         best = min(native, key=lambda label: (native[label], label))
@@ -430,7 +430,7 @@ def _decides(flips: Sequence[Flip]) -> str:
     )
     changes = []
     for flip in flips:
-        value = _place(axis, flip.change)
+        value = _value_and_interval(axis, flip.change)
         reach = f"from {value} on" if flip.upwards else f"up to {value}"
         changes.append(f"{flip.change.lock.words()} is as cheap {reach}")
     plausible = "plausible" if given.kind == ASSUMED else "left open"
@@ -440,7 +440,7 @@ def _decides(flips: Sequence[Flip]) -> str:
     )
 
 
-def _sure(advice: Advice) -> str:
+def _reliability(advice: Advice) -> str:
     """Return how sure the order of the first two is."""
     error = advice.error
     if error is None:
@@ -539,12 +539,12 @@ def change_in_words(axis: AxisAnswer, upwards: bool) -> str:
     change, end = (axis.above, axis.high) if upwards else (axis.below, axis.low)
     if change is not None:
         towards = "from" if upwards else "to"
-        return f"{change.lock.words()} {towards} {_place(axis, change)}"
+        return f"{change.lock.words()} {towards} {_value_and_interval(axis, change)}"
     none = f"none {'up' if upwards else 'down'} to {value_in_words(axis, end)}"
     return "-" if end == axis.now else none
 
 
-def _place(axis: AxisAnswer, change: Change) -> str:
+def _value_and_interval(axis: AxisAnswer, change: Change) -> str:
     """Return from which value on a lock is as cheap, with no more digits than are known, and within
     which values it lies."""
     if change.known is None:

@@ -85,16 +85,16 @@ def lines(results: StudyResults, kind: str) -> list[CrossoverSentence]:
             for key in keys
             if key in crossover.setting and key != crossover.axis
         }
-        isa, reach = results.isa(crossover.isa), _reach(crossover, scale)
-        sentences.append(CrossoverSentence(crossover, isa, held, cheaper, dearer, reach))
+        isa, words = results.isa(crossover.isa), _range_text(crossover, scale)
+        sentences.append(CrossoverSentence(crossover, isa, held, cheaper, dearer, words))
     axes = list(AXIS_WORDS)
 
-    def place(sentence: CrossoverSentence) -> tuple[int, ...]:
+    def sort_key(sentence: CrossoverSentence) -> tuple[int, ...]:
         of = sentence.of
         machine = plan.machines.index(of.machine)
         return FLAVOURS.index(of.flavour), axes.index(of.axis), machine, of.id
 
-    return sorted(sentences, key=place)
+    return sorted(sentences, key=sort_key)
 
 
 def with_production(
@@ -115,7 +115,7 @@ def with_production(
     return kept
 
 
-def _reach(crossover: FoundCrossover, scale: Scale | None) -> str:
+def _range_text(crossover: FoundCrossover, scale: Scale | None) -> str:
     """Return where the cheaper of two locks is the cheaper one, without the unit; in brackets the
     values within which the engine cannot tell, and the least and the greatest value over several
     seeds, each with no more digits than are known."""

@@ -20,7 +20,7 @@ class Contest(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class WinnerRow:
     """One machine in one flavour, as it is: measured latencies (cycles) and the cost of every
     lock (cycles per pair), cheapest first. `contests`: that with the fences of production
     ("production", of which `production` is the kind), where they are not the full ones; that with
@@ -47,7 +47,7 @@ class Row:
         return next(iter(self.costs))
 
 
-def rows(results: StudyResults) -> list[Row]:
+def rows(results: StudyResults) -> list[WinnerRow]:
     """Return the winner table: the study's machines first, then the real ones, if the engine has
     their latencies. Raises NoDataError."""
     plan, table = results.plan, []
@@ -63,7 +63,7 @@ def rows(results: StudyResults) -> list[Row]:
             continue
         mark = marks[machine]
         table.append(
-            Row(
+            WinnerRow(
                 machine,
                 mark.title,
                 results.isa(isa_name),
@@ -112,7 +112,7 @@ class CostTable:
     each flavour of it."""
 
     labels: tuple[LockLabel, ...]
-    machines: tuple[tuple[Row, ...], ...]
+    machines: tuple[tuple[WinnerRow, ...], ...]
 
     @property
     def heads(self) -> list[tuple[str, list[str]]]:
@@ -124,13 +124,13 @@ class CostTable:
         return list(kinds.items())
 
 
-def cost_table(rows: Sequence[Row], locks: Sequence[str]) -> CostTable:
+def cost_table(rows: Sequence[WinnerRow], locks: Sequence[str]) -> CostTable:
     """Return the costs of the winner table. Labels come in the order of `locks`, the study's, each
     with full fences first."""
     # A label with full fences is the beginning of the others, so it comes before them.
     labels = sorted({label for row in rows for label in row.costs})
     labels.sort(key=lambda label: locks.index(label.lock) if label.lock in locks else len(locks))
-    machines: dict[str, list[Row]] = {}
+    machines: dict[str, list[WinnerRow]] = {}
     for row in rows:
         machines.setdefault(row.machine, []).append(row)
     return CostTable(tuple(labels), tuple(map(tuple, machines.values())))

@@ -137,7 +137,7 @@ def _keys(results: StudyResults, kind: str, plan: Plan | None) -> list[tuple[str
     flavours."""
     machines = _machines(plan)
 
-    def place(key: tuple[str, ...]) -> tuple[int, int, str]:
+    def sort_key(key: tuple[str, ...]) -> tuple[int, int, str]:
         machine, _, flavour = key
         return (
             machines.index(machine) if machine in machines else len(machines),
@@ -146,7 +146,7 @@ def _keys(results: StudyResults, kind: str, plan: Plan | None) -> list[tuple[str
         )
 
     keys = results.keys(kind)
-    return sorted((key for key in keys if len(key) == 3), key=place)  # series of AS_IS have more
+    return sorted((key for key in keys if len(key) == 3), key=sort_key)  # series of AS_IS have more
 
 
 def _machines(plan: Plan | None) -> list[str]:
@@ -229,7 +229,7 @@ def _map(results: StudyResults, name: str, plan: Plan | None) -> dict[str, Any]:
     first, *_ = grid.runs.values()
     aside = plan.aside if plan else []
     cas, fence, cancel, share = grid.axes
-    own = _place(results, first)
+    own = _mark_of(results, first)
     return {
         **_common(results, first, plan.tie if plan else 0.0, grid.costs),
         **_crossings(results, first),
@@ -269,7 +269,7 @@ def processors(results: StudyResults) -> list[dict[str, Any]]:
             if key in known or (engines.entry(label).own_costs and not neutral):
                 continue
             runs = results.series("/".join((kind, *key)))
-            if not runs or (place := _place(results, runs[0])) is None:
+            if not runs or (place := _mark_of(results, runs[0])) is None:
                 continue  # without a good run, or not calibrated
             known[key] = {
                 **_common(results, runs[0], plan.tie, [run.label for run in runs]),
@@ -348,7 +348,7 @@ def _common(
     }
 
 
-def _place(results: StudyResults, run: StudyRun) -> Mark | None:
+def _mark_of(results: StudyResults, run: StudyRun) -> Mark | None:
     """Return where a run's machine stands, if it was calibrated on the run's engine."""
     cell = run.cell
     every = results.marks(cell.isa, cell.flavour, cell.engine)

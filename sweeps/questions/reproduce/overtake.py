@@ -125,7 +125,7 @@ class Place:
         figures = load_machine(self.machine).figures(self.base.isa)
         return figures["lat_l1"].number if axis == "cas_latency" else 0
 
-    def own(self, axis: str) -> int:
+    def default(self, axis: str) -> int:
         """Return the machine's own latency, as a source would give it."""
         return own_latency(self.base, axis) + self.access(axis)
 
@@ -147,7 +147,7 @@ class Place:
 
     def border(self, axis: str, crossover: Crossover) -> Border:
         """Return the result of a search along an axis, as a source would give it."""
-        access, own = self.access(axis), self.own(axis)
+        access, own = self.access(axis), self.default(axis)
         low, high = int(crossover.low) + access, int(crossover.high) + access
         if not crossover.crossings:
             return Border(axis, own, None, crossover.always or "both alike", low, high)
@@ -202,7 +202,9 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
         if not cancels(cell.lock):
             return cycles
         missing = Fraction(of.rate) - Fraction(macro.rate(scaled))
-        stop = place.own("cancel_latency") if cell.cancel_latency is None else cell.cancel_latency
+        stop = (
+            place.default("cancel_latency") if cell.cancel_latency is None else cell.cancel_latency
+        )
         return cycles + missing * (stop + overheads[place])
 
     def evaluate(wanted: Sequence[tuple[tuple[Place, str], str, Fraction]]) -> list[Point]:
@@ -216,7 +218,7 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
     for place in places():
         (run,) = run_all([place.transition()])
         cycles = int(run.metrics["phase_4_cycles"] - run.metrics["phase_5_cycles"])
-        overheads[place] = Fraction(cycles, macro.TRANSITION) - place.own("cancel_latency")
+        overheads[place] = Fraction(cycles, macro.TRANSITION) - place.default("cancel_latency")
     searches = {
         (place, axis): search(*LOCKS, COARSE[axis], TOLERANCE[axis])
         for place in places()

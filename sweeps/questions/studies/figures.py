@@ -20,7 +20,7 @@ from sweeps.study.results import StudyResults
 Given = Mapping[str, sqlite3.Connection]  # by study and figure, one
 
 
-def _shown(given: Given) -> tuple[sqlite3.Connection, Plan, Show]:
+def _plan_and_part(given: Given) -> tuple[sqlite3.Connection, Plan, Show]:
     ((path, connection),) = given.items()
     study, _, name = path.rpartition("/")
     plan = STUDY.of(study).read(connection)
@@ -30,7 +30,7 @@ def _shown(given: Given) -> tuple[sqlite3.Connection, Plan, Show]:
 def draw_lines(given: Given) -> Figure:
     """Draw each quantity along an axis, with a column for each combination of the values held.
     Raises NoDataError."""
-    connection, plan, show = _shown(given)
+    connection, plan, show = _plan_and_part(given)
     panels = [
         lines.Lines(title, show.words or show.along, quantity.unit, panel)
         for title, quantity, panel in answer.panels(connection, plan, show)
@@ -45,7 +45,7 @@ def draw_lines(given: Given) -> Figure:
 
 def draw_map(given: Given) -> Figure:
     """Draw the mesh with a quantity at each node. Raises NoDataError."""
-    connection, plan, show = _shown(given)
+    connection, plan, show = _plan_and_part(given)
     quantity = plan.quantities[show.quantities[0]]
     results = StudyResults(connection)
     runs = answer.runs_of(results, show.map)

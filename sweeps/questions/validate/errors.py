@@ -94,12 +94,12 @@ class Cells:
     def rows(self) -> list[ErrorCount]:
         """Return the rows, silicon's first. A row has two cells at least."""
 
-        def place(subject: Subject) -> tuple[bool, str, str, int]:
+        def sort_key(subject: Subject) -> tuple[bool, str, str, int]:
             reference, machine, _, work = subject
             return reference != SILICON, reference, machine, _WORKS.index(work)
 
         rows = []
-        for subject in sorted(self._cells, key=place):
+        for subject in sorted(self._cells, key=sort_key):
             kinds = [(cell, self._kind_of(cell)) for cell in self._cells[subject]]
             for kind, members in _KINDS.items():
                 some = [cell for cell, own in kinds if own in members]

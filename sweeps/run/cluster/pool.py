@@ -90,7 +90,7 @@ class ParslPool:
                 while len(flying) < _AHEAD * self.slots and (some := chunks.next()):
                     chunk = Chunk(some, session.cluster.scratch, plugin)
                     flying[session.submit(run_chunk, chunk)] = some
-                session.look()
+                session.poll()
 
         fill()
         while flying:

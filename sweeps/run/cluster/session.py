@@ -49,7 +49,7 @@ class Session:
         self._executor: Any = None
         self._folder = Path()
         self._ended: queue.SimpleQueue[Answer] = queue.SimpleQueue()
-        self._next_look = 0.0
+        self._next_poll = 0.0
         self._states: list[str] = []  # of the blocks, in Parsl's words
         self._left_out: dict[str, str] = {}  # host -> why
         self._unfit_blocks: set[str] = set()
@@ -117,12 +117,12 @@ class Session:
         except queue.Empty:
             return None
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Ask how blocks and workers are, now and then. Raises LockcrossError (1) when there is no
         use in waiting for a worker."""
-        if (now := time.monotonic()) < self._next_look:
+        if (now := time.monotonic()) < self._next_poll:
             return
-        self._next_look = now + _POLL_S
+        self._next_poll = now + _POLL_S
         if self._executor.interchange_proc.poll() is not None:
             raise self._error("Parsl's interchange on this machine has ended, or was killed")
         self.workers = sum(
@@ -174,8 +174,8 @@ class Session:
             provider.scheduler_options = f"{self._options}\n#SBATCH --exclude={hosts}\n"
         if job := self._executor.blocks_to_job_id.get(block):
             self._executor.provider.cancel([job])
-        self._next_look = 0.0
-        self.look()
+        self._next_poll = 0.0
+        self.poll()
         if self._refusals >= max(_FAILURES, self.cluster.blocks) and not self.workers:
             raise self._error("no node can run the cells")
 

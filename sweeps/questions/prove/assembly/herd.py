@@ -94,22 +94,22 @@ def litmus_text(test: Litmus, codes: Sequence[Code], flavour: str) -> str:
         lines = [re.sub(r"\bL([0-9a-f]+|END)\b", rf"T{i}L\1", line) for line in lines]
         columns.append([f"P{i}", *lines])
         registers = zip(known.arguments, names, strict=False)
-        head += [f"{i}:{register}={_place(name)};" for register, name in registers]
+        head += [f"{i}:{register}={_location(name)};" for register, name in registers]
     places = sorted({name for names in arguments for name in names})
     first = [
-        f"uint{bits.get(place, 32)}_t {_place(place)}={test.first.get(place, 0)};"
+        f"uint{bits.get(place, 32)}_t {_location(place)}={test.first.get(place, 0)};"
         for place in places
     ]
     body = [" | ".join(row) + " ;" for row in zip_longest(*columns, fillvalue="")]
     terms = test.forbidden.split(" & ")
-    terms = [re.sub(r"^[a-z](?==)", lambda place: _place(place[0]), term) for term in terms]
+    terms = [re.sub(r"^[a-z](?==)", lambda place: _location(place[0]), term) for term in terms]
     exists = f"exists ({' & '.join(terms)})".replace("&", "/\\")
     return "\n".join(
         [f"{known.title} {test.primitive}", "{", *first, *head, "}", *body, exists, ""]
     )
 
 
-def _place(name: str) -> str:
+def _location(name: str) -> str:
     return name if name in PLACES else f"saw_{name}"
 
 
