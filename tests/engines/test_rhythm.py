@@ -12,7 +12,7 @@ from sweeps.study.costs import Group, groups, runs_of_plan
 from sweeps.study.work import think
 from tests.commands import lockcross
 
-LOCKS = ["thin", "reservation", "hotspot_light"]
+LOCKS = ["thin", "reservation", "biased", "j9_flat", "hotspot_light"]
 PLAN = """
 title = "Work of nearly the same amounts"
 production = {{ lock = "rmw" }}

@@ -58,7 +58,7 @@ def test_a_cell_has_one_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(wanted) >= 100 and wanted[-1].workload == "lock_sequence"
     assert {one.lock for one in wanted} == set(load_locks())
     results = []
-    for number, (serve, bound) in enumerate([(True, True), (False, False)]):
+    for number, (serve, bound) in enumerate([(True, True), (False, True), (False, False)]):
         monkeypatch.setattr("sweeps.run.work.alone", lambda _, bound=bound: not bound)
         # Beside the threads of a run that move between CPUs; it takes these from other tests.
         busy = other_work(0 if bound else 1)

@@ -31,7 +31,8 @@ _NEEDS = {"lse": "atomics"}  # flavour -> what the kernel calls the feature
 
 @cache
 def _capabilities(isa: str, kind: str, cpus: int, machines: tuple[str, ...]) -> Capabilities:
-    """Return what a host of this kind can run, with these machine files."""
+    """Return what a host of this kind can run. `machines`: the files that its answer rests on, so
+    that another one is asked about anew."""
     measured, advice = machines_of(kind), "`./lockcross measure NAME` describes this very host"
     # Machines measured on this kind of processor, then those that name it, or the nearest.
     like = {name: f"host: {name}, measured on {kind}; {advice}" for name in measured}
