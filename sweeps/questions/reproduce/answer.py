@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from results.store.store import Store
     from sweeps.run.runner import Runner
 
-CURVE = "curve over threads"  # the kind of a row whose series is one, with threads as x
+CURVE = "curve over threads"  # the kind of a row whose series (or group) is one; x: threads
 EXPONENT = "exponent"  # the kind of a row that says how a curve grows
 EXPONENT_MARGIN = 0.25
 _WORKS = {  # kinds of rows that errors.csv counts
@@ -405,7 +405,7 @@ def exponents(rows: Sequence[PublishedRow]) -> Iterator[PublishedRow]:
     points: dict[str, list[PublishedRow]] = {}
     for row in rows:
         if row.kind == CURVE and row.ratio and float(row.x) >= 2:
-            points.setdefault(row.series, []).append(row)
+            points.setdefault(row.series or row.group, []).append(row)
     for series, those in points.items():
         if len(those) < 2:
             continue
