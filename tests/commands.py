@@ -47,13 +47,14 @@ def environment(**changes: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **changes}
 
 
-def start(*arguments: str, **changes: str) -> subprocess.Popen[str]:
+def start(*arguments: str, folder: Path | None = None, **changes: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "sweeps", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=folder,
         env=environment(**changes),
     )
     _STARTED.append(process)
@@ -100,11 +101,9 @@ def at_terminal(width: int, *arguments: str) -> tuple[int, str]:
     return _end_of(process), written.decode().replace("\r\n", "\n")
 
 
-def _forked(
-    words: Sequence[str], variables: Mapping[str, str], outputs: tuple[Path, Path], folder: Path
-) -> BaseProcess:
-    """Start a command that writes to two files, its standard output and its standard error."""
-    process = _IMPORTED.Process(target=_run, args=(words, variables, outputs, folder))
+def _forked(*given: Any) -> BaseProcess:
+    """Start `_run` in a process that has the imports."""
+    process = _IMPORTED.Process(target=_run, args=given)
     process.start()
     return process
 
@@ -123,7 +122,7 @@ def _end_of(process: BaseProcess) -> int:
 def _run(
     words: Sequence[str], variables: Mapping[str, str], outputs: tuple[Path, Path], folder: Path
 ) -> None:
-    """Run the command, in the process that was forked for it."""
+    """Run a command that writes to two files, its standard output and its standard error."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
@@ -134,21 +133,22 @@ def _run(
     sys.exit(main())
 
 
-def fresh(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+def fresh(
+    *arguments: str, folder: Path | None = None, most_s: float = _TIME_S, **changes: str
+) -> subprocess.CompletedProcess[str]:
     """As `lockcross`, from Python's start on."""
-    process = start(*arguments, **changes)
+    process = start(*arguments, folder=folder, **changes)
     try:
-        out, err = process.communicate(timeout=_TIME_S)
+        out, err = process.communicate(timeout=most_s)
     finally:
         process.kill()
     return _ended(arguments, process.returncode, out, err)
 
 
 def _ended(
-    arguments: Sequence[str], code: int | None, out: str, err: str
+    arguments: Sequence[str], code: int, out: str, err: str
 ) -> subprocess.CompletedProcess[str]:
     assert "Traceback" not in out + err, err
-    assert code is not None
     return subprocess.CompletedProcess(arguments, code, out, err)
 
 

@@ -19,7 +19,7 @@ those under which that is found, and `genmc` GenMC's verdict where it differs.
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from results.paths import ROOT
@@ -35,7 +35,23 @@ _ORDERS = {
     "sc": "__ATOMIC_SEQ_CST",
 }
 _FOUND = {"race": "race", "deadlock": "deadlock", "allowed": "end"}  # what a key names
-_UPDATES = {"add": "__atomic_fetch_add", "swap": "__atomic_exchange_n"}
+_C = {
+    "W": "__atomic_store_n({address}, {value}, {order});",
+    "R": "{register} = __atomic_load_n({address}, {order});",
+    "F": "__atomic_thread_fence({order});",
+    "B": "prove_process_barrier();",
+    "add": "{register} = __atomic_fetch_add({address}, {value}, {order});",
+    "swap": "{register} = __atomic_exchange_n({address}, {value}, {order});",
+    "cas": "{{ uint{bits}_t old = {expected}; __atomic_compare_exchange_n({address}, &old, "
+    "{value}, 0, {order}, {failing}); {register} = old; }}",
+    "if": "if ({register} != {value}) return;",
+    "await": "while (__atomic_load_n({address}, {order}) != {value}) prove_wait();",
+}
+_PLAIN = {
+    "W": "*{address} = {value};",
+    "R": "{register} = *{address};",
+    "await": "while (*{address} != {value}) prove_wait();",
+}
 
 
 @dataclass(frozen=True)
@@ -62,56 +78,41 @@ class Litmus:
     verdicts: dict[str, str]  # by model: proved, end (the outcome occurs), race or deadlock
     genmc: dict[str, str]  # what GenMC says, by model
 
+    @property
+    def _instructions(self) -> list[Instruction]:
+        return [instruction for thread in self.threads for instruction in thread]
+
     def registers(self) -> list[str]:
         """All registers, in order."""
-        names = {
-            instruction.register
-            for thread in self.threads
-            for instruction in thread
-            if instruction.register
-        }
-        return sorted(names)
+        return sorted({one.register for one in self._instructions} - {""})
 
     def has_mixed_sizes(self) -> bool:
         """Tell whether some access is not of a whole word."""
-        return any(instruction.size != 4 for thread in self.threads for instruction in thread)
+        return any(one.size != 4 for one in self._instructions)
 
     def has_barriers(self) -> bool:
         """Tell whether a thread makes a process-wide barrier."""
-        return any(instruction.kind == "B" for thread in self.threads for instruction in thread)
+        return any(one.kind == "B" for one in self._instructions)
 
     def waits(self) -> bool:
         """Tell whether a thread waits for another."""
-        return any(instruction.kind == "await" for thread in self.threads for instruction in thread)
+        return any(one.kind == "await" for one in self._instructions)
 
 
 def _instruction(text: str) -> Instruction:
-    words = text.split()
-    kind = words[0]
+    kind, *words = text.split()
     if kind == "F":
-        return Instruction(kind, order=words[1])
+        return Instruction(kind, order=words[0])
     if kind == "B":
         return Instruction(kind)
     if kind == "if":
-        return Instruction(kind, words[1], value=int(words[3], 0))
-    register = "" if kind in ("W", "await") else words.pop(1)
-    place, size, offset = re.fullmatch(r"(\w)(?::(\d)@(\d))?", words[1]).groups()  # type: ignore[union-attr]
-    values = [int(word, 0) for word in words[2:-1]]
-    return Instruction(
-        kind,
-        register,
-        place,
-        int(size or 4),
-        int(offset or 0),
-        values[-1] if values else 0,
-        values[0] if kind == "cas" else 0,
-        words[-1],
-    )
-
-
-def thread_of(text: str) -> tuple[Instruction, ...]:
-    """The instructions of a line."""
-    return tuple(_instruction(line) for line in text.split(";"))
+        return Instruction(kind, words[0], value=int(words[2], 0))
+    register = "" if kind in ("W", "await") else words.pop(0)
+    name, *numbers, order = words
+    place, size, offset = re.fullmatch(r"(\w)(?::(\d)@(\d))?", name).groups()  # type: ignore[union-attr]
+    values = [int(number, 0) for number in numbers] or [0]
+    at = (place, int(size or 4), int(offset or 0))
+    return Instruction(kind, register, *at, values[-1], values[0] if kind == "cas" else 0, order)
 
 
 def read() -> list[Litmus]:
@@ -125,109 +126,73 @@ def read() -> list[Litmus]:
                 named = {model} if explicit else {model, model.split("-", maxsplit=1)[0]}
                 found = (_FOUND[key] for key in _FOUND if named & set(entry.get(key, ())))
                 verdicts[model] = next(found, "proved")
-            threads = tuple(thread_of(line) for line in entry["threads"])
+            threads = tuple(tuple(map(_instruction, t.split(";"))) for t in entry["threads"])
             genmc = {**verdicts, **entry.get("genmc", {})}
             tests.append(Litmus(name, threads, entry["outcome"], verdicts, genmc))
     return tests
 
 
-def _access(instruction: Instruction) -> str:
-    """The address of an access, as C."""
-    return f"(uint{8 * instruction.size}_t *)((char *)&{instruction.place} + {instruction.offset})"
-
-
 def _c(instruction: Instruction) -> str:
     """An instruction as C."""
-    if instruction.kind == "if":
-        return f"if ({instruction.register} != {instruction.value}) return;"
-    if instruction.kind == "F":
-        return f"__atomic_thread_fence({_ORDERS[instruction.order]});"
-    if instruction.kind == "B":
-        return "prove_process_barrier();"
-    address = _access(instruction)
-    if instruction.order == "plain":
-        store, load = f"*{address} = {instruction.value};", f"*{address}"
-    else:
-        store = f"__atomic_store_n({address}, {instruction.value}, {_ORDERS[instruction.order]});"
-        load = f"__atomic_load_n({address}, {_ORDERS[instruction.order]})"
-    if instruction.kind == "W":
-        return store
-    if instruction.kind == "R":
-        return f"{instruction.register} = {load};"
-    if instruction.kind == "await":
-        return f"while ({load} != {instruction.value}) prove_wait();"
-    return _update(instruction, address)
+    bits, order = 8 * instruction.size, instruction.order
+    given = vars(instruction) | {
+        "bits": bits,
+        "address": f"(uint{bits}_t *)((char *)&{instruction.place} + {instruction.offset})",
+        "order": _ORDERS.get(order),
+        "failing": _ORDERS["sc" if order == "sc" else "rlx"],
+    }
+    return (_PLAIN if order == "plain" else _C)[instruction.kind].format_map(given)
 
 
-def _update(instruction: Instruction, address: str) -> str:
-    """An update as C."""
-    order = _ORDERS[instruction.order]
-    if instruction.kind == "cas":
-        failing = "__ATOMIC_SEQ_CST" if instruction.order == "sc" else "__ATOMIC_RELAXED"
-        return (
-            f"{{ uint{8 * instruction.size}_t old = {instruction.expected}; "
-            f"__atomic_compare_exchange_n({address}, &old, {instruction.value}, 0, {order}, "
-            f"{failing}); {instruction.register} = old; }}"
-        )
-    call = f"{_UPDATES[instruction.kind]}({address}, {instruction.value}, {order})"
-    return f"{instruction.register} = {call};"
+def _holds(test: Litmus) -> str:
+    """A test's outcome as a C expression."""
+    return re.sub(r"\[(\w)\]", r"\1", test.outcome)
 
 
-def outcome_in_c(outcome: str) -> str:
-    """An outcome as a C expression."""
-    return re.sub(r"\[(\w)\]", r"\1", outcome)
+def _head(includes: str, registers: Iterable[str]) -> list[str]:
+    """What stands before the functions of a program."""
+    variables = f"static uint32_t {', '.join([*PLACES, *registers])};"
+    return [*(f"#include {name}" for name in includes.split()), variables]
+
+
+def _functions(test: Litmus, number: int = 0) -> Iterator[str]:
+    """A function for each thread of a test, whose name has the numbers of both."""
+    for index, thread in enumerate(test.threads):
+        yield f"static void test_{number}_{index}(void) {{ /* {test.name} */"
+        yield from (f"    {_c(instruction)}" for instruction in thread)
+        yield "}"
 
 
 def program(tests: Sequence[Litmus], prints: bool = False) -> str:
     """One client with all tests: prove_parameter chooses. Threads that a test lacks do nothing.
     `prints`: it prints each outcome, instead of testing for one."""
-    registers = sorted({name for test in tests for name in test.registers()})
-    threads = max(len(test.threads) for test in tests)
-    lines = [
-        "#include <stdint.h>",
-        "#include <stdio.h>",
-        '#include "prove.h"',
-        '#include "barrier.h"',
-        f"static uint32_t {', '.join(PLACES)};",
-        *(f"static uint32_t {name};" for name in registers),
-        f"const unsigned prove_threads = {threads};",
-        "void prove_setup(void) {}",
-    ]
-    body = {"prove_thread": [], "prove_end": []}  # type: dict[str, list[str]]
+    registers = {name for test in tests for name in test.registers()}
+    lines = _head('<stdint.h> <stdio.h> "prove.h" "barrier.h"', sorted(registers))
+    lines.append(f"const unsigned prove_threads = {max(len(test.threads) for test in tests)};")
+    lines.append("void prove_setup(void) {}")
+    calls, ends = [], []
     for number, test in enumerate(tests):
-        for index, thread in enumerate(test.threads):
-            lines.append(f"static void test_{number}_{index}(void) {{ /* {test.name} */")
-            lines += [f"    {_c(instruction)}" for instruction in thread]
-            lines.append("}")
-            condition = f"prove_parameter == {number} && index == {index}"
-            body["prove_thread"].append(f"    if ({condition}) test_{number}_{index}();")
-        final = f'prove_assert(!({outcome_in_c(test.outcome)}), "{test.name}");'
+        lines += _functions(test, number)
+        chosen = f"    if (prove_parameter == {number}"
+        for index in range(len(test.threads)):
+            calls.append(f"{chosen} && index == {index}) test_{number}_{index}();")
         if prints:
             names = sorted([*PLACES, *test.registers()])
             shown = " ".join(f"{name}=%u" for name in names)
-            final = f'printf("{shown}\\n", {", ".join(names)});'
-        body["prove_end"].append(f"    if (prove_parameter == {number}) {final}")
-    lines += ["void prove_thread(unsigned index) {", *body["prove_thread"], "}"]
-    lines += ["void prove_end(void) {", *body["prove_end"], "}"]
-    return "\n".join(lines) + "\n"
+            ends.append(f'{chosen}) printf("{shown}\\n", {", ".join(names)});')
+        else:
+            ends.append(f'{chosen}) prove_assert(!({_holds(test)}), "{test.name}");')
+    lines += ["void prove_thread(unsigned index) {", *calls, "}"]
+    return "\n".join([*lines, "void prove_end(void) {", *ends, "}\n"])
 
 
 def posix_program(test: Litmus) -> str:
     """A test as a program of Posix threads, for GenMC; the outcome fails an assertion."""
-    lines = [
-        "#include <assert.h>",
-        "#include <pthread.h>",
-        "#include <stdint.h>",
-        f"static uint32_t {', '.join(PLACES)};",
-        *(f"static uint32_t {name};" for name in test.registers()),
-    ]
+    lines = [*_head("<assert.h> <pthread.h> <stdint.h>", test.registers()), *_functions(test)]
     calls = [f"    pthread_t threads[{len(test.threads)}];"]
-    for index, thread in enumerate(test.threads):
-        lines.append(f"static void test_{index}(void) {{")
-        lines += [f"    {_c(instruction)}" for instruction in thread]
-        lines.append("}")
-        lines.append(f"static void *run_{index}(void *_) {{ test_{index}(); return _; }}")
+    for index in range(len(test.threads)):
+        lines.append(f"static void *run_{index}(void *_) {{ test_0_{index}(); return _; }}")
         calls.append(f"    pthread_create(&threads[{index}], 0, run_{index}, 0);")
-    calls += [f"    pthread_join(threads[{i}], 0);" for i in range(len(test.threads))]
-    calls.append(f"    assert(!({outcome_in_c(test.outcome)}));")
-    return "\n".join([*lines, "int main(void) {", *calls, "    return 0;", "}"]) + "\n"
+    calls += [f"    pthread_join(threads[{index}], 0);" for index in range(len(test.threads))]
+    calls.append(f"    assert(!({_holds(test)}));")
+    return "\n".join([*lines, "int main(void) {", *calls, "    return 0;", "}\n"])

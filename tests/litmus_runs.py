@@ -17,9 +17,7 @@ BUILT = WORK / "build" / "proofs" / "checker"
 
 def make(sources: Path, built: Path, *variables: str) -> Path:
     """The checker's library, of these sources."""
-    command = ["make", "-C", str(sources), f"BUILD={built}", *variables]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    _call(["make", f"BUILD={built}", *variables], sources)
     return built / "libprove.a"
 
 

@@ -8,10 +8,13 @@ Under the axioms a unit, a run of bytes that no access divides, is a place of it
 several units is an event for each, as the checker's model `weak` has it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise, permutations, product
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations, pairwise, permutations, product
+from typing import Any
 
 from tests.litmus import PLACES, Instruction, Litmus
 
@@ -30,117 +33,111 @@ def _fresh(instruction: Instruction, old: int) -> int:
     return instruction.value
 
 
+def _first_byte(instruction: Instruction) -> int:
+    return 4 * PLACES.index(instruction.place) + instruction.offset
+
+
 # Interleavings
+
+Bytes = tuple[int, ...]
+Buffer = tuple[tuple[int, Bytes], ...]  # first byte and bytes of each store, oldest first
+
+
+def _put(old: Sequence[Any], first: int, new: Sequence[Any]) -> tuple[Any, ...]:
+    return (*old[:first], *new, *old[first + len(new) :])
 
 
 @dataclass(frozen=True)
 class _State:
     at: tuple[int, ...]
-    memory: tuple[int, ...]  # bytes of all places
+    memory: Bytes  # of all places
     registers: frozenset[tuple[str, int]]
-    buffers: tuple[
-        tuple[tuple[int, tuple[int, ...]], ...], ...
-    ]  # (first byte, bytes), oldest first
+    buffers: tuple[Buffer, ...]
+
+    def after(
+        self, thread: int, memory: Bytes, buffer: Buffer, steps: int = 1, **registers: int
+    ) -> "_State":
+        """Return the state in which a thread leaves memory, its buffer and registers so."""
+        return _State(
+            _put(self.at, thread, [self.at[thread] + steps]),
+            memory,
+            self.registers.union(registers.items()),
+            _put(self.buffers, thread, [buffer]),
+        )
+
+    def outcome(self) -> Outcome:
+        words = (self.memory[at : at + 4] for at in range(0, len(self.memory), 4))
+        values = (int.from_bytes(word, "little") for word in words)
+        return tuple(sorted([*zip(PLACES, values, strict=True), *self.registers]))
 
 
-def _first_byte(instruction: Instruction) -> int:
-    return 4 * PLACES.index(instruction.place) + instruction.offset
-
-
-def _bytes(value: int, size: int) -> tuple[int, ...]:
-    return tuple(value.to_bytes(size, "little"))
-
-
-def _put(memory: Sequence[int], first: int, stored: Sequence[int]) -> tuple[int, ...]:
-    return (*memory[:first], *stored, *memory[first + len(stored) :])
-
-
+@dataclass
 class _Machine:
     """SC, or TSO with store buffers; `waits`: a wider load waits for the store beneath it."""
 
-    def __init__(self, test: Litmus, buffers: bool, waits: bool) -> None:
-        self.threads, self.buffers, self.waits = test.threads, buffers, waits
+    test: Litmus
+    buffers: bool
+    waits: bool
 
     def outcomes(self) -> set[Outcome]:
-        count = len(self.threads)
+        count = len(self.test.threads)
         first = _State((0,) * count, (0,) * 4 * len(PLACES), frozenset(), ((),) * count)
         seen, open_states, ends = {first}, [first], set()
         while open_states:
             state = open_states.pop()
-            following = list(self.steps(state))
+            following = set(self.steps(state))
             if not following:
-                places = {
-                    place: int.from_bytes(bytes(state.memory[4 * i : 4 * i + 4]), "little")
-                    for i, place in enumerate(PLACES)
-                }
-                ends.add(tuple(sorted({**places, **dict(state.registers)}.items())))
-            for following_state in following:
-                if following_state not in seen:
-                    seen.add(following_state)
-                    open_states.append(following_state)
+                ends.add(state.outcome())
+            open_states += following - seen
+            seen |= following
         return ends
 
     def steps(self, state: _State) -> Iterator[_State]:
-        for thread, instructions in enumerate(self.threads):
+        for thread, instructions in enumerate(self.test.threads):
             buffer = state.buffers[thread]
             if buffer:
-                yield self._with(state, thread, _put(state.memory, *buffer[0]), buffer[1:], 0)
+                yield state.after(thread, _put(state.memory, *buffer[0]), buffer[1:], 0)
             if state.at[thread] < len(instructions):
                 yield from self._do(state, thread, instructions[state.at[thread]])
-
-    @staticmethod
-    def _with(
-        state: _State,
-        thread: int,
-        memory: tuple[int, ...],
-        buffer: tuple[tuple[int, tuple[int, ...]], ...],
-        steps: int,
-        register: tuple[str, int] | None = None,
-    ) -> _State:
-        at = list(state.at)
-        at[thread] += steps
-        buffers = list(state.buffers)
-        buffers[thread] = buffer
-        registers = state.registers | ({register} if register else set())
-        return _State(tuple(at), memory, frozenset(registers), tuple(buffers))
 
     def _do(self, state: _State, thread: int, instruction: Instruction) -> Iterator[_State]:
         buffer, memory = state.buffers[thread], state.memory
         if instruction.kind == "F":
             if instruction.order != "sc" or not buffer:
-                yield self._with(state, thread, memory, buffer, 1)
+                yield state.after(thread, memory, buffer)
             return
         first = _first_byte(instruction)
         if instruction.kind == "W":
             store = (first, _bytes(instruction.value, instruction.size))
-            if self.buffers and instruction.order == "sc":  # as an exchange
-                if not buffer:
-                    yield self._with(state, thread, _put(memory, *store), buffer, 1)
-            elif self.buffers:
-                yield self._with(state, thread, memory, (*buffer, store), 1)
-            else:
-                yield self._with(state, thread, _put(memory, *store), buffer, 1)
+            if self.buffers and instruction.order != "sc":
+                yield state.after(thread, memory, (*buffer, store))
+            elif not buffer:  # as an exchange
+                yield state.after(thread, _put(memory, *store), ())
             return
         if instruction.kind != "R" and buffer:
             return
-        if self.waits and self._is_in_the_way(buffer, first, instruction.size):
+        if self.waits and _is_in_the_way(buffer, first, instruction.size):
             return
         seen = memory
         for store in buffer:
             seen = _put(seen, *store)
-        old = int.from_bytes(bytes(seen[first : first + instruction.size]), "little")
+        old = int.from_bytes(seen[first : first + instruction.size], "little")
         if instruction.kind != "R":
             memory = _put(memory, first, _bytes(_fresh(instruction, old), instruction.size))
-        yield self._with(state, thread, memory, buffer, 1, (instruction.register, old))
+        yield state.after(thread, memory, buffer, **{instruction.register: old})
 
-    @staticmethod
-    def _is_in_the_way(
-        buffer: tuple[tuple[int, tuple[int, ...]], ...], first: int, size: int
-    ) -> bool:
-        for at, stored in reversed(buffer):
-            if at < first + size and first < at + len(stored):
-                return not (at <= first and first + size <= at + len(stored))
-        return False
+
+def _bytes(value: int, size: int) -> Bytes:
+    return tuple(value.to_bytes(size, "little"))
+
+
+def _is_in_the_way(buffer: Buffer, first: int, size: int) -> bool:
+    """Tell whether the newest store that has bytes of a load lacks others of them."""
+    wanted = set(range(first, first + size))
+    for at, stored in reversed(buffer):
+        if found := wanted & set(range(at, at + len(stored))):
+            return found != wanted
+    return False
 
 
 # Axioms
@@ -148,37 +145,51 @@ class _Machine:
 
 @dataclass
 class _Event:
-    """An access of one unit, a fence, or a unit's first value."""
+    """An access of one unit, a fence, or a unit's first value: a store of thread -1."""
 
     number: int
     thread: int
     index: int  # in the thread
-    access: Instruction | None
-    unit: int = -1
-    reads: bool = False
-    writes: bool = False
-    order: str = "rlx"
+    access: Instruction
+    unit: int  # -1: a fence
     value_read: int = 0  # bytes of the unit, in place
     value: int = 0
 
+    @property
+    def reads(self) -> bool:
+        return self.access.kind not in ("W", "F")
 
-def _closure(relation: Relation, size: int) -> Relation:
-    reach = [{b for a, b in relation if a == i} for i in range(size)]
-    for middle in range(size):
-        for source in range(size):
-            if middle in reach[source]:
-                reach[source] |= reach[middle]
-    return {(a, b) for a in range(size) for b in reach[a]}
+    @property
+    def writes(self) -> bool:
+        return self.access.kind not in ("R", "F")
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """What its access is known by, whose parts take place together."""
+        return self.thread, self.index
+
+
+def _following(relation: Relation) -> dict[int, set[int]]:
+    found = defaultdict(set)
+    for a, b in relation:
+        found[a].add(b)
+    return found
 
 
 def _then(*relations: Relation) -> Relation:
     result = relations[0]
-    for relation in relations[1:]:
-        following: dict[int, set[int]] = {}
-        for a, b in relation:
-            following.setdefault(a, set()).add(b)
+    for following in map(_following, relations[1:]):
         result = {(a, c) for a, b in result for c in following.get(b, ())}
     return result
+
+
+def _closure(relation: Relation) -> Relation:
+    reach = _following(relation)
+    for middle, ends in reach.items():
+        for reached in reach.values():
+            if middle in reached:
+                reached.update(ends)
+    return {(a, b) for a, ends in reach.items() for b in ends}
 
 
 def _is_irreflexive(relation: Relation) -> bool:
@@ -196,55 +207,24 @@ class Axioms:
     units: list[tuple[int, int]] = field(default_factory=list)  # first byte, size
 
     def __post_init__(self) -> None:
-        accesses = [
-            instruction
-            for thread in self.test.threads
-            for instruction in thread
-            if instruction.place
-        ]
+        accesses = [one for thread in self.test.threads for one in thread if one.place]
         cuts = sorted({_first_byte(a) + end for a in accesses for end in (0, a.size)})
         touched = {b for a in accesses for b in range(_first_byte(a), _first_byte(a) + a.size)}
         self.units = [(cut, following - cut) for cut, following in pairwise(cuts) if cut in touched]
-        for unit in range(len(self.units)):
-            self._add(-1, 0, None, unit, writes=True)
+        for unit, (at, size) in enumerate(self.units):
+            self._add(-1, unit, Instruction("W", "", PLACES[at // 4], size, at % 4), unit)
         for thread, instructions in enumerate(self.test.threads):
             for index, instruction in enumerate(instructions):
-                if instruction.kind == "F":
-                    self._add(thread, index, instruction, order=instruction.order)
-                for unit in self._units_of(instruction):
-                    self._add(
-                        thread,
-                        index,
-                        instruction,
-                        unit,
-                        reads=instruction.kind != "W",
-                        writes=instruction.kind != "R",
-                        order=instruction.order,
-                    )
+                for unit in [-1] if instruction.kind == "F" else self._units_of(instruction):
+                    self._add(thread, index, instruction, unit)
 
-    def _add(
-        self,
-        thread: int,
-        index: int,
-        access: Instruction | None,
-        unit: int = -1,
-        *,
-        reads: bool = False,
-        writes: bool = False,
-        order: str = "rlx",
-    ) -> None:
-        number = len(self.events)
-        self.events.append(_Event(number, thread, index, access, unit, reads, writes, order))
+    def _add(self, thread: int, index: int, access: Instruction, unit: int) -> None:
+        self.events.append(_Event(len(self.events), thread, index, access, unit))
 
-    def _units_of(self, instruction: Instruction) -> list[int]:
-        if not instruction.place:
-            return []
-        first = _first_byte(instruction)
-        return [
-            number
-            for number, (at, _) in enumerate(self.units)
-            if first <= at < first + instruction.size
-        ]
+    def _units_of(self, access: Instruction) -> list[int]:
+        first = _first_byte(access)
+        ends = range(first, first + access.size)
+        return [number for number, (at, _) in enumerate(self.units) if at in ends]
 
     @cached_property
     def program_order(self) -> Relation:
@@ -271,130 +251,101 @@ class Axioms:
     def _resolve(self, reads_from: dict[int, int]) -> bool:
         """Compute all values; return False where loads and stores depend on each other in a circle,
         or a load reads a value that is not stored."""
-        edges = {(w, r) for r, w in reads_from.items()}
-        # The parts of an access take place together.
-        first = {(e.thread, e.index): e.number for e in reversed(self.events) if e.thread >= 0}
-        step = [first.get((e.thread, e.index), e.number) for e in self.events]
-        order = _closure(
-            {(step[a], step[b]) for a, b in self.program_order | edges}, len(self.events)
-        )
-        if not _is_irreflexive(order):
+        sorter = TopologicalSorter[tuple[int, int]]()
+        for a, b in self.program_order | {(w, r) for r, w in reads_from.items()}:
+            sorter.add(self.events[b].step, self.events[a].step)
+        try:
+            steps = [*sorter.static_order()]
+        except CycleError:
             return False
-        before = dict.fromkeys(range(len(self.events)), 0)
-        for _, after in order:
-            before[after] += 1
-        stores = {event.number for event in self.events if event.thread < 0}
-        for number in sorted(first.values(), key=before.__getitem__):
-            event, old = self.events[number], 0
-            parts = [e for e in self.events if step[e.number] == number]
-            if event.access is None or event.unit < 0:
-                continue
+        self._stores = set[int]()
+        for step in steps:
+            parts = [event for event in self.events if event.step == step]
+            access, old = parts[0].access, 0
             for part in parts:
                 if part.reads:
-                    if reads_from[part.number] not in stores:
+                    if reads_from[part.number] not in self._stores:
                         return False
                     part.value_read = self.events[reads_from[part.number]].value
-                    old |= self._in_access(part, part.value_read)
-            fails = event.access.kind == "cas" and old != event.access.expected
-            if event.access.kind == "R" or fails:
-                continue
-            fresh = _fresh(event.access, old)
+                    old |= self._in_access(part)
+            fails = access.kind == "cas" and old != access.expected
             for part in parts:
-                part.value = self._in_unit(part, fresh)
-                stores.add(part.number)
-        self._stores = stores
+                if part.writes and not fails:
+                    part.value = self._in_unit(part, _fresh(access, old))
+                    self._stores.add(part.number)
         return True
 
-    def _in_access(self, part: _Event, value: int) -> int:
-        assert part.access
-        return value << 8 * (self.units[part.unit][0] - _first_byte(part.access))
+    def _in_access(self, part: _Event) -> int:
+        return part.value_read << 8 * (self.units[part.unit][0] - _first_byte(part.access))
 
     def _in_unit(self, part: _Event, value: int) -> int:
-        assert part.access
         at, size = self.units[part.unit]
         return (value >> 8 * (at - _first_byte(part.access))) % (1 << 8 * size)
 
     def _outcomes_with(self, reads_from: dict[int, int]) -> set[Outcome]:
-        by_unit = [
-            [e.number for e in self.events if e.unit == unit and e.number in self._stores]
-            for unit in range(len(self.units))
-        ]
         ends = set()
         happens_before = self._happens_before(reads_from)
-        for orders in product(*(permutations(stores[1:]) for stores in by_unit)):
-            coherence: Relation = set()
-            for stores, rest in zip(by_unit, orders, strict=True):
-                order = (stores[0], *rest)
-                coherence |= {(a, b) for i, a in enumerate(order) for b in order[i + 1 :]}
+        for orders in product(*map(self._orders_of, range(len(self.units)))):
+            coherence = {pair for order in orders for pair in combinations(order, 2)}
             if self._is_consistent(reads_from, coherence, happens_before):
-                ends.add(self._outcome(by_unit, orders))
+                ends.add(self._outcome([order[-1] for order in orders]))
         return ends
 
-    def _outcome(
-        self, by_unit: Sequence[Sequence[int]], orders: Sequence[Sequence[int]]
-    ) -> Outcome:
+    def _orders_of(self, unit: int) -> Iterator[tuple[int, ...]]:
+        """Every order of a unit's stores, in which its first value comes first."""
+        events = (event.number for event in self.events if event.unit == unit)
+        first, *others = (number for number in events if number in self._stores)
+        for order in permutations(others):
+            yield first, *order
+
+    def _outcome(self, last: Sequence[int]) -> Outcome:
         values = dict.fromkeys(PLACES, 0)
-        for unit, (stores, rest) in enumerate(zip(by_unit, orders, strict=True)):
-            at = self.units[unit][0]
-            last = self.events[(stores[0], *rest)[-1]]
-            values[PLACES[at // 4]] |= last.value << 8 * (at % 4)
+        for (at, _), store in zip(self.units, last, strict=True):
+            values[PLACES[at // 4]] |= self.events[store].value << 8 * (at % 4)
         for event in self.events:
-            if event.reads and event.access:
+            if event.reads:
                 name = event.access.register
-                values[name] = values.get(name, 0) | self._in_access(event, event.value_read)
+                values[name] = values.get(name, 0) | self._in_access(event)
         return tuple(sorted(values.items()))
 
     def _happens_before(self, reads_from: dict[int, int]) -> Relation:
         po, events = self.program_order, self.events
-        updates = {e.number for e in events if e.reads and e.number in self._stores}
         # A release sequence: a store and the updates that continue it.
-        sequence: Relation = {(e.number, e.number) for e in events}
-        sequence |= _closure({(w, r) for r, w in reads_from.items() if r in updates}, len(events))
+        sequence = {(store, store) for store in self._stores}
+        sequence |= _closure({(w, r) for r, w in reads_from.items() if r in self._stores})
         synchronizes: Relation = set()
         for source, head in sequence:
             for read, store in reads_from.items():
-                if store != head or source not in self._stores or events[source].thread < 0:
+                if store != head or events[source].thread < 0:
                     continue
-                starts = [source] if events[source].order in _RELEASES else []
+                starts = [source] if events[source].access.order in _RELEASES else []
                 starts += [f for f, w in po if w == source and self._is_fence(f, _RELEASES)]
-                order = events[read].order
-                if events[read].access and events[read].access.kind == "cas":  # type: ignore[union-attr]
-                    order = order if read in self._stores else "rlx"
-                ends = [read] if order in _ACQUIRES else []
+                fails = events[read].access.kind == "cas" and read not in self._stores
+                ends = [read] if events[read].access.order in _ACQUIRES and not fails else []
                 ends += [f for r, f in po if r == read and self._is_fence(f, _ACQUIRES)]
                 synchronizes |= set(product(starts, ends))
-        return _closure(po | synchronizes, len(events))
+        return _closure(po | synchronizes)
 
     def _is_fence(self, number: int, orders: Sequence[str]) -> bool:
-        event = self.events[number]
-        return event.unit < 0 and event.order in orders
+        access = self.events[number].access
+        return access.kind == "F" and access.order in orders
 
     def _is_consistent(
         self, reads_from: dict[int, int], coherence: Relation, happens_before: Relation
     ) -> bool:
-        size = len(self.events)
         rf = {(w, r) for r, w in reads_from.items()}
-        from_read = {(r, w) for r, s in reads_from.items() for a, w in coherence if a == s} - {
-            (e.number, e.number) for e in self.events
-        }
-        for read, store in reads_from.items():  # atomicity of updates
-            if read in self._stores:
-                if (store, read) not in coherence:
-                    return False
-                between = {b for a, b in coherence if a == store} & {
-                    a for a, b in coherence if b == read
-                }
-                if between:
-                    return False
-        extended = _closure(rf | coherence | from_read, size)
+        from_read = _then(set(reads_from.items()), coherence)
+        from_read -= {(event.number, event.number) for event in self.events}
+        if not _is_irreflexive(_then(from_read, coherence)):  # atomicity of updates
+            return False
+        extended = _closure(rf | coherence | from_read)
         if not _is_irreflexive(extended) or not _is_irreflexive(_then(happens_before, extended)):
             return False
-        fences = {e.number for e in self.events if e.unit < 0 and e.order == "sc"}
         partial = happens_before | _then(happens_before, extended, happens_before)
         if self.in_order:
-            partial |= _closure(self.program_order | rf, size)
-        partial = {(a, b) for a, b in partial if a in fences and b in fences}
-        return _is_irreflexive(_closure(partial, size))
+            partial |= _closure(self.program_order | rf)
+        fences = {event.number for event in self.events if self._is_fence(event.number, ("sc",))}
+        return _is_irreflexive(_closure({(a, b) for a, b in partial if {a, b} <= fences}))
 
 
 def outcomes(test: Litmus, model: str) -> set[Outcome]:

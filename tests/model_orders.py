@@ -6,7 +6,7 @@ and does not say in which order several threads see things (IRIW, WRC): that is 
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -14,11 +14,7 @@ from pathlib import Path
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.programs import TARGETS, find_compiler
-from sweeps.questions.prove.assembly.instructions import (
-    Instruction,
-    compiler_flags,
-    probe_source,
-)
+from sweeps.questions.prove.assembly.instructions import Instruction, compiler_flags, probe_source
 from sweeps.support import tools
 
 Order = tuple[str, str]  # an access that comes before another one
@@ -85,51 +81,47 @@ def _closed(pairs: set[Order]) -> set[Order]:
     return pairs
 
 
+_BARRIERS = {
+    "mfence": Step(barrier=_ALL),
+    "sync": Step(barrier=_ALL),
+    "hwsync": Step(barrier=_ALL),
+    "lwsync": Step(barrier=_NOT_STORE_LOAD),
+    "isync": Step(import_barrier=True),
+    "dmb ish": Step(barrier=_ALL),
+    "dmb ishld": Step(barrier=frozenset({"RR", "RW"})),
+    "dmb ishst": Step(barrier=frozenset({"WW"})),
+}
+
+
 def machine_steps(code: Iterable[Instruction], flavour: str) -> list[Step]:
     """A compiled primitive."""
     reader = {"x86_64": _x86_64, "ppc64le": _power, "aarch64": _aarch64}[TARGETS[flavour].isa]
     steps: list[Step] = []
     number = -1
     for instruction in code:
-        ends_pair = bool(re.fullmatch(r"stl?xrh?|stwcx\.", instruction.mnemonic))
-        if instruction.touches_memory() and not ends_pair:
-            number += 1
-        if step := reader(instruction, number):
-            steps.append(step)
+        if barrier := _BARRIERS.get(instruction.order):
+            steps.append(barrier)
+        elif instruction.touches_memory():
+            ends_pair = re.fullmatch(r"stl?xrh?|stwcx\.", instruction.mnemonic)
+            number += not ends_pair
+            steps.append(reader(instruction, number))
     return steps
 
 
-def _x86_64(instruction: Instruction, number: int) -> Step | None:
+def _x86_64(instruction: Instruction, number: int) -> Step:
     """Total store order: a load is before all later accesses, a store after all earlier ones."""
-    if instruction.mnemonic == "mfence":
-        return Step(barrier=_ALL)
-    if not instruction.touches_memory():
-        return None
     if instruction.mnemonic.startswith("lock ") or instruction.mnemonic == "xchg":
         return Step(number, loads=True, stores=True, barrier=_ALL)
     stores = instruction.operands.endswith(")")
     return Step(number, not stores, stores, acquires=not stores, releases=stores)
 
 
-def _power(instruction: Instruction, number: int) -> Step | None:
-    if instruction.mnemonic in ("sync", "hwsync"):
-        return Step(barrier=_ALL)
-    if instruction.mnemonic == "lwsync":
-        return Step(barrier=_NOT_STORE_LOAD)
-    if instruction.mnemonic == "isync":
-        return Step(import_barrier=True)
-    if not instruction.touches_memory():
-        return None
+def _power(instruction: Instruction, number: int) -> Step:
     stores = instruction.mnemonic.startswith("st")
     return Step(number, not stores, stores)
 
 
-def _aarch64(instruction: Instruction, number: int) -> Step | None:
-    if instruction.mnemonic == "dmb":
-        kinds = {"ish": _ALL, "ishld": frozenset({"RR", "RW"}), "ishst": frozenset({"WW"})}
-        return Step(barrier=kinds[instruction.operands])
-    if not instruction.touches_memory():
-        return None
+def _aarch64(instruction: Instruction, number: int) -> Step:
     name = instruction.mnemonic
     if ordering := re.fullmatch(r"(?:cas|swp|ldadd|ldset)(a?)(l?)h?", name):
         acquires, releases = bool(ordering[1]), bool(ordering[2])
@@ -153,12 +145,13 @@ def model_steps(text: str) -> list[Step]:
     """Return a primitive as C11 atomics, from GCC's form before it chooses instructions. A
     failed CAS promises nothing. A read-modify-write that is seq_cst stands for x86-64's, which is
     a full fence (lockimpl/arch/model.h)."""
-    steps = []
-    for number, operation in enumerate(_OPERATION.finditer(text)):
+    steps, number = [], -1
+    for operation in _OPERATION.finditer(text):
         if operation["fence"]:
             full = int(operation["kind"]) == _SEQ_CST
             steps.append(Step(barrier=_ALL if full else frozenset()))
             continue
+        number += 1
         order = int(operation["order"] or operation["success"])
         loads, stores = operation["name"] != "store", operation["name"] != "load"
         if loads and stores and order == _SEQ_CST:
@@ -167,16 +160,7 @@ def model_steps(text: str) -> list[Step]:
         acquires = loads and order in (_ACQUIRE, _ACQ_REL, _SEQ_CST)
         releases = stores and order in (_RELEASE, _ACQ_REL, _SEQ_CST)
         steps.append(Step(number, loads, stores, acquires, releases))
-    return _renumbered(steps)
-
-
-def _renumbered(steps: Sequence[Step]) -> list[Step]:
-    """Accesses numbered without the fences between them."""
-    count, found = -1, []
-    for step in steps:
-        count += step.number >= 0
-        found.append(replace(step, number=count) if step.number >= 0 else step)
-    return found
+    return steps
 
 
 @cache

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import FENCE_KINDS, load_locks
 from sweeps.programs import TARGETS, Builder, Program
 from sweeps.support.paths import BINARIES, ENGINE_SOURCES
+from tests.trees import made_once
 
 FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
 # One of each instruction set. LL/SC of AArch64 differs from LSE in the atomics of lockimpl/arch
@@ -71,6 +72,15 @@ def _sources() -> str:
     return total.hexdigest()
 
 
+def _compiled(name: str, command: Sequence[str]) -> Path:
+    """The output of a compiler, which is called where it is not there."""
+
+    def compile_to(path: Path) -> None:
+        subprocess.run([*command, "-o", str(path)], cwd=ROOT, check=True)
+
+    return made_once(BINARIES / name, compile_to)
+
+
 def build_native(
     name: str,
     lock: str,
@@ -83,21 +93,14 @@ def build_native(
 ) -> Path:
     """A program of tests/native; further compiler options at will. Cached by its content. One that
     only is read, and never `runs`, is without the runtime."""
-    target = TARGETS[flavour]
     program = Program(name, lock, fence, flavour, variant=variant, scheduled=scheduled)
-    workload = program.command(target.compiler, "")[:-2]
+    workload = program.command(TARGETS[flavour].compiler, "")[:-2]
     command = [arg.replace("workloads/kernels/", NATIVE) for arg in workload] + [*options]
     if not runs:
         command = [arg for arg in command if not arg.startswith("workloads/runtime/")]
         command += ["-Wl,--unresolved-symbols=ignore-all", "-Wl,--entry=0"]
     key = hashlib.sha256("\0".join([_sources(), *command]).encode()).hexdigest()
-    output = BINARIES / f"test-{name}-{lock}-{fence}-{flavour}-{key[:16]}"
-    if not output.exists():
-        BINARIES.mkdir(parents=True, exist_ok=True)
-        temporary = output.with_suffix(f".{os.getpid()}")
-        subprocess.run([*command, "-o", str(temporary)], cwd=ROOT, check=True)
-        temporary.replace(output)
-    return output
+    return _compiled(f"test-{name}-{lock}-{fence}-{flavour}-{key[:16]}", command)
 
 
 @cache
@@ -105,30 +108,10 @@ def yielding(emulator: str) -> tuple[str, ...]:
     """The words that start QEMU so that a thread which spins gives its CPU up."""
     sources = [ROOT / NATIVE / "yields.cc", *sorted(ENGINE_SOURCES.glob("plugin/*api*"))]
     digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
-    plugin = BINARIES / f"test-yields-{digest[:16]}.so"
-    if not plugin.exists():
-        BINARIES.mkdir(parents=True, exist_ok=True)
-        temporary = plugin.with_suffix(f".{os.getpid()}")
-        subprocess.run(
-            [
-                "g++",
-                "-std=c++20",
-                "-O2",
-                "-fPIC",
-                "-fvisibility=hidden",
-                "-shared",
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                f"-I{ENGINE_SOURCES}",
-                "-o",
-                str(temporary),
-                *(str(path) for path in sources if path.suffix == ".cc"),
-            ],
-            check=True,
-        )
-        temporary.replace(plugin)
-    return emulator, "-plugin", f"file={plugin}"
+    flags = "-std=c++20 -O2 -fPIC -fvisibility=hidden -shared -Wall -Wextra -Werror".split()
+    files = [str(path) for path in sources if path.suffix == ".cc"]
+    command = ["g++", *flags, f"-I{ENGINE_SOURCES}", *files]
+    return emulator, "-plugin", f"file={_compiled(f'test-yields-{digest[:16]}.so', command)}"
 
 
 def one_instruction_at_a_time(emulator: str) -> str:

@@ -1,4 +1,4 @@
-"""Copies of the tree, for tests of additions to it; folders that are made once."""
+"""Copies of the tree, for tests of additions to it; what is made once."""
 
 import os
 import shutil
@@ -62,15 +62,16 @@ class Tree:
         )
 
 
-def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
-    """A folder that is made where it is not; several may do so at once."""
-    if not folder.exists():
-        new = folder.with_name(f"{folder.name}.{os.getpid()}")
+def made_once(path: Path, make: Callable[[Path], None]) -> Path:
+    """A folder or file that is made where it is not; several may do so at once."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             make(new)
-            new.rename(folder)
+            new.rename(path)
         except (OSError, subprocess.CalledProcessError):
             shutil.rmtree(new, ignore_errors=True)
-            if not folder.exists():  # else another has come first
+            if not path.exists():  # else another has come first
                 raise
-    return folder
+    return path

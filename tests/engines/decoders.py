@@ -48,11 +48,9 @@ class Registers:
 
     def named(self, isa: str) -> tuple[str, str]:
         """Both sets, as words."""
-
-        def words(numbers: frozenset[int]) -> str:
-            return " ".join(_NAMES[isa][number] for number in sorted(numbers))
-
-        return words(self.reads), words(self.writes)
+        names = _NAMES[isa]
+        reads, writes = ([names[n] for n in sorted(part)] for part in (self.reads, self.writes))
+        return " ".join(reads), " ".join(writes)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,15 @@
-"""Runs of engines, and the line that a program prints."""
+"""Runs of engines, how a process ends, and the line that a program prints."""
 
 from pathlib import Path
 
+import pytest
+
 from results.store.store import Store
-from sweeps.engines.base import Limits
+from sweeps.engines.base import Limits, ProcessResult
 from sweeps.model.cell import Cell
+from sweeps.programs import TARGETS
 from sweeps.run.runner import Runner
+from sweeps.study.calibrate import Setting, calibrate
 
 GUEST = {
     "workload": "sync",
@@ -21,6 +25,14 @@ GUEST = {
 }
 
 
+def ended(code: int = 0, stdout: str = "", stderr: str = "", exceeded: str = "") -> ProcessResult:
+    """Return the end of a process, by default a good one."""
+    return ProcessResult(code, stdout, stderr, exceeded, duration_s=1.0)
+
+
+ENDED = ended()
+
+
 def metrics_of(
     folder: Path, cells: list[Cell], limits: Limits | None = None
 ) -> list[dict[str, float]]:
@@ -29,3 +41,16 @@ def metrics_of(
         runs = Runner(store, 1, None, limits).run(cells, "test")
     assert [run.cause for run in runs] == [""] * len(cells)
     return [run.metrics for run in runs]
+
+
+def set_latencies_are_added(folder: Path, engine: str, machine: str, flavour: str) -> None:
+    """Fail unless operations take as much longer as their latencies that are set."""
+    ops = ("empty", "store", "cas", "fence", "stop")
+    settings = [
+        Setting(machine, TARGETS[flavour].isa, flavour, n, n, engine, 10 * n, ops)
+        for n in (40, 140)
+    ]
+    with Store(folder / "runs.db") as store:
+        low, high = calibrate(Runner(store, 1), store, settings)
+    for op, added in (("cas", 100), ("fence", 100), ("stop", 1000)):
+        assert high[op].cycles - low[op].cycles == pytest.approx(added, rel=0.05), op

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import subprocess
 import time
 from functools import cache
@@ -11,6 +10,7 @@ from typing import Any
 
 from results.paths import ROOT
 from sweeps.support.paths import BINARIES, ENGINE_SOURCES
+from tests.trees import made_once
 
 ELEMENT = ROOT / "sst-configs" / "element"
 HERE = ROOT / "tests" / "link"
@@ -22,14 +22,13 @@ def build(name: str, *parts: str) -> Path:
     sources = [HERE / f"{name}.cc", *(ELEMENT / f"{part}.cc" for part in parts)]
     headers = [*ELEMENT.glob("*.h"), *(ENGINE_SOURCES / "link").glob("*.h")]
     content = b"".join(path.read_bytes() for path in [*sources, *sorted(headers)])
-    output = BINARIES / f"test-link-{name}-{hashlib.sha256(content).hexdigest()[:16]}"
-    if not output.exists():
-        BINARIES.mkdir(parents=True, exist_ok=True)
-        temporary = output.with_suffix(f".{os.getpid()}")
-        options = ["-std=c++17", "-O2", "-Wall", "-Wextra", f"-I{ENGINE_SOURCES}", f"-I{ELEMENT}"]
-        subprocess.run(["g++", *options, *sources, "-o", temporary], check=True)
-        temporary.replace(output)
-    return output
+    options = ["-std=c++17", "-O2", "-Wall", "-Wextra", f"-I{ENGINE_SOURCES}", f"-I{ELEMENT}"]
+
+    def compile_to(program: Path) -> None:
+        subprocess.run(["g++", *options, *sources, "-o", program], check=True)
+
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    return made_once(BINARIES / f"test-link-{name}-{digest}", compile_to)
 
 
 def peer(*words: object) -> list[str]:
@@ -79,22 +78,18 @@ def document(guest: list[str], topology: str = "bus", **changed: Any) -> dict[st
         "l1_mshrs": 12,
         "slice_mshrs": 64,
     }
-    if topology == "bus":
-        figures["bus_latency"] = 1
-    else:
-        figures |= {
-            "columns": 4,
-            "rows": 4 if topology == "mesh" else 1,
-            "slices": 4,
-            "memory_controllers": 2,
-            "lat_directory": 4,
-            "link_bytes": 32,
-            "lat_link": 1,
-            "lat_router": 1,
-        }
-    for name in list(changed):
-        if name in figures:
-            figures[name] = changed.pop(name)
+    network = {
+        "columns": 4,
+        "rows": 4 if topology == "mesh" else 1,
+        "slices": 4,
+        "memory_controllers": 2,
+        "lat_directory": 4,
+        "link_bytes": 32,
+        "lat_link": 1,
+        "lat_router": 1,
+    }
+    figures |= {"bus_latency": 1} if topology == "bus" else network
+    figures |= {name: changed.pop(name) for name in figures.keys() & changed.keys()}
     figures |= changed.pop("more", {})
     output: dict[str, Any] = {
         "clock_mhz": 2000,
@@ -123,5 +118,4 @@ def answers(folder: Path) -> list[list[str]]:
 
 def record(folder: Path) -> dict[str, Any]:
     """The record of a run on SST."""
-    said: dict[str, Any] = json.loads((folder / "sst-record.json").read_text("utf-8"))
-    return said
+    return json.loads((folder / "sst-record.json").read_text("utf-8"))

@@ -19,14 +19,16 @@ MODELS: dict[str, Options] = {
 }
 COSTS: Options = {"charge_barrier": 5000, "charge_barrier_core": 700, "charge_interrupt": 900}
 PAIRS = 40
+SEQUENCE: Options = {
+    "objects": 2, "runs": 8, "run_length": 6, "owner_share": 400_000, "critical": 5, "think": 9,
+}  # fmt: skip
 
 
 def barriers(flavour: str, threads: int, options: Options, folder: Path) -> list[dict[str, Any]]:
     """The cores of a run in which core 0 makes barriers and the others run all the time."""
     program = Program("interrupts", "nop", "full", flavour)
     arguments: Options = {"threads": threads, "op": "membarrier", "rounds": 4, "times": PAIRS // 4}
-    cores: list[dict[str, Any]] = run(program, arguments, options, folder)["cores"]
-    return cores
+    return run(program, arguments, options, folder)["cores"]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -35,8 +37,8 @@ def test_the_caller_pays_for_each_core_that_it_interrupts(
     flavour: str, model: str, tmp_path: Path
 ) -> None:
     free: Options = {**MODELS[model], **dict.fromkeys(COSTS, 0)}
-    for threads in (1, 3):
-        caller, *others = barriers(flavour, threads, free | COSTS, tmp_path)
+    paid = {threads: barriers(flavour, threads, free | COSTS, tmp_path) for threads in (1, 3)}
+    for threads, (caller, *others) in paid.items():
         each = 5000 + (threads - 1) * 700
         assert caller["charges"]["barrier"] == PAIRS
         assert caller["stalls"]["charge"] == pytest.approx(PAIRS * each, abs=3 * PAIRS)
@@ -46,9 +48,8 @@ def test_the_caller_pays_for_each_core_that_it_interrupts(
             assert PAIRS - 1 <= other["charges"]["interrupted"] <= PAIRS
             lost = other["charges"]["interrupted"] * 900
             assert other["stalls"]["charge"] == pytest.approx(lost, abs=3 * PAIRS)
-    plain, *_ = barriers(flavour, 1, free, tmp_path)
-    paid, *_ = barriers(flavour, 1, free | COSTS, tmp_path)
-    assert paid["cycles"] - plain["cycles"] == pytest.approx(PAIRS * 5000, abs=10 * PAIRS)
+    (plain,) = barriers(flavour, 1, free, tmp_path)
+    assert paid[1][0]["cycles"] - plain["cycles"] == pytest.approx(PAIRS * 5000, abs=10 * PAIRS)
 
 
 def test_a_parked_thread_is_not_interrupted(tmp_path: Path) -> None:
@@ -69,10 +70,7 @@ def test_waiting_loops_take_interrupts_in_the_same_cycle(
     lock: str, model: str, tmp_path: Path
 ) -> None:
     program = Program("lock_sequence", lock, "membarrier", "lock")
-    arguments: Options = {
-        "threads": 2 if lock == "dekker" else 4,
-        "objects": 2, "runs": 8, "run_length": 6, "owner_share": 400_000, "critical": 5, "think": 9,
-    }  # fmt: skip
+    arguments = SEQUENCE | {"threads": 2 if lock == "dekker" else 4}
     options = MODELS[model] | COSTS
     reports = [run(program, arguments, options | {"execute_loops": n}, tmp_path) for n in (0, 1)]
     assert reports[0]["cores"] == reports[1]["cores"]
@@ -81,11 +79,7 @@ def test_waiting_loops_take_interrupts_in_the_same_cycle(
 
 def test_nothing_is_said_of_barriers_where_there_are_none(tmp_path: Path) -> None:
     program = Program("lock_sequence", "asym_spin1", "full", "lock")
-    arguments: Options = {
-        "threads": 2, "objects": 2, "runs": 2, "run_length": 2, "owner_share": 400_000,
-        "critical": 5, "think": 9,
-    }  # fmt: skip
-    for core in run(program, arguments, {}, tmp_path)["cores"]:
+    for core in run(program, SEQUENCE | {"threads": 2}, {}, tmp_path)["cores"]:
         assert set(core["charges"]) == {"stop", "park", "unpark", "wake", "switch"}
 
 

@@ -3,42 +3,36 @@
 import json
 import math
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from results.errors import LockcrossError
-from sweeps.engines.base import Limits, ProcessResult, load_engine
+from sweeps.engines.base import Limits, ProcessResult, RunOutcome, load_engine
 from sweeps.engines.gem5 import engine as gem5_latency
 from sweeps.engines.gem5 import find as gem5_find
 from sweeps.engines.gem5 import output as gem5_output
 from sweeps.engines.gem5.find import CONFIGS, figures_of
 from sweeps.model.cell import Cell
+from sweeps.model.isa import ISAS
 from sweeps.programs import Builder, Mechanisms, Program
-from tests.commands import lockcross
-from tests.engines.outcomes import GUEST
+from tests.commands import lockcross, program
+from tests.engines.outcomes import ENDED, GUEST, ended
+from tests.fakes.cells import cell_of
 
 sys.path.insert(0, str(CONFIGS))
 from lockcross_gem5 import elf, exits, figures
 
-LABELS = ("gem5/timing", "gem5/minor", "gem5/o3")
 MODELS = ("timing", "minor", "o3")
 COMPILED = ("sentinel", "padding", "quiesce", "chain")
 
 
 def cell(engine: str = "gem5/timing", isa: str = "x86_64", **more: object) -> Cell:
     """An uncontended cell."""
-    given = {
-        "engine": engine,
-        "machine": "generic",
-        "isa": isa,
-        "flavour": {"x86_64": "lock", "ppc64le": "larx", "aarch64": "lse"}[isa],
-        "lock": "thin",
-        "fence": "full",
-        "workload": "sync",
-        "parameters": {"iterations": 10},
-    }
-    return Cell(**{**given, **more})  # type: ignore[arg-type]
+    return cell_of(engine=engine, flavour=ISAS[isa].flavours[0], **more)
 
 
 # What is found ----------------------------------------------------------------------------------
@@ -57,13 +51,11 @@ def no_gem5(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def gem5_that_says(folder: Path, version: str, models: dict[str, list[str]]) -> Path:
     """A program that describes itself as a gem5 would."""
     said = json.dumps({"gem5_version": version, "models": models})
-    path = folder / "gem5"
-    path.write_text(f"#!/bin/sh\necho 'banner'\necho 'lockcross-gem5: {said}'\n")
-    path.chmod(0o755)
-    return path
+    program(folder, "gem5", f"echo 'banner'\necho 'lockcross-gem5: {said}'")
+    return folder / "gem5"
 
 
-ALL = {"x86_64": list(MODELS), "aarch64": list(MODELS), "ppc64le": list(MODELS)}
+ALL = {isa: list(MODELS) for isa in ISAS}
 
 
 def test_a_missing_gem5_is_said_with_its_documentation(no_gem5: Path) -> None:
@@ -71,14 +63,6 @@ def test_a_missing_gem5_is_said_with_its_documentation(no_gem5: Path) -> None:
         gem5_find.find_gem5("x86_64")
     assert gem5_find.DOCUMENTATION in error.value.message
     assert error.value.exit_code == 1
-
-
-def test_a_variable_that_names_nothing_is_said(
-    no_gem5: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GEM5_ARM", "/nowhere/gem5")
-    with pytest.raises(LockcrossError, match="GEM5_ARM=/nowhere/gem5: not an executable program"):
-        gem5_find.find_gem5("aarch64")
 
 
 @pytest.mark.parametrize("version", ["22.1.0.0", "23.1", "DEVELOP-FOR-23.2"])
@@ -106,20 +90,16 @@ def test_one_binary_an_isa(no_gem5: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_something_that_is_no_gem5_is_said(no_gem5: Path) -> None:
-    path = no_gem5 / "gem5.opt"
-    path.write_text("#!/bin/sh\necho 'what is run.py?' >&2\nexit 1\n")
-    path.chmod(0o755)
+    program(no_gem5, "gem5.opt", "echo 'what is run.py?' >&2\nexit 1")
     with pytest.raises(LockcrossError, match=r"is it a gem5\? It said: what is run.py"):
         gem5_find.find_gem5("x86_64")
 
 
-def test_asking_for_the_engine_without_gem5_is_one_message(tmp_path: Path) -> None:
-    done = lockcross(
-        "run --engine gem5/o3 --lock thin --workload sync", GEM5_X86=str(tmp_path / "gem5")
-    )
+def test_a_variable_that_names_nothing_is_said_in_one_line() -> None:
+    done = lockcross("run --engine gem5/o3 --lock thin --workload sync", GEM5_X86="/nowhere/gem5")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "GEM5_X86=" in done.stderr and "not an executable program" in done.stderr
+    assert "GEM5_X86=/nowhere/gem5: not an executable program" in done.stderr
 
 
 def test_the_doctor_does_not_ask_for_a_gem5(no_gem5: Path) -> None:
@@ -132,10 +112,10 @@ def test_the_doctor_does_not_ask_for_a_gem5(no_gem5: Path) -> None:
 # Labels and mechanisms --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("label", LABELS)
-def test_labels(label: str) -> None:
-    assert load_engine(label).name == label
-    assert load_engine(f"{label}/pc_count").name == f"{label}/pc_count"
+@pytest.mark.parametrize("model", MODELS)
+def test_labels(model: str) -> None:
+    for label in (f"gem5/{model}", f"gem5/{model}/pc_count"):
+        assert load_engine(label).name == label
 
 
 @pytest.mark.parametrize("label", ["gem5", "gem5/", "gem5/o4", "gem5/o3/magic", "gem6"])
@@ -176,9 +156,8 @@ def test_mechanisms(isa: str, model: str, atomic: str, fence: str) -> None:
 
 def test_a_forced_mechanism_takes_the_place_of_the_default() -> None:
     wanted = cell("gem5/minor/sentinel", "aarch64", cas_latency=60)
-    assert gem5_latency.latencies(wanted, "minor", "sentinel", {}, 2).config == {
-        "sentinel_atomic": 60
-    }
+    found = gem5_latency.latencies(wanted, "minor", "sentinel", {}, 2)
+    assert found.config == {"sentinel_atomic": 60}
 
 
 @pytest.mark.parametrize(
@@ -190,31 +169,42 @@ def test_a_forced_mechanism_takes_the_place_of_the_default() -> None:
     ],
 )
 def test_programs_with_mechanisms_compile(flavour: str, mechanism: str, fence: str) -> None:
-    program = Program(
-        "sync", "reservation", "full", flavour, Mechanisms(mechanism, fence, "padding", 9, 7)
-    )
     plain = Program("sync", "reservation", "full", flavour)
-    built = Builder().build([program, plain])
-    assert built[program].digest != built[plain].digest
+    changed = replace(plain, mechanisms=Mechanisms(mechanism, fence, "padding", 9, 7))
+    built = Builder().build([changed, plain])
+    assert built[changed].digest != built[plain].digest
 
 
 # Figures, ends, addresses -----------------------------------------------------------------------
 
 
-def test_a_figure_that_is_what_the_model_does_anyway_is_applied() -> None:
-    own = {"width": 1, "blocking": 1, "lat_mul": 1, "mispredict": 0, "offset_max": 0}
-    assert figures.refused("timing", "ppc64le", own) == {}
-    other = figures.refused("timing", "ppc64le", {**own, "width": 2, "lat_mul": 3})
-    assert set(other) == {"width", "lat_mul"}
-    assert all(other.values())
+COSTS = {"rmw", "fence_mfence"}
+# What the model timing does anyway.
+OWN = {"width": 1, "blocking": 1, "lat_mul": 1, "mispredict": 0, "offset_max": 0}
+CODE = {"fetch_bytes": 0, "micro_operations": 0}
 
 
-def test_x86_code_is_fetched_and_cracked_as_gem5_does() -> None:
-    told = {"fetch_bytes": 0, "micro_operations": 0}
-    assert set(figures.refused("timing", "x86_64", told)) == {"fetch_bytes"}
-    assert set(figures.refused("o3", "x86_64", told)) == {"micro_operations"}
-    assert set(figures.refused("minor", "aarch64", told)) == {"micro_operations"}
-    assert figures.refused("o3", "ppc64le", told) == {}
+@pytest.mark.parametrize(
+    ("model", "isa", "told", "refused"),
+    [
+        ("timing", "ppc64le", OWN, set()),
+        ("timing", "ppc64le", OWN | {"width": 2, "lat_mul": 3}, {"width", "lat_mul"}),
+        # x86 code is fetched and cracked as gem5 does.
+        ("timing", "x86_64", CODE, {"fetch_bytes"}),
+        ("o3", "x86_64", CODE, {"micro_operations"}),
+        ("minor", "aarch64", CODE, {"micro_operations"}),
+        ("o3", "ppc64le", CODE, set()),
+        # A fill that is faster than the path.
+        ("timing", "ppc64le", {"lat_l2": 4, "lat_memory": 15}, {"lat_l2", "lat_memory"}),
+        # Costs of atomics and fences are the model's own.
+        *((one, "x86_64", dict.fromkeys(COSTS, 9), COSTS) for one in MODELS),
+    ],
+)
+def test_what_a_model_does_otherwise_is_refused(
+    model: str, isa: str, told: dict[str, int], refused: set[str]
+) -> None:
+    found = figures.refused(model, isa, told)
+    assert set(found) == refused and all(found.values())
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -227,24 +217,14 @@ def test_every_figure_of_a_machine_is_known(model: str, isa: str) -> None:
     assert not {"line", "lat_l1", "l2_size", "clock_mhz"} & set(found)
 
 
-def test_a_fill_faster_than_the_path_is_refused() -> None:
-    found = figures.refused("timing", "ppc64le", {"lat_l2": 4, "lat_memory": 15})
-    assert set(found) == {"lat_l2", "lat_memory"}
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_costs_of_atomics_and_fences_are_the_models_own(model: str) -> None:
-    assert set(figures.refused(model, "x86_64", {"rmw": 9, "fence_mfence": 9})) == {
-        "rmw",
-        "fence_mfence",
-    }
+LAST = "exiting with last active thread context"
 
 
 @pytest.mark.parametrize(
     ("cause", "code", "meaning"),
     [
-        ("exiting with last active thread context", 0, "finished"),
-        ("exiting with last active thread context", 1, "guest"),
+        (LAST, 0, "finished"),
+        (LAST, 1, "guest"),
         ("simulate() limit reached", 0, "limit"),
         ("user interrupt received", 0, "interrupted"),
         ("checkpoint", 0, "unexpected"),
@@ -263,8 +243,8 @@ def test_work_items_are_events() -> None:
 
 @pytest.mark.parametrize("flavour", ["lock", "larx", "lse"])
 def test_functions_are_found_in_programs(flavour: str) -> None:
-    program = Program("sync", "nop", "full", flavour)
-    path = Builder().build([program])[program].path
+    nop = Program("sync", "nop", "full", flavour)
+    path = Builder().build([nop])[nop].path
     names = ["runtime_region_begin", "runtime_phase", "runtime_region_end"]
     found = elf.addresses(path, names)
     assert sorted(found) == sorted(names) and len(set(found.values())) == 3
@@ -275,6 +255,7 @@ def test_functions_are_found_in_programs(flavour: str) -> None:
 # What a run says --------------------------------------------------------------------------------
 
 BEGIN = {"event": "begin", "core": 0, "phase": 0, "cycle": 100.0}
+END = BEGIN | {"event": "end", "cycle": 700.0}
 REPORT = {
     "gem5_version": "24.0.0.1",
     "compiled": "then",
@@ -287,29 +268,30 @@ REPORT = {
     "applied": {"width": 1},
     "refused": {"lat_dirty": "the crossbar decides"},
     "latencies": {},
-    "events": [
-        BEGIN,
-        {"event": "end", "core": 0, "phase": 0, "cycle": 700.0},
-    ],
+    "events": [BEGIN, END],
     "total_cycles": 900.0,
-    "end": {"cause": "exiting with last active thread context", "code": 0, "class": "finished"},
+    "end": {"cause": LAST, "code": 0, "class": "finished"},
     "statistics": {
         "system.cpu.commitStats0.numInsts": {"value": 300.0, "unit": "Count"},
         "system.cpu.commitStats0.numOps": {"value": 400.0, "unit": "Count"},
     },
 }
-ENDED = ProcessResult(0, "", "", exceeded="", duration_s=1.0)
 
 
-def write(folder: Path, report: dict[str, object], guest: dict[str, object]) -> None:
-    """Write the files of a run."""
-    (folder / "lockcross.json").write_text(json.dumps(report))
-    (folder / "guest.out").write_text(json.dumps(guest) + "\n")
+def read(
+    folder: Path,
+    report: Mapping[str, object] = {},
+    guest: Mapping[str, object] = {},
+    end: ProcessResult = ENDED,
+) -> RunOutcome:
+    """Read a run of which these parts of the report and of the program's line are others."""
+    (folder / "lockcross.json").write_text(json.dumps({**REPORT, **report}))
+    (folder / "guest.out").write_text(json.dumps({**GUEST, **guest}) + "\n")
+    return gem5_output.read(cell(), Limits(instructions=5), end, folder, {"atomic": "quiesce"})
 
 
 def test_a_good_run_is_read_with_its_units(tmp_path: Path) -> None:
-    write(tmp_path, REPORT, GUEST)
-    found = gem5_output.read(cell(), Limits(), ENDED, tmp_path, {"atomic": "quiesce"})
+    found = read(tmp_path)
     assert found.cause == ""
     assert found.metrics["cycles"] == (600.0, "cycles")
     assert found.metrics["cycles_per_pair"] == (60.0, "cycles/pair")
@@ -321,44 +303,27 @@ def test_a_good_run_is_read_with_its_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "report", "guest", "cause"),
+    ("changed", "cause"),
     [
-        (ProcessResult(3, "", "", "", 1.0), {}, {}, "cycle limit: 5"),
-        (ProcessResult(-9, "", "", "CPU time limit: 9 s", 1.0), {}, {}, "CPU time limit: 9 s"),
-        (
-            ProcessResult(-6, "", "panic: lost\nmore", "", 1.0),
-            {},
-            {},
-            "killed by SIGABRT: panic: lost",
-        ),
-        (ProcessResult(-40, "", "", "", 1.0), {}, {}, "gem5 was killed by signal 40"),
-        (
-            ProcessResult(4, "", "lockcross-gem5: unexpected: checkpoint", "", 1.0),
-            {},
-            {},
-            "checkpoint",
-        ),
-        (ENDED, {}, {"ok": False, "error": "lost update"}, "check failed: lost update"),
-        (ENDED, {}, {"lock": "tasuki"}, "to another run"),
-        (ENDED, {"events": []}, {}, "not every core was in the region"),
-        (ENDED, {"cores": 2}, {}, "to another run"),
-        (ENDED, {"end": {"cause": "x", "class": "guest"}}, {}, "end.code: missing"),
-        (ENDED, {"total_cycles": -1.0}, {}, "total_cycles is -1"),
-        (ENDED, {}, {"pairs": -1}, "pairs: -1"),
-        (ENDED, {"events": [BEGIN, {**BEGIN, "event": "end", "cycle": 99.0}]}, {}, "cycles is -1"),
-        (ENDED, {"events": [BEGIN, {**BEGIN, "event": "end", "cycle": math.nan}]}, {}, "is nan"),
-        (ENDED, {"surprise": 1}, {}, "does not match the schema"),
+        ({"end": ended(3)}, "cycle limit: 5"),
+        ({"end": ended(-9, exceeded="CPU time limit: 9 s")}, "CPU time limit: 9 s"),
+        ({"end": ended(-6, stderr="panic: lost\nmore")}, "killed by SIGABRT: panic: lost"),
+        ({"end": ended(-40)}, "gem5 was killed by signal 40"),
+        ({"end": ended(4, stderr="lockcross-gem5: unexpected: checkpoint")}, "checkpoint"),
+        ({"guest": {"ok": False, "error": "lost update"}}, "check failed: lost update"),
+        ({"guest": {"lock": "tasuki"}}, "to another run"),
+        ({"guest": {"pairs": -1}}, "pairs: -1"),
+        ({"report": {"events": []}}, "not every core was in the region"),
+        ({"report": {"cores": 2}}, "to another run"),
+        ({"report": {"end": {"cause": "x", "class": "guest"}}}, "end.code: missing"),
+        ({"report": {"total_cycles": -1.0}}, "total_cycles is -1"),
+        ({"report": {"events": [BEGIN, END | {"cycle": 99.0}]}}, "cycles is -1"),
+        ({"report": {"events": [BEGIN, END | {"cycle": math.nan}]}}, "is nan"),
+        ({"report": {"surprise": 1}}, "does not match the schema"),
     ],
 )
-def test_a_bad_run_says_why(
-    tmp_path: Path,
-    end: ProcessResult,
-    report: dict[str, object],
-    guest: dict[str, object],
-    cause: str,
-) -> None:
-    write(tmp_path, {**REPORT, **report}, {**GUEST, **guest})
-    found = gem5_output.read(cell(), Limits(instructions=5), end, tmp_path, {})
+def test_a_bad_run_says_why(tmp_path: Path, changed: dict[str, Any], cause: str) -> None:
+    found = read(tmp_path, **changed)
     assert cause in found.cause
     assert not found.metrics
 
@@ -367,7 +332,6 @@ def test_phases_last_until_the_next_one(tmp_path: Path) -> None:
     phases = [
         {"event": "phase", "core": 0, "phase": n, "cycle": c} for n, c in ((1, 150.0), (2, 400.0))
     ]
-    write(tmp_path, {**REPORT, "events": [*REPORT["events"], *phases]}, GUEST)  # type: ignore[misc]
-    metrics = gem5_output.read(cell(), Limits(), ENDED, tmp_path, {}).metrics
+    metrics = read(tmp_path, {"events": [BEGIN, END, *phases]}).metrics
     assert metrics["phase_1_cycles"][0] == 250.0
     assert metrics["phase_2_cycles"][0] == 300.0

@@ -13,51 +13,29 @@ from sweeps.engines.gem5.find import find_gem5, probe
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.run.runner import Runner
-from sweeps.study.calibrate import Setting, calibrate
 from tests.engines.outcomes import metrics_of as run
+from tests.engines.outcomes import set_latencies_are_added
+from tests.fakes.cells import cell_of
 
 MACHINES = {model: f"gem5_{model}" for model in ("timing", "minor", "o3")}
 
 
-def missing() -> str:
-    """Why these tests cannot be run here, or nothing."""
-    try:
-        for isa in ISAS:
-            find_gem5(isa)
-    except LockcrossError as error:
-        return error.message
-    return ""
-
-
-if why := missing():
-    pytest.skip(why, allow_module_level=True)
+try:
+    for isa in ISAS:
+        find_gem5(isa)
+except LockcrossError as error:
+    pytest.skip(error.message, allow_module_level=True)
 
 
 def uncontended(engine: str, isa: str, lock: str) -> Cell:
-    return Cell(
-        engine=engine,
-        machine="gem5_timing",
-        isa=isa,
-        flavour=ISAS[isa].flavours[0],
-        lock=lock,
-        fence="full",
-        workload="sync",
-        parameters={"iterations": 2000},
-    )
+    how = {"engine": engine, "machine": "gem5_timing", "flavour": ISAS[isa].flavours[0]}
+    return cell_of(lock, **how, parameters={"iterations": 2000})
 
 
 def contended(model: str, isa: str, lock: str) -> Cell:
-    return Cell(
-        engine=f"gem5/{model}",
-        machine=MACHINES[model],
-        isa=isa,
-        flavour=ISAS[isa].flavours[0],
-        lock=lock,
-        fence="full",
-        workload="threads",
-        parameters={"iterations": 20, "critical": 5, "think": 5},
-        threads=2,
-    )
+    how = {"engine": f"gem5/{model}", "machine": MACHINES[model], "flavour": ISAS[isa].flavours[0]}
+    keys = {"iterations": 20, "critical": 5, "think": 5}
+    return cell_of(lock, "threads", **how, threads=2, parameters=keys)
 
 
 @pytest.mark.parametrize("isa", list(ISAS))
@@ -81,16 +59,8 @@ def test_the_embedded_engine_costs_what_timing_simple_does(
 
 @pytest.mark.parametrize(("isa", "model"), list(gem5_latency.ATOMIC))
 def test_a_set_latency_is_added(tmp_path: Path, isa: str, model: str) -> None:
-    ops = ("empty", "store", "cas", "fence", "stop")
     flavour = ISAS[isa].flavours[0]
-    settings = [
-        Setting(MACHINES[model], isa, flavour, n, n, f"gem5/{model}", 10 * n, ops)
-        for n in (40, 140)
-    ]
-    with Store(tmp_path / "runs.db") as store:
-        low, high = calibrate(Runner(store, 1), store, settings)
-    for op, added in (("cas", 100), ("fence", 100), ("stop", 1000)):
-        assert high[op].cycles - low[op].cycles == pytest.approx(added, rel=0.05), op
+    set_latencies_are_added(tmp_path, f"gem5/{model}", MACHINES[model], flavour)
 
 
 @pytest.mark.parametrize("model", ["timing", "o3"])

@@ -1,13 +1,10 @@
-"""The host as an engine: the arithmetic of samples, refusals, and a real run. No test looks
-at a time."""
+"""The host as an engine: arithmetic of samples, refusals, real runs. No test looks at a time."""
 
-import dataclasses
 import json
 import multiprocessing
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +37,14 @@ from sweeps.questions.validate import validate
 from sweeps.questions.validate.validate import cells_of, load_validation
 from sweeps.run.runner import Runner
 from tests.commands import lockcross
+from tests.engines.outcomes import GUEST, ended
 
 CPUS = len(os.sched_getaffinity(0))
 _SEEDS, _TURNS = 10, 36  # runs per lock with real threads, and iterations per run
 ISA = host_isa()
+OTHER = next(isa for isa in ISAS if isa != ISA)
 needs_host = pytest.mark.skipif(
-    ISA not in ISAS or bool(load_engine("native").doctor()[0].ok is False),
+    ISA not in ISAS or not load_engine("native").doctor()[0].ok,
     reason="the host cannot be an engine here",
 )
 
@@ -53,8 +52,8 @@ needs_host = pytest.mark.skipif(
 def cell(workload: str = "sync", lock: str = "thin", **changes: Any) -> Cell:
     parameters = with_defaults(workload, changes.pop("parameters", {}))
     flavour = ISAS[changes.get("isa", ISA)].flavours[0]
-    settings = {"isa": ISA, "flavour": flavour, "machine": HOST} | changes
-    return Cell(engine="native", lock=lock, workload=workload, parameters=parameters, **settings)
+    settings = {"engine": "native", "isa": ISA, "flavour": flavour, "machine": HOST} | changes
+    return Cell(lock=lock, workload=workload, parameters=parameters, **settings)
 
 
 def thread(ticks: int, chain: tuple[int, int] = (1000, 1000), **more: Any) -> dict[str, Any]:
@@ -70,16 +69,12 @@ def line(*threads: dict[str, Any], pairs: int = 100, chain: int = 1000) -> dict[
 # Arithmetic -----------------------------------------------------------------------------------
 
 
-def test_an_estimate_is_the_median_of_the_least_quartile() -> None:
+def test_an_estimate_is_the_median_of_the_least_quartile_or_of_threads_that_meet_of_all() -> None:
     values = [30.0, 10.0, 11.0, 12.0, 13.0, 20.0, 21.0, 900.0]
-    found = estimate(values)
-    assert found == Estimate(value=10.5, least=10.0, median=16.5, iqr=30.0 - 11.0)
+    found = Estimate(value=10.5, least=10.0, median=16.5, iqr=30.0 - 11.0)
+    assert estimate(values) == found
     assert estimate([7.0]) == Estimate(7.0, 7.0, 7.0, 0.0)
-
-
-def test_threads_that_meet_are_judged_by_the_median() -> None:
-    values = [30.0, 10.0, 11.0, 12.0, 13.0, 20.0, 21.0, 900.0]
-    assert estimate(values, alone=False).value == 16.5
+    assert estimate(values, alone=False) == replace(found, value=16.5)
     met = Round([[line(thread(100 * n), thread(100 * n))] for n in range(1, 12)])
     assert met.cycles_per_pair().value == 12.0
 
@@ -156,19 +151,8 @@ def test_a_round_says_what_is_wrong_with_it() -> None:
 
 
 def said(one: Cell, threads: list[dict[str, Any]], pairs: int) -> dict[str, Any]:
-    return {
-        "workload": one.workload,
-        "lock": one.lock,
-        "isa": one.isa,
-        "flavour": one.flavour,
-        "fence": one.fence,
-        "threads": one.threads,
-        "pairs": pairs,
-        "ok": True,
-        "error": "",
-        "ticks": 5,
-        **{"host": line(*threads)["host"]},
-    }
+    axes = ("workload", "lock", "isa", "flavour", "fence", "threads")
+    return GUEST | {axis: getattr(one, axis) for axis in axes} | line(*threads, pairs=pairs)
 
 
 def read(
@@ -176,8 +160,7 @@ def read(
 ) -> tuple[str, dict[str, tuple[float, str]]]:
     document = {"rounds": 1, "tick_mhz": 2000.0, "repeats": repeats, "left_out": left_out}
     (folder / SAMPLES).write_text(json.dumps(document), encoding="utf-8")
-    end = ProcessResult(0, "", "", "", 1.0)
-    outcome = native_output.read(one, end, folder)
+    outcome = native_output.read(one, ended(), folder)
     return outcome.cause, outcome.metrics
 
 
@@ -218,20 +201,19 @@ def test_a_noisy_cell_is_no_number(tmp_path: Path) -> None:
 
 
 def test_a_line_of_another_cell_is_no_result(tmp_path: Path) -> None:
-    other = dataclasses.replace(cell(), lock="tasuki")
-    cause, _ = read(cell(), tmp_path, [[said(other, [thread(9)], 1000)]] * FEWEST)
+    cause, _ = read(cell(), tmp_path, [[said(cell(lock="tasuki"), [thread(9)], 1000)]] * FEWEST)
     assert "belongs to another run: lock" in cause
 
 
 @pytest.mark.parametrize(
     ("end", "cause"),
     [
-        (ProcessResult(0, "", "", "", 1.0), "the sampler's output is missing"),
-        (ProcessResult(2, "", "sync: cpus: wrong", "", 1.0), "arguments refused: sync: cpus:"),
-        (ProcessResult(139, "", "", "", 1.0), "killed by SIGSEGV"),
-        (ProcessResult(-9, "", "", "", 1.0), "the sampler was killed by SIGKILL"),
-        (ProcessResult(3, "", "the program did not end", "", 1.0), "the program did not end"),
-        (ProcessResult(0, "", "", "CPU time limit: 5 s", 1.0), "CPU time limit: 5 s"),
+        (ended(), "the sampler's output is missing"),
+        (ended(2, stderr="sync: cpus: wrong"), "arguments refused: sync: cpus:"),
+        (ended(139), "killed by SIGSEGV"),
+        (ended(-9), "the sampler was killed by SIGKILL"),
+        (ended(3, stderr="the program did not end"), "the program did not end"),
+        (ended(exceeded="CPU time limit: 5 s"), "CPU time limit: 5 s"),
     ],
 )
 def test_every_bad_end_has_its_cause(end: ProcessResult, cause: str, tmp_path: Path) -> None:
@@ -240,7 +222,7 @@ def test_every_bad_end_has_its_cause(end: ProcessResult, cause: str, tmp_path: P
 
 def test_a_check_that_failed_is_named(tmp_path: Path) -> None:
     failed = said(cell(), [thread(9)], 0) | {"ok": False, "error": "the counter is wrong"}
-    end = ProcessResult(1, json.dumps(failed), "", "", 1.0)
+    end = ended(1, json.dumps(failed))
     assert native_output.read(cell(), end, tmp_path).cause == "check failed: the counter is wrong"
 
 
@@ -258,41 +240,24 @@ def test_a_processor_is_known_by_what_the_kernel_says() -> None:
     assert "constant_tsc" in zen["flags"].split()
 
 
-def sysfs(folder: Path, cpus: dict[int, tuple[str, str]]) -> Path:
-    """A system of CPUs: for each the list of its core's, and of its last-level cache's."""
-    for number, (core, cache) in cpus.items():
-        here = folder / f"cpu{number}"
+def test_cores_come_before_hardware_threads_and_caches_one_by_one(tmp_path: Path) -> None:
+    """Two caches with two cores each of two hardware threads, numbered as Linux likes to."""
+    for number in range(8):
+        core = f"{number % 4},{number % 4 + 4}"
         for name, text in (
             ("topology/core_cpus_list", core),
             ("cache/index0/level", "1"),
             ("cache/index0/shared_cpu_list", core),
             ("cache/index3/level", "3"),
-            ("cache/index3/shared_cpu_list", cache),
+            ("cache/index3/shared_cpu_list", "1,3,5,7" if number % 2 else "0,2,4,6"),
         ):
-            (here / name).parent.mkdir(parents=True, exist_ok=True)
-            (here / name).write_text(text + "\n")
-    return folder
-
-
-def test_cores_come_before_hardware_threads_and_caches_one_by_one(tmp_path: Path) -> None:
-    """Two caches with two cores each of two hardware threads, numbered as Linux likes to."""
-    folder = sysfs(
-        tmp_path,
-        {
-            0: ("0,4", "0,2,4,6"),
-            1: ("1,5", "1,3,5,7"),
-            2: ("2,6", "0,2,4,6"),
-            3: ("3,7", "1,3,5,7"),
-            4: ("0,4", "0,2,4,6"),
-            5: ("1,5", "1,3,5,7"),
-            6: ("2,6", "0,2,4,6"),
-            7: ("3,7", "1,3,5,7"),
-        },
-    )
-    every = host.cpus(folder, frozenset(range(8)))
+            file = tmp_path / f"cpu{number}" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text + "\n")
+    every = host.cpus(tmp_path, frozenset(range(8)))
     assert [cpu.number for cpu in every] == [0, 2, 1, 3, 4, 6, 5, 7]
     # In a container with a CPU set the second hardware thread of a core may stand alone.
-    assert [cpu.number for cpu in host.cpus(folder, frozenset({1, 4, 5}))] == [4, 1, 5]
+    assert [cpu.number for cpu in host.cpus(tmp_path, frozenset({1, 4, 5}))] == [4, 1, 5]
 
 
 def test_a_system_that_tells_nothing_has_cpus_all_the_same(tmp_path: Path) -> None:
@@ -314,21 +279,12 @@ def test_a_system_that_tells_nothing_has_cpus_all_the_same(tmp_path: Path) -> No
             {"workload": "calibrate", "lock": "nop", "parameters": {"op": "park"}},
             "parameters.op: park: the host charges nothing",
         ),
-        ({"isa": next(isa for isa in ISAS if isa != ISA)}, "runs programs of this host only"),
+        ({"isa": OTHER}, f"isa: {OTHER}: engine native simulates {ISA} only"),
+        ({"engine": "qemu"}, "machine: host: engine qemu simulates"),
     ],
 )
 def test_what_the_host_cannot_answer_is_refused(changes: dict[str, Any], why: str) -> None:
-    if changes.get("isa"):
-        said = refusal(cell(**changes))
-        assert f"isa: {changes['isa']}: engine native simulates" in said or why in said
-    else:
-        assert why in refusal(cell(**changes))
-
-
-def test_the_host_is_no_machine_to_simulate() -> None:
-    assert "machine: host: engine qemu simulates" in refusal(
-        dataclasses.replace(cell(), engine="qemu")
-    )
+    assert why in refusal(cell(**changes))
 
 
 def described(monkeypatch: pytest.MonkeyPatch, isa: str, cpus: int, *machines: str) -> None:
@@ -348,16 +304,14 @@ def test_a_machine_of_the_host_s_kind_describes_it(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_cell_is_as_far_apart_as_the_host_s_cpus_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    takes = {"qemu": 137.0, "qemu/far": 764.0}
+    takes = {"qemu": 137.0}
     monkeypatch.setattr(validate, "_handover_on", lambda label, *_: takes[label])
-    cells = [dataclasses.replace(cell(threads=2), engine="qemu", seed=seed) for seed in (1, 2, 3)]
-    apart = {dataclasses.replace(cells[0], engine=""): 600.0}
-    apart[dataclasses.replace(cells[1], engine="")] = 98.0
-    placed = validate._as_placed(load_validation("native"), cells, apart, None)
-    assert [one.engine for one in placed] == ["qemu/far", "qemu", "qemu"]
-    takes["qemu/far"] = None  # a machine without clusters
-    placed = validate._as_placed(load_validation("native"), cells, apart, None)
-    assert [one.engine for one in placed] == ["qemu", "qemu", "qemu"]
+    cells = [cell(threads=2, engine="qemu", seed=seed) for seed in (1, 2, 3)]
+    apart = {replace(cells[0], engine=""): 600.0, replace(cells[1], engine=""): 98.0}
+    for far, first in ((764.0, "qemu/far"), (None, "qemu")):  # a machine without clusters
+        takes["qemu/far"] = far
+        placed = validate._as_placed(load_validation("native"), cells, apart, None)
+        assert [one.engine for one in placed] == [first, "qemu", "qemu"]
 
 
 @pytest.mark.parametrize(("isa", "machine"), [("x86_64", "zen4"), ("aarch64", "neoverse_n1")])
@@ -401,24 +355,17 @@ def test_validation_needs_a_machine_that_describes_the_host(
         cells_of(one, "p3")
 
 
-@contextmanager
-def cpu_set(*cpus: int) -> Iterator[None]:
-    """As in a container with a CPU set."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, set(cpus))
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
 @needs_host
 def test_a_cpu_set_bounds_the_threads() -> None:
-    with cpu_set(max(os.sched_getaffinity(0))):
+    """As in a container."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
         assert refusal(cell()) == ""
-        assert "threads: 2: engine native has 1 cores at most" in refusal(
-            cell("threads", threads=2)
-        )
+        why = refusal(cell("threads", threads=2))
+    finally:
+        os.sched_setaffinity(0, before)
+    assert "threads: 2: engine native has 1 cores at most" in why
 
 
 @needs_host
@@ -466,7 +413,7 @@ def test_locks_conform_with_real_parallelism(lock: str) -> None:
     binary = Builder().build([program])[program].path
     cpus = load_engine("native").options(one)["cpus"]
     for seed in range(1, _SEEDS + 1):
-        words = arguments(dataclasses.replace(one, seed=seed))
+        words = arguments(replace(one, seed=seed))
         done = subprocess.run(
             [binary, *words, f"cpus={cpus}"],
             capture_output=True,
@@ -520,7 +467,7 @@ def test_interference_ends_as_noise_or_within_the_spread(tmp_path: Path) -> None
     )
     busy.start()
     try:
-        (disturbed,) = run(tmp_path, dataclasses.replace(one, seed=2))
+        (disturbed,) = run(tmp_path, replace(one, seed=2))
     finally:
         busy.kill()
         busy.join()

@@ -10,52 +10,31 @@ LINE = '    Engine("fake/flat", "Flat Earth", True, "#CC79A7", ":", "x"),'
 ADAPTER = '''
 """An engine for which every pair costs 100 cycles, under a QEMU without a plugin."""
 
-from sweeps.model.cell import Cell
-from sweeps.engines.base import Capabilities, PartCheck, RunOutcome
-from sweeps.engines.guest import BadRunError, check_guest
+from sweeps.engines import guest
+from sweeps.engines.base import Capabilities, Engine, PartCheck, RunOutcome
 from sweeps.engines.qemu.engine import find_qemu
 from sweeps.model.cell import arguments
-from sweeps.programs import Program
 
 
-class Fake:
+class Fake(Engine):
     time_limit_s = 60.0
 
     def version(self, isa):
         return "fake 1"
 
-    def provenance(self, isa):
-        return self.version(isa)
-
     def capabilities(self):
         return Capabilities(("x86_64",), 2, latencies=())
-
-    def refuses(self, cell):
-        return ""
 
     def options(self, cell):
         return {}
 
-    def program(self, cell):
-        return Program.of(cell)
-
     def command(self, cell, binary, limits):
         return [find_qemu(cell.isa).path, str(binary), *arguments(cell)]
 
-    def inputs(self, cell, binary, limits):
-        return {}
-
+    @guest.outcome
     def read(self, cell, limits, end, folder):
-        try:
-            pairs = check_guest(cell, end.stdout, end.code).pairs
-        except BadRunError as bad:
-            return RunOutcome(str(bad))
-        return RunOutcome(
-            "",
-            {"cycles": (100 * pairs, "cycles"), "core_cycles": (100 * pairs, "cycles"),
-             "pairs": (pairs, "pairs"), "cycles_per_pair": (100, "cycles/pair"),
-             "horizon": (1.0, "degrees")},
-        )
+        pairs = guest.check_guest(cell, end.stdout, end.code).pairs
+        return RunOutcome("", guest.cost(pairs, [100 * pairs]) | {"horizon": (1.0, "degrees")})
 
     def doctor(self):
         return [PartCheck("the turtle", True, "stands")]

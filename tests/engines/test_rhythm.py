@@ -31,7 +31,6 @@ def jumps(found: Sequence[Group]) -> Iterator[str]:
     """Yield the jumps between neighbouring amounts of work: a pair with its work by more than a
     tenth beyond the work that was added, a lock's cost beside it by three cycles and a tenth."""
     for one, other in itertools.pairwise(sorted(found, key=think)):
-        assert one.work is not None and other.work is not None
         costs = other.beside_work().costs
         for label, band in one.beside_work().costs.items():
             before, after = band.median, costs[label].median

@@ -4,61 +4,51 @@ and asking. The output of runs: test_sst_output.py."""
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.engines.base import Limits, load_engine, refusal
-from sweeps.engines.sst import find as sst_element
 from sweeps.engines.sst import find as sst_find
 from sweeps.engines.sst.engine import places
 from sweeps.engines.sst.find import LIBRARY, Sst, element, find_sst
 from sweeps.model.cell import Cell
 from sweeps.model.machine import MemorySystem, load_machine, machine_named
-from tests.commands import lockcross
+from tests.commands import lockcross, program
+from tests.fakes.cells import cell_of
+
+MESH = "sst_mesh16"
 
 
-def cell(machine: str = "sst_mesh16", **more: object) -> Cell:
+def cell(machine: str = MESH, **more: object) -> Cell:
     """A cell of two threads."""
-    given = {
-        "engine": "sst",
-        "machine": machine,
-        "isa": "x86_64",
-        "flavour": "lock",
-        "lock": "thin",
-        "workload": "threads",
-        "threads": 2,
-        "parameters": {"iterations": 10, "critical": 0, "think": 0},
-    }
-    return Cell(**{**given, **more})  # type: ignore[arg-type]
+    keys = {"iterations": 10, "critical": 0, "think": 0}
+    given = {"engine": "sst", "workload": "threads", "threads": 2, "parameters": keys}
+    return cell_of(machine=machine, **given | more)
 
 
 # What is found ----------------------------------------------------------------------------------
 
-COMPILER = """#!/bin/sh
+COMPILER = """
 echo "$@" >> {log}
 while [ $# -gt 0 ]; do [ "$1" = -o ] && echo compiled > "$2"; shift; done
 """
 
 
-def program(path: Path, text: str) -> Path:
-    """A program of one's own."""
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
-
-
-def fake_sst(folder: Path, version: str = "14.1.0", info: str = "PROCESSED 1 .so FILES") -> Path:
-    """A folder with programs that answer as an installed SST would; `compiler` notes its calls."""
+def fake_sst(folder: Path, info: str = "PROCESSED 1 .so FILES") -> Sst:
+    """Fill a folder with programs that answer as an installed SST would; `compiler` notes its
+    calls."""
     folder.mkdir(exist_ok=True)
-    compiler = program(folder / "compiler", COMPILER.format(log=folder / "log"))
-    program(folder / "sst", f"#!/bin/sh\necho 'SST-Core Version ({version})'\n")
-    program(folder / "sst-info", f"#!/bin/sh\necho '{info} '\n")
-    said = f"case $1 in --CXX) echo {compiler};; *LDFLAGS) echo -shared;; *) echo -fPIC;; esac"
-    program(folder / "sst-config", f"#!/bin/sh\n{said}\n")
-    return folder
+    program(folder, "compiler", COMPILER.format(log=folder / "log"))
+    program(folder, "sst", "echo 'SST-Core Version (14.1.0)'")
+    program(folder, "sst-info", f"echo '{info} '")
+    cases = f"--CXX) echo {folder}/compiler;; *LDFLAGS) echo -shared;; *) echo -fPIC;;"
+    program(folder, "sst-config", f"case $1 in {cases} esac")
+    return Sst(str(folder / "sst"), str(folder / "sst-config"), "14.1.0", "a test")
 
 
 @pytest.fixture
@@ -66,7 +56,7 @@ def no_sst(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A PATH without SST; a folder is returned in which compiled elements are kept."""
     monkeypatch.delenv(sst_find.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setattr(sst_element, "ELEMENTS", tmp_path / "elements")
+    monkeypatch.setattr(sst_find, "ELEMENTS", tmp_path / "elements")
     return tmp_path
 
 
@@ -93,16 +83,16 @@ def test_a_variable_names_the_program_or_a_folder(
 
 
 def test_what_an_sst_lacks_is_said(no_sst: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = fake_sst(no_sst / "elementless", info="PROCESSED 0 .so FILES")
-    monkeypatch.setenv("SST", str(folder))
+    sst = fake_sst(no_sst / "elementless", info="PROCESSED 0 .so FILES")
+    monkeypatch.setenv("SST", sst.path)
     with pytest.raises(LockcrossError, match="has no memHierarchy; build and install sst-elements"):
         find_sst()
-    folder = fake_sst(no_sst / "other")
-    program(folder / "sst", "#!/bin/sh\necho 'some other program'\n")
-    monkeypatch.setenv("SST", str(folder))
+    sst = fake_sst(no_sst / "other")
+    program(no_sst / "other", "sst", "echo 'some other program'")
+    monkeypatch.setenv("SST", sst.path)
     with pytest.raises(LockcrossError, match="prints no version; is it an SST"):
         find_sst()
-    (folder / "sst-config").unlink()
+    Path(sst.config).unlink()
     sst_find._ask.cache_clear()
     with pytest.raises(LockcrossError, match="has no sst-config beside it"):
         find_sst()
@@ -111,14 +101,8 @@ def test_what_an_sst_lacks_is_said(no_sst: Path, monkeypatch: pytest.MonkeyPatch
 # The element ------------------------------------------------------------------------------------
 
 
-def installed(folder: Path, **more: str) -> Sst:
-    """A made-up SST as find_sst would find it."""
-    made = fake_sst(folder, **more)
-    return Sst(str(made / "sst"), str(made / "sst-config"), "14.1.0", "a test")
-
-
 def test_the_element_is_compiled_once(no_sst: Path) -> None:
-    sst = installed(no_sst / "sst")
+    sst = fake_sst(no_sst / "sst")
     folder = element(sst)
     assert (folder / LIBRARY).read_text() == "compiled\n"
     assert [path.name for path in folder.iterdir()] == [LIBRARY]  # nothing is left of the way
@@ -126,22 +110,21 @@ def test_the_element_is_compiled_once(no_sst: Path) -> None:
     element.cache_clear()
     assert element(sst) == folder
     assert (no_sst / "sst" / "log").read_text() == calls
-    sources = list(sst_element.SOURCES.glob("*.cc"))
+    sources = list(sst_find.SOURCES.glob("*.cc"))
     assert calls.count("\n") == len(sources) + 1
     assert all(str(source) in calls for source in sources)
 
 
 def test_another_sst_has_an_element_of_its_own(no_sst: Path) -> None:
-    here, there = installed(no_sst / "a"), installed(no_sst / "b")
+    here, there = fake_sst(no_sst / "a"), fake_sst(no_sst / "b")
     assert element(here) != element(there)
-    later = Sst(here.path, here.config, "15.0.0", here.why)
-    assert element(later) != element(here)
+    assert element(replace(here, version="15.0.0")) != element(here)
 
 
 def test_the_compilers_first_error_is_said(no_sst: Path) -> None:
-    sst = installed(no_sst / "sst")
+    sst = fake_sst(no_sst / "sst")
     said = "a.cc:1:10: warning: old\\na.cc:7:1: error: no member named 'x'\\nb.cc:2: error: more"
-    program(no_sst / "sst" / "compiler", f'#!/bin/sh\nprintf "{said}" >&2\nexit 1\n')
+    program(no_sst / "sst", "compiler", f'printf "{said}" >&2\nexit 1')
     with pytest.raises(LockcrossError) as error:
         element(sst)
     assert error.value.message.endswith("cannot be compiled: a.cc:7:1: error: no member named 'x'")
@@ -153,18 +136,17 @@ def test_the_compilers_first_error_is_said(no_sst: Path) -> None:
 
 
 def test_two_processes_compile_it_once(no_sst: Path) -> None:
-    folder = fake_sst(no_sst / "sst")
     code = f"""
 from pathlib import Path
-from sweeps.engines.sst import find as element
+from sweeps.engines.sst import find
 from sweeps.engines.sst.find import Sst
-element.ELEMENTS = Path({str(no_sst / "elements")!r})
-element.element(Sst({str(folder / "sst")!r}, {str(folder / "sst-config")!r}, "14.1.0", ""))
+find.ELEMENTS = Path({str(no_sst / "elements")!r})
+find.element({fake_sst(no_sst / "sst")!r})
 """
     both = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) for _ in range(2)]
     assert [one.wait() for one in both] == [0, 0]
-    calls = (folder / "log").read_text().count("\n")
-    assert calls == len(list(sst_element.SOURCES.glob("*.cc"))) + 1
+    calls = (no_sst / "sst" / "log").read_text().count("\n")
+    assert calls == len(list(sst_find.SOURCES.glob("*.cc"))) + 1
 
 
 # Labels, places, refusals -----------------------------------------------------------------------
@@ -177,15 +159,8 @@ def test_unknown_labels_are_the_users_mistake(label: str) -> None:
     assert error.value.exit_code == 2
 
 
-def system(machine: str) -> MemorySystem:
-    """The memory system of a machine that has one."""
-    found = load_machine(machine).sst
-    assert found is not None
-    return found
-
-
 def test_cores_are_placed_by_the_label() -> None:
-    mesh = system("sst_mesh16")
+    mesh = load_machine(MESH).sst
     assert places("", mesh, 3) == [0, 1, 2]
     assert places("near", mesh, 6) == [0, 1, 4, 2, 5, 8]
     assert places("far", mesh, 4) == [0, 15, 11, 14]
@@ -195,7 +170,7 @@ def test_cores_are_placed_by_the_label() -> None:
 
 
 def test_a_ring_is_closed() -> None:
-    figures = system("sst_mesh16").model_dump(exclude_none=True)
+    figures = load_machine(MESH).sst.model_dump(exclude_none=True)
     rows, columns = ({"assumption": n, "why": "a test"} for n in (1, 8))
     ring = MemorySystem.model_validate(
         figures | {"topology": "ring", "columns": columns, "rows": rows, "slices": columns}
@@ -208,11 +183,11 @@ def test_a_ring_is_closed() -> None:
     ("machine", "more", "why"),
     [
         ("generic", {}, "machine: generic: it has no table [sst]"),
-        ("sst_mesh16", {"threads": 17}, "threads: 17: machine sst_mesh16, a mesh, has room for 16"),
+        (MESH, {"threads": 17}, f"threads: 17: machine {MESH}, a mesh, has room for 16 cores"),
         ("sst_bus", {"threads": 33}, "threads: 33: machine sst_bus, a bus, has room for 32 cores"),
         ("sst_bus", {"engine": "sst/far"}, "engine: sst/far: far: on a bus all cores are as near"),
-        ("sst_mesh16", {"engine": "sst/at-16"}, "at-16: allowed is a node from 1 to 15"),
-        ("sst_mesh16", {"engine": "sst/far", "threads": 1}, "one core has nothing to be far of"),
+        (MESH, {"engine": "sst/at-16"}, "at-16: allowed is a node from 1 to 15"),
+        (MESH, {"engine": "sst/far", "threads": 1}, "one core has nothing to be far of"),
         ("host", {}, "machine: host: engine sst simulates machines of sweeps/machines only"),
     ],
 )
@@ -222,7 +197,7 @@ def test_what_does_not_fit_is_refused(machine: str, more: dict[str, object], why
 
 def test_atomics_of_the_interconnect_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
-    both = load_machine("generic_far").model_copy(update={"sst": system("sst_bus")})
+    both = load_machine("generic_far").model_copy(update={"sst": load_machine("sst_bus").sst})
     file.write_text(both.as_toml())
     own = machine_named(str(file))
     assert "SST runs all in the core" in refusal(cell(own, isa="aarch64", flavour="lse"))
@@ -231,22 +206,21 @@ def test_atomics_of_the_interconnect_are_refused(tmp_path: Path) -> None:
 # What is asked for ------------------------------------------------------------------------------
 
 
-def asked(one: Cell) -> dict[str, object]:
+def asked(one: Cell) -> dict[str, Any]:
     """The file that sst-configs/run.py reads."""
     (text,) = load_engine(one.engine).inputs(one, Path("/prog"), Limits(instructions=7)).values()
-    found: dict[str, object] = json.loads(text)
-    return found
+    return json.loads(text)
 
 
 def test_sst_is_asked_for_the_machine_and_the_same_guest_as_the_embedded_engines() -> None:
     one = cell("sst_mesh64", engine="sst/far", cas_latency=30)
     found = asked(one)
-    mesh = system("sst_mesh64")
+    mesh = load_machine("sst_mesh64").sst
     assert found["sst"] == mesh.settings() and found["place"] == places("far", mesh, 2)
     assert (found["clock_mhz"], found["line"], found["cores"], found["lat_l1"]) == (2000, 64, 2, 2)
     guest = found["guest"]
     embedded = load_engine("qemu").command(one, Path("/prog"), Limits(instructions=7))
-    assert isinstance(guest, list) and len(guest) == len(embedded)
+    assert len(guest) == len(embedded)
     (index,) = [n for n, word in enumerate(guest) if word != embedded[n]]
     ours, theirs = (set(words[index].split(",")) for words in (guest, embedded))
     assert ours - theirs == {"link=@FD@"}
@@ -260,13 +234,12 @@ def test_sst_is_asked_for_the_machine_and_the_same_guest_as_the_embedded_engines
 def test_cores_on_a_bus_have_no_place() -> None:
     found = asked(cell("sst_bus"))
     assert "place" not in found
-    assert found["sst"] == system("sst_bus").settings()
+    assert found["sst"] == load_machine("sst_bus").sst.settings()
 
 
 def test_everything_that_changes_an_answer_is_part_of_the_identity() -> None:
     near, far = (
-        load_engine(label).options(cell("sst_mesh16", engine=label))
-        for label in ("sst/near", "sst/far")
+        load_engine(label).options(cell(engine=label)) for label in ("sst/near", "sst/far")
     )
     assert near["place"] == "0 1" and far["place"] == "0 15"
     assert {name: n for name, n in near.items() if name != "place"}.items() <= far.items()

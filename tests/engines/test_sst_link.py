@@ -30,29 +30,30 @@ def test_time_passes_without_requests(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("guest", "code", "cause"),
+    ("guest", "latency", "code", "cause"),
     [
-        (("script", "9,r,0"), 4, "read of line 0 by core 9 in cycle 0: there are 4 cores"),
-        (("script", "0,w,1000"), 4, "write of line 1000 by core 0 in cycle 0: the memory has 1000"),
-        (("die", 3), 3, "the guest ended in its turn: signal 9"),
-        (("leave", 3), 3, "the guest ended in its turn: exit code 9"),
-        (("fail", 3), 3, "the plugin failed: the peer was told to fail"),
-        (("idle", 0), 5, "deadlock: in cycle 0 every core waits, and no request is open"),
-        (("lingering",), 3, "the guest did not end though its plugin was done"),
+        ("script 9,r,0", 10, 4, "read of line 0 by core 9 in cycle 0: there are 4 cores"),
+        ("script 0,w,1000", 10, 4, "write of line 1000 by core 0 in cycle 0: the memory has 1000"),
+        ("die 3", 10, 3, "the guest ended in its turn: signal 9"),
+        ("leave 3", 10, 3, "the guest ended in its turn: exit code 9"),
+        ("fail 3", 10, 3, "the plugin failed: the peer was told to fail"),
+        ("idle 0", 10, 5, "deadlock: in cycle 0 every core waits, and no request is open"),
+        ("lingering", 10, 3, "the guest did not end though its plugin was done"),
+        # A memory that never answers.
+        (
+            "script 2,r,8",
+            0,
+            5,
+            "deadlock in the memory system: read of line 8 by core 2 in cycle 0",
+        ),
     ],
 )
-def test_what_a_peer_does_wrong_is_named(
-    tmp_path: Path, guest: tuple[object, ...], code: int, cause: str
+def test_what_goes_wrong_is_named(
+    tmp_path: Path, guest: str, latency: int, code: int, cause: str
 ) -> None:
-    done = memory(tmp_path, peer(*guest))
+    done = memory(tmp_path, peer(*guest.split()), latency=latency)
     assert done.returncode == code
     assert cause in done.stderr
-
-
-def test_a_memory_that_never_answers_is_a_deadlock(tmp_path: Path) -> None:
-    done = memory(tmp_path, peer("script", "2,r,8"), latency=0)
-    assert done.returncode == 5
-    assert "deadlock in the memory system: read of line 8 by core 2 in cycle 0" in done.stderr
 
 
 def test_a_guest_that_cannot_start_is_named(tmp_path: Path) -> None:

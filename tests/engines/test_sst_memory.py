@@ -6,6 +6,7 @@ import random
 import subprocess
 import time
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ TOPOLOGIES = ("bus", "ring", "mesh")
 
 
 def start(folder: Path, given: dict[str, Any]) -> subprocess.Popen[str]:
+    folder.mkdir(exist_ok=True)
     (folder / "sst.json").write_text(json.dumps(given), "utf-8")
     command = [SST.path, f"--add-lib-path={element(SST)}", str(SCRIPT), "--", "sst.json"]
     return subprocess.Popen(
@@ -67,7 +69,6 @@ def test_latencies_on_a_bus_are_the_sums_of_their_parts(tmp_path: Path) -> None:
 
 def test_bus_latency_is_of_each_transfer(tmp_path: Path) -> None:
     script = ("0,r,9", "1,r,9,1000", "2,r,9,2000")
-    (tmp_path / "slow").mkdir()
     base = latencies(tmp_path, *script)
     slow = latencies(tmp_path / "slow", *script, bus_latency=11)
     # To the shared cache and back; where another L1 is asked, to it and back too.
@@ -97,7 +98,6 @@ def test_twice_the_same_cycles(tmp_path: Path, topology: str) -> None:
     given = document(peer("contend", 50), topology)
     records, counts = [], []
     for name in ("a", "b"):
-        (tmp_path / name).mkdir()
         assert run(tmp_path / name, given)[0] == 0
         records.append(record(tmp_path / name))
         counts.append((tmp_path / name / "sst-statistics.csv").read_text("utf-8"))
@@ -110,13 +110,10 @@ def test_twice_the_same_cycles(tmp_path: Path, topology: str) -> None:
 def test_what_is_farther_takes_longer(tmp_path: Path, topology: str) -> None:
     # Line 0 is at the slice of node 2 (ring: node 0). Core 1 takes it from core 0.
     def taken(place: list[int], **changed: Any) -> int:
-        folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        folder.mkdir()
+        folder = Path(mkdtemp(dir=tmp_path))
+        changed |= {"place": place, "columns": 8 if topology == "ring" else 4}
         script = ("0,w,0", "1,r,0,1000")
-        columns = 8 if topology == "ring" else 4
-        return latencies(
-            folder, *script, topology=topology, cores=2, place=place, columns=columns, **changed
-        )[1]
+        return latencies(folder, *script, topology=topology, cores=2, **changed)[1]
 
     near, far = taken([0, 1]), taken([0, 4 if topology == "ring" else 15])
     assert far > near
@@ -129,11 +126,8 @@ def test_a_hop_takes_its_link_and_its_router(tmp_path: Path) -> None:
     script = ("0,r,0", "1,r,0,1000", "2,r,0,2000", "3,r,0,3000")
 
     def taken(**changed: int) -> int:
-        folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        folder.mkdir()
-        found = latencies(
-            folder, *script, topology="mesh", slices=16, place=[0, 1, 3, 15], **changed
-        )
+        folder, place = Path(mkdtemp(dir=tmp_path)), [0, 1, 3, 15]
+        found = latencies(folder, *script, topology="mesh", slices=16, place=place, **changed)
         return found[3] - found[2]
 
     assert taken() == 2 * 3 * (1 + 1)
@@ -143,15 +137,12 @@ def test_a_hop_takes_its_link_and_its_router(tmp_path: Path) -> None:
 
 def test_narrow_links_make_queues(tmp_path: Path) -> None:
     # All cores read at once, each its own line, from one slice.
-    slowest = []
-    for width in (72, 8):
-        (tmp_path / str(width)).mkdir()
-        script = [f"{core},r,{core}" for core in range(16)]
-        found = latencies(
-            tmp_path / str(width), *script, topology="mesh", link_bytes=width, cores=16, slices=1
-        )
-        slowest.append(max(found))
-    assert slowest[1] > slowest[0] + 15 * 4
+    script = [f"{core},r,{core}" for core in range(16)]
+    mesh = {"topology": "mesh", "cores": 16, "slices": 1}
+    wide, narrow = (
+        latencies(tmp_path / str(width), *script, link_bytes=width, **mesh) for width in (72, 8)
+    )
+    assert max(narrow) > max(wide) + 15 * 4
 
 
 def test_statistics_count_what_was_done(tmp_path: Path) -> None:
@@ -165,16 +156,14 @@ def test_statistics_count_what_was_done(tmp_path: Path) -> None:
             if row["ComponentName"].startswith(component) and row["StatisticName"] == name
         )
 
-    assert total("memory_", "requests_received_GetS") + total(
-        "memory_", "requests_received_GetX"
-    ) == total("directory_", "GetX_recv")
+    fetched = sum(total("memory_", f"requests_received_{kind}") for kind in ("GetS", "GetX"))
+    assert fetched == total("directory_", "GetX_recv")
     assert total("l1_", "Write_recv") == 2
     assert total("slice_", "GetX_recv") == 2
     assert total("slice_", "GetS_recv") == 1
     assert total("slice_", "MSHR_occupancy") > 0
     # What interfaces send is what routers deliver, and their bytes are at most what links carry.
-    messages = total("l1_", "send_bit_count", "Count.u64")
-    messages += total("slice_", "send_bit_count", "Count.u64")
+    messages = sum(total(kind, "send_bit_count", "Count.u64") for kind in ("l1_", "slice_"))
     assert messages >= 10
     assert total("router_", "send_packet_count") >= messages
 
@@ -203,8 +192,8 @@ def test_failures_have_their_cause(
 def test_a_guest_that_is_killed_is_a_failed_run(tmp_path: Path, turn: int) -> None:
     code, _ = run(tmp_path, document(peer("die", turn), "bus"))
     assert code == 3
-    assert record(tmp_path)["cause"] == "the guest ended in its turn: signal 9"
-    assert record(tmp_path)["guest_exit"] == -9
+    said = record(tmp_path)
+    assert (said["cause"], said["guest_exit"]) == ("the guest ended in its turn: signal 9", -9)
 
 
 @pytest.mark.parametrize("seed", range(5))

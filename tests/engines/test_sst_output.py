@@ -2,24 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sweeps.engines.base import Limits, ProcessResult
+from sweeps.engines.base import Limits, ProcessResult, RunOutcome
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.engines.sst import output as sst_output
-from sweeps.model.cell import Cell
-from tests.engines.outcomes import GUEST
+from tests.engines.outcomes import ENDED, GUEST, ended
+from tests.fakes.cells import cell_of
 
-CELL = Cell(
-    engine="sst",
-    machine="sst_mesh16",
-    isa="x86_64",
-    flavour="lock",
-    lock="thin",
-    workload="sync",
-    parameters={"iterations": 10},
-)
 LINK = {"requests": 5, "touches": 6, "turns": 7, "late": 0}
 CORE = {
     "core": 0,
@@ -84,34 +76,28 @@ STATISTICS = csv(
     ("memory_1", "requests_received_PutM", "", 1, 1),
     ("frontend", "read_cycles", "0", 90, 3),
 )
-ENDED = ProcessResult(0, "", "", exceeded="", duration_s=1.0)
+GOOD = {
+    "record": (sst_output.RECORD, RECORD),
+    "engine": (REPORT, ENGINE),
+    "guest": (sst_output.GUEST_OUT, GUEST),
+    "error": (sst_output.GUEST_ERR, ""),
+    "statistics": (sst_output.STATISTICS, STATISTICS),
+}
 
 
-def write(folder: Path, **changed: object) -> None:
-    """Write the files of a good run, except the changes; None: nothing."""
-    files: dict[str, object] = {
-        "record": RECORD,
-        "engine": ENGINE,
-        "guest": GUEST,
-        "error": "",
-        "statistics": STATISTICS,
-    }
-    names = {
-        "record": sst_output.RECORD,
-        "engine": REPORT,
-        "guest": sst_output.GUEST_OUT,
-        "error": sst_output.GUEST_ERR,
-        "statistics": "sst-statistics.csv",
-    }
-    for key, content in {**files, **changed}.items():
+def read(folder: Path, end: ProcessResult = ENDED, **changed: object) -> RunOutcome:
+    """Read a good run, except the changes of its files; None: it has not left it."""
+    for key, (name, usual) in GOOD.items():
+        content = changed.get(key, usual)
         if content is not None:
             text = content if isinstance(content, str) else json.dumps(content)
-            (folder / names[key]).write_text(text)
+            (folder / name).write_text(text)
+    cell = cell_of(engine="sst", machine="sst_mesh16")
+    return sst_output.read(cell, Limits(instructions=5), end, folder, {"sst_topology": "mesh"})
 
 
 def test_a_good_run_is_read(tmp_path: Path) -> None:
-    write(tmp_path)
-    found = sst_output.read(CELL, Limits(), ENDED, tmp_path, {"sst_topology": "mesh"})
+    found = read(tmp_path)
     assert found.cause == ""
     values = {name: value for name, (value, _) in found.metrics.items()}
     assert values["cycles_per_pair"] == 60 and values["holds"] == 3
@@ -126,64 +112,52 @@ def test_a_good_run_is_read(tmp_path: Path) -> None:
     assert found.resolved["width"] == 1
 
 
-def incomplete(cause: str, **more: object) -> dict[str, object]:
-    return {**RECORD, "complete": False, "cause": cause, **more}
+def incomplete(cause: str, guest_exit: int = 0) -> dict[str, object]:
+    return RECORD | {"complete": False, "cause": cause, "guest_exit": guest_exit}
 
 
 @pytest.mark.parametrize(
-    ("end", "changed", "cause"),
+    ("changed", "cause"),
     [
-        (ProcessResult(-9, "", "", "CPU time limit: 9 s", 1.0), {}, "CPU time limit: 9 s"),
-        (ProcessResult(-9, "", "", "", 1.0), {"record": None}, "SST was killed by SIGKILL"),
+        ({"end": ended(-9, exceeded="CPU time limit: 9 s")}, "CPU time limit: 9 s"),
+        ({"end": ended(-9), "record": None}, "SST was killed by SIGKILL"),
         (
-            ProcessResult(0, "Event queue empty\n", "", "", 1.0),
-            {"record": None},
+            {"end": ended(stdout="Event queue empty\n"), "record": None},
             "SST ended without a record (exit code 0): Event queue empty",
         ),
-        (ENDED, {"record": incomplete("deadlock: core 1 waits")}, "deadlock: core 1 waits"),
-        (ENDED, {"record": incomplete("")}, "not complete, and does not say why"),
-        (ProcessResult(1, "", "Error: no library", "", 1.0), {}, "SST failed (exit code 1): Error"),
-        (ENDED, {"record": "{"}, "SST's record is not JSON"),
-        (ENDED, {"record": {**RECORD, "more": 1}}, "SST's record does not match the schema"),
+        ({"record": incomplete("deadlock: core 1 waits")}, "deadlock: core 1 waits"),
+        ({"record": incomplete("")}, "not complete, and does not say why"),
+        ({"end": ended(1, stderr="Error: no library")}, "SST failed (exit code 1): Error"),
+        ({"record": "{"}, "SST's record is not JSON"),
+        ({"record": RECORD | {"more": 1}}, "SST's record does not match the schema"),
+        ({"record": incomplete("", -11)}, "the guest was killed by SIGSEGV"),
         (
-            ENDED,
-            {"record": incomplete("", guest_exit=-11)},
-            "the guest was killed by SIGSEGV",
-        ),
-        (
-            ENDED,
-            {"record": incomplete("x", guest_exit=3), "error": "lockcross-timing: a limit; core 0"},
+            {"record": incomplete("x", 3), "error": "lockcross-timing: a limit; core 0"},
             "a limit; core 0",
         ),
         (
-            ENDED,
-            {"record": incomplete("x", guest_exit=4), "error": "lockcross-timing: lost"},
+            {"record": incomplete("x", 4), "error": "lockcross-timing: lost"},
             "engine failure: lockcross-timing: lost",
         ),
         (
-            ENDED,
-            {"record": incomplete("x", guest_exit=2), "error": "threads=x: no number"},
+            {"record": incomplete("x", 2), "error": "threads=x: no number"},
             "arguments refused: threads=x: no number",
         ),
         (
-            ENDED,
-            {"record": incomplete("", guest_exit=1), "guest": {**GUEST, "ok": False, "error": "z"}},
+            {"record": incomplete("", 1), "guest": GUEST | {"ok": False, "error": "z"}},
             "check failed: z",
         ),
-        (ENDED, {"guest": {**GUEST, "lock": "tasuki"}}, "to another run"),
-        (ENDED, {"guest": None}, "workload output is not JSON"),
-        (ENDED, {"engine": None}, "engine output is missing"),
-        (ENDED, {"engine": {**ENGINE, "complete": False}}, "engine output is incomplete"),
-        (ENDED, {"engine": {**ENGINE, "memory_system": None}}, "what it asked of SST"),
-        (ENDED, {"statistics": None}, "SST's statistics are missing"),
-        (ENDED, {"statistics": HEADER + "\n"}, "SST's statistics are empty"),
-        (ENDED, {"statistics": csv(("l1_0", "Inv_recv", "", 2, 2)) + "l1_0, x\n"}, "line 3 is not"),
+        ({"guest": GUEST | {"lock": "tasuki"}}, "to another run"),
+        ({"guest": None}, "workload output is not JSON"),
+        ({"engine": None}, "engine output is missing"),
+        ({"engine": ENGINE | {"complete": False}}, "engine output is incomplete"),
+        ({"engine": ENGINE | {"memory_system": None}}, "what it asked of SST"),
+        ({"statistics": None}, "SST's statistics are missing"),
+        ({"statistics": HEADER + "\n"}, "SST's statistics are empty"),
+        ({"statistics": csv(("l1_0", "Inv_recv", "", 2, 2)) + "l1_0, x\n"}, "line 3 is not"),
     ],
 )
-def test_a_bad_run_says_why(
-    tmp_path: Path, end: ProcessResult, changed: dict[str, object], cause: str
-) -> None:
-    write(tmp_path, **changed)
-    found = sst_output.read(CELL, Limits(instructions=5), end, tmp_path, {})
+def test_a_bad_run_says_why(tmp_path: Path, changed: dict[str, Any], cause: str) -> None:
+    found = read(tmp_path, **changed)
     assert cause in found.cause
     assert not found.metrics

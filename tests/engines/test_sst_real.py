@@ -16,10 +16,11 @@ from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.programs import TARGETS
 from sweeps.run.runner import Runner
-from sweeps.study.calibrate import Setting, calibrate
 from sweeps.support.tools import Probe
 from tests.engines.outcomes import metrics_of as run
+from tests.engines.outcomes import set_latencies_are_added
 from tests.engines.sst_link import answers, peer
+from tests.fakes.cells import cell_of
 
 try:
     SST = find_sst()
@@ -29,17 +30,9 @@ except LockcrossError as error:
 
 def threads(engine: str, machine: str, count: int, **more: object) -> Cell:
     """A cell of threads on one lock."""
-    given = {
-        "engine": engine,
-        "machine": machine,
-        "isa": "x86_64",
-        "flavour": "lock",
-        "lock": "tasuki",
-        "workload": "threads",
-        "threads": count,
-        "parameters": {"iterations": 20, "critical": 20, "think": 100},
-    }
-    return Cell(**{**given, **more})  # type: ignore[arg-type]
+    keys = {"iterations": 20, "critical": 20, "think": 100}
+    given = {"lock": "tasuki", "workload": "threads", "threads": count, "parameters": keys}
+    return cell_of(engine=engine, machine=machine, **given | more)
 
 
 @pytest.mark.parametrize("flavour", list(TARGETS))
@@ -51,16 +44,8 @@ def test_the_bus_is_what_its_machine_says_of_it(tmp_path: Path) -> None:
     """[memory] of sst_bus, which the embedded engine uses, and the latencies of its [sst]."""
     one = threads("sst", "sst_bus", 4)
     (text,) = load_engine("sst").inputs(one, Path("/prog"), Limits()).values()
-    script = (
-        "0,r,9",
-        "1,r,9,1000",
-        "0,w,9,3000",
-        "1,r,9,3000",
-        "2,r,9,5000",
-        "3,w,9,6000",
-        "2,w,9,2000",
-    )
-    given = json.loads(text) | {"guest": peer("script", *script)}
+    script = "0,r,9 1,r,9,1000 0,w,9,3000 1,r,9,3000 2,r,9,5000 3,w,9,6000 2,w,9,2000"
+    given = json.loads(text) | {"guest": peer("script", *script.split())}
     (tmp_path / INPUT).write_text(json.dumps(given), encoding="utf-8")
     subprocess.run(
         load_engine("sst").command(one, Path("/prog"), Limits()), cwd=tmp_path, env={}, check=True
@@ -79,21 +64,13 @@ def test_the_bus_is_what_its_machine_says_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flavour", list(TARGETS))
 def test_a_set_latency_is_added(tmp_path: Path, flavour: str) -> None:
-    ops = ("empty", "store", "cas", "fence", "stop")
-    settings = [
-        Setting("sst_bus", TARGETS[flavour].isa, flavour, n, n, "sst", 10 * n, ops)
-        for n in (40, 140)
-    ]
-    with Store(tmp_path / "runs.db") as store:
-        low, high = calibrate(Runner(store, 1), store, settings)
-    for op, added in (("cas", 100), ("fence", 100), ("stop", 1000)):
-        assert high[op].cycles - low[op].cycles == pytest.approx(added, rel=0.05), op
+    set_latencies_are_added(tmp_path, "sst", "sst_bus", flavour)
 
 
 @pytest.mark.parametrize("isa", list(ISAS))
 def test_uncontended_costs_are_those_of_the_embedded_engine(tmp_path: Path, isa: str) -> None:
     cells = [
-        threads(engine, "sst_bus", 1, isa=isa, flavour=ISAS[isa].flavours[0], lock="reservation")
+        threads(engine, "sst_bus", 1, flavour=ISAS[isa].flavours[0], lock="reservation")
         for engine in ("qemu", "sst")
     ]
     ours, theirs = (found["cycles_per_pair"] for found in run(tmp_path, cells))
@@ -102,11 +79,8 @@ def test_uncontended_costs_are_those_of_the_embedded_engine(tmp_path: Path, isa:
 
 @pytest.mark.parametrize("machine", ["sst_bus", "sst_mesh16"])
 def test_the_same_run_has_the_same_cycles(tmp_path: Path, machine: str) -> None:
-    found = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        found += run(tmp_path / name, [threads("sst", machine, 4)])
-    assert found[0] == found[1]
+    one, other = (run(tmp_path / name, [threads("sst", machine, 4)]) for name in ("a", "b"))
+    assert one == other
 
 
 def test_a_mesh_counts_what_passes_its_network(tmp_path: Path) -> None:
@@ -120,15 +94,7 @@ def test_a_mesh_counts_what_passes_its_network(tmp_path: Path) -> None:
 
 
 def test_an_instruction_limit_ends_a_run_with_its_cause(tmp_path: Path) -> None:
+    cell = threads("sst", "sst_mesh16", 2)
     with Store(tmp_path / "runs.db") as store:
-        (found,) = Runner(store, 1, None, Limits(instructions=500)).run(
-            [threads("sst", "sst_mesh16", 2)], "test"
-        )
+        (found,) = Runner(store, 1, None, Limits(instructions=500)).run([cell], "test")
     assert found.status == "failed" and found.cause.startswith("instruction limit: 500; core 0")
-
-
-def test_more_cores_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
-    with Store(tmp_path / "runs.db") as store:
-        (found,) = Runner(store, 1).run([threads("sst", "sst_mesh16", 17)], "test")
-    assert found.status == "refused"
-    assert found.cause == "threads: 17: machine sst_mesh16, a mesh, has room for 16 cores"

@@ -1,15 +1,15 @@
 """A small explored grid from a closed-form cost model, for tests of the report's map."""
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from results.store.records import CalibrationRecord, MachineRecord
 from results.store.store import Store
 from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import Cell, command
+from sweeps.model.cell import command
 from sweeps.model.locks import FULL, LockLabel
+from tests.fakes.cells import cell_of
 from tests.fakes.records import PAIRS, record
 
 CAS, FENCE, CANCEL = (0, 20, 150), (0, 30, 150), (0, 5000, 50000)
@@ -34,14 +34,16 @@ PLAN = {
 }
 
 
-@dataclass(frozen=True)
-class Point:
-    """The set values of a run."""
+class Point(NamedTuple):
+    """The set values of a run; None leaves them to the machine."""
 
-    cas: int
-    fence: int
-    cancel: int
+    cas: int | None
+    fence: int | None
+    cancel: int | None
     share: float
+
+
+Costs = dict[tuple[str, str, str, Point], float]  # by machine, flavour, label and point
 
 
 def cost(label: str, at: Point, machine: str, flavour: str) -> float:
@@ -67,136 +69,93 @@ def as_is_cost(label: str, machine: str, flavour: str) -> float:
     return round(cost(label, at, machine, flavour) + more, 2)
 
 
-@dataclass
-class Explored:
-    """Fill a store with explored grids. `costs`: the stored values, by machine, flavour, label and
-    point."""
+def labels(flavour: str) -> list[LockLabel]:
+    """The locks of a flavour: POWER has no locked RMW."""
+    return [LockLabel(one) for one in LABELS if flavour == "lock" or not one.endswith("rmw")]
 
-    store: Store
-    costs: dict[tuple[str, str, str, Point], float] = field(default_factory=dict)
 
-    def fill(self) -> None:
-        """Every machine and flavour of this module."""
-        self.store.set_fact("study/explore", PLAN)
+def explored(path: Path) -> Costs:
+    """Make a database with explored grids at `path`, and return the costs that it holds."""
+    costs: Costs = {}
+    with Store(path) as store:
+        store.set_fact("study/explore", PLAN)
         for isa, title, fence in (("x86_64", "x86-64", "mfence"), ("ppc64le", "POWER", "hwsync")):
-            self.store.set_fact(f"isa/{isa}", {"title": title, "full_fence": fence})
+            store.set_fact(f"isa/{isa}", {"title": title, "full_fence": fence})
         for machine, flavour in itertools.product(MACHINES, FLAVOURS):
-            runs: dict[int, dict[str, list[int]]] = {}
-            for label in LABELS:
-                if not (flavour == "larx" and label.endswith("rmw")):
-                    runs |= self._runs(machine, flavour, LockLabel(label))
-            self.store.set_series(f"explore/{machine}/{FLAVOURS[flavour]}/{flavour}", runs, runs)
-            first = next(iter(runs))
-            self._calibrate(machine, flavour, first, [(None, None), *((x, x) for x in CAS)])
-            self._as_is(machine, flavour)
-        self._calibrate("known", "lock", first, [(None, None)])
-        self._as_is("known", "lock")
+            first = _grid(store, machine, flavour, costs)
+            _calibrate(store, machine, flavour, first, (None, *CAS))
+            _as_is(store, machine, flavour)
+        _calibrate(store, "known", "lock", first, (None,))
+        _as_is(store, "known", "lock")
         for name, description in {**MACHINES, "known": {}}.items():
-            figures = {"cas_success": {"value": 44, "source": "s"}}
-            figures |= {
-                f"fence_{one}": {"assumption": 66, "why": "w"} for one in ("mfence", "hwsync")
-            }
-            latency = dict.fromkeys(FLAVOURS.values(), figures)
+            fence = {"assumption": OWN_FENCE, "why": "w"}
+            figures = {"cas_success": {"value": OWN_CAS, "source": "s"}}
+            figures |= {"fence_mfence": fence, "fence_hwsync": fence}
             own = {
-                "latency": latency,
+                "latency": dict.fromkeys(FLAVOURS.values(), figures),
                 "charges": {"stop_blocked": {"assumption": OWN_CANCEL[name]}},
             }
-            self.store.set_machine(
-                MachineRecord(name, f"The {name} machine", {**description, **own})
-            )
-
-    def _as_is(self, machine: str, flavour: str) -> None:
-        key = (None, None, None, OWN_SHARE)
-        runs = [
-            self._run(machine, flavour, LockLabel(label), key, as_is_cost(label, machine, flavour))
-            for label in LABELS
-            if not (flavour == "larx" and label.endswith("rmw"))
-        ]
-        self.store.set_series(f"explore/as_is/{machine}/{FLAVOURS[flavour]}/{flavour}", runs)
-
-    def _runs(
-        self, machine: str, flavour: str, label: LockLabel
-    ) -> dict[int, dict[str, list[int]]]:
-        """The runs of a lock, and the latencies at which each stands."""
-        ids: dict[object, int] = {}
-        runs: dict[int, dict[str, list[int]]] = {}
-        for values in itertools.product(CAS, FENCE, CANCEL, SHARE):
-            at = Point(*values)
-            fence = at.fence if label.fence == FULL else None
-            cancel = at.cancel if label.lock == "reservation" else None
-            cycles = round(cost(label, at, machine, flavour), 2)
-            self.costs[machine, flavour, label, at] = cycles
-            key = (at.cas, fence, cancel, at.share)
-            if key not in ids:
-                ids[key] = self._run(machine, flavour, label, key, cycles)
-            of_run = runs.setdefault(ids[key], {})
-            for axis, value in zip(LATENCIES[:3], values, strict=False):
-                if value not in of_run.setdefault(axis, []):
-                    of_run[axis].append(value)
-        return runs
-
-    def _run(
-        self,
-        machine: str,
-        flavour: str,
-        label: LockLabel,
-        key: tuple[int | None, int | None, int | None, int],
-        cycles: float,
-    ) -> int:
-        cas, fence, cancel, share = key
-        cell = Cell(
-            machine=machine,
-            isa=FLAVOURS[flavour],
-            flavour=flavour,
-            lock=label.lock,
-            fence=label.fence,
-            workload="lock_sequence",
-            threads=2,
-            cas_latency=cas,
-            fence_latency=fence,
-            cancel_latency=cancel,
-            parameters={**WORKLOAD, "owner_share": share},
-        )
-        metrics: Mapping[str, tuple[float, str]] = {
-            "core_cycles": (cycles * PAIRS, "cycles"),
-            "pairs": (PAIRS, "pairs"),
-            "cycles_per_pair": (cycles, "cycles/pair"),
-        }
-        identity = f"{machine} {flavour} {label} {key}"
-        resolved = {"charge_stop_blocked": OWN_CANCEL[machine] if cancel is None else cancel}
-        run = record(
-            identity,
-            **{**vars(cell), "command": command(cell), "metrics": metrics, "resolved": resolved},
-        )
-        return self.store.add_run(run, "explore")
-
-    def _calibrate(
-        self, machine: str, flavour: str, run: int, settings: list[tuple[int | None, int | None]]
-    ) -> None:
-        for cas, fence in settings:
-            for op, own in (("cas", 44), ("fence", 66)):
-                cycles = float((own if cas is None else cas) + OVERHEAD)
-                self.store.add_calibrations(
-                    [
-                        CalibrationRecord(
-                            machine,
-                            FLAVOURS[flavour],
-                            flavour,
-                            "qemu",
-                            cas,
-                            fence,
-                            op,
-                            cycles,
-                            run,
-                            run,
-                        )
-                    ]
-                )
+            store.set_machine(MachineRecord(name, f"The {name} machine", description | own))
+    return costs
 
 
-def explored(path: Path) -> dict[tuple[str, str, str, Point], float]:
-    """Make a database with explored grids at `path`, and return the costs that it holds."""
-    with Store(path) as store:
-        explored_store = Explored(store)
-        explored_store.fill()
-        return explored_store.costs
+def _grid(store: Store, machine: str, flavour: str, costs: Costs) -> int:
+    """Store the runs of a grid, with the latencies at which each stands, and return the first."""
+    runs: dict[int, dict[str, list[int]]] = {}
+    values = itertools.product(CAS, FENCE, CANCEL, SHARE)
+    for label, at in itertools.product(labels(flavour), map(Point._make, values)):
+        cycles = round(cost(label, at, machine, flavour), 2)
+        costs[machine, flavour, label, at] = cycles
+        of_run = runs.setdefault(_run(store, machine, flavour, label, at, cycles), {})
+        for axis, value in zip(LATENCIES[:3], at, strict=False):
+            if value not in of_run.setdefault(axis, []):
+                of_run[axis].append(value)
+    store.set_series(f"explore/{machine}/{FLAVOURS[flavour]}/{flavour}", runs, runs)
+    return next(iter(runs))
+
+
+def _as_is(store: Store, machine: str, flavour: str) -> None:
+    at = Point(None, None, None, OWN_SHARE)
+    runs = [
+        _run(store, machine, flavour, label, at, as_is_cost(label, machine, flavour))
+        for label in labels(flavour)
+    ]
+    store.set_series(f"explore/as_is/{machine}/{FLAVOURS[flavour]}/{flavour}", runs)
+
+
+def _run(
+    store: Store, machine: str, flavour: str, label: LockLabel, at: Point, cycles: float
+) -> int:
+    """Store a run, and the same one for all values of a latency that its lock does not pay."""
+    cancel = at.cancel if label.lock == "reservation" else None
+    cell = cell_of(
+        label.lock,
+        "lock_sequence",
+        machine=machine,
+        flavour=flavour,
+        fence=label.fence,
+        threads=2,
+        cas_latency=at.cas,
+        fence_latency=at.fence if label.fence == FULL else None,
+        cancel_latency=cancel,
+        parameters={**WORKLOAD, "owner_share": at.share},
+    )
+    metrics = {
+        "core_cycles": (cycles * PAIRS, "cycles"),
+        "pairs": (PAIRS, "pairs"),
+        "cycles_per_pair": (cycles, "cycles/pair"),
+    }
+    resolved = {"charge_stop_blocked": OWN_CANCEL[machine] if cancel is None else cancel}
+    said = {"command": command(cell), "metrics": metrics, "resolved": resolved}
+    return store.add_run(record(command(cell), **vars(cell), **said), "explore")
+
+
+def _calibrate(
+    store: Store, machine: str, flavour: str, run: int, latencies: tuple[int | None, ...]
+) -> None:
+    of = machine, FLAVOURS[flavour], flavour, "qemu"
+    for given, (op, own) in itertools.product(
+        latencies, {"cas": OWN_CAS, "fence": OWN_FENCE}.items()
+    ):
+        cycles = float((own if given is None else given) + OVERHEAD)
+        store.add_calibrations([CalibrationRecord(*of, given, given, op, cycles, run, run)])

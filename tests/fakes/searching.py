@@ -5,22 +5,8 @@ from fractions import Fraction
 
 from sweeps.study.crossings import Crossover, Point, find_all, search
 
-PROBES = 9  # points of an axis where the caller names none
+PARTS = 8  # of an axis, between the values looked at first
 Evaluate = Callable[[Sequence[tuple[str, Fraction]]], Sequence[Point]]
-
-
-def axis(low: int, high: int, count: int = PROBES, geometric: bool = False) -> list[int]:
-    """At most `count` whole numbers from `low` to `high`, both included, evenly spaced in steps
-    or (`geometric`, from 1 on) in ratios. Raises ValueError for an empty range."""
-    if not low < high or count < 2 or (geometric and low < 1):
-        raise ValueError(f"no axis of {count} points from {low} to {high}")
-    last = count - 1
-    if geometric:
-        ratio = high / low
-        between = [round(low * ratio ** (i / last)) for i in range(1, last)]
-    else:
-        between = [low + round(Fraction((high - low) * i, last)) for i in range(1, last)]
-    return sorted({low, *between, high})
 
 
 def find_crossover(
@@ -32,13 +18,15 @@ def find_crossover(
     tolerance: int,
     geometric: bool = False,
 ) -> Crossover:
-    """Find every crossing that a coarse look at the axis shows, each to `tolerance`.
-
-    Raises ValueError for an empty range or a tolerance below 1.
-    """
-    started = search(lock_a, lock_b, axis(low, high, geometric=geometric), tolerance)
+    """Find every crossing that a coarse look at the axis shows, each to `tolerance`. The look is at
+    whole numbers, evenly spaced in steps or (`geometric`, from 1 on) in ratios."""
+    shares = [Fraction(part, PARTS) for part in range(PARTS + 1)]
+    if geometric:
+        values = [round(low * (high / low) ** float(share)) for share in shares]
+    else:
+        values = [low + round((high - low) * share) for share in shares]
 
     def evaluate_one(wanted: Sequence[tuple[None, str, Fraction]]) -> Sequence[Point]:
         return evaluate([(lock, x) for _, lock, x in wanted])
 
-    return find_all(evaluate_one, {None: started})[None]
+    return find_all(evaluate_one, {None: search(lock_a, lock_b, values, tolerance)})[None]

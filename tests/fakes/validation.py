@@ -22,7 +22,7 @@ class Gem5Data:
 
     def run(self, engine: str, lock: str, cost: float, **changes: object) -> int:
         """Add a run of known cost (cycles per pair) and return its id."""
-        given: dict[str, object] = {
+        usual: dict[str, object] = {
             "engine": engine,
             "lock": lock,
             "workload": "threads",
@@ -36,9 +36,8 @@ class Gem5Data:
                 "instructions": (10_000.0, "count"),
             },
         }
-        given |= changes
         identity = repr((engine, lock, cost, sorted(changes.items(), key=str)))
-        return self.store.add_run(record(identity, **given), "validate")
+        return self.store.add_run(record(identity, **usual | changes), "validate")
 
     def validation(self, isas: tuple[str, ...] = ("x86_64",)) -> None:
         """Both engines' runs of COSTS, with the bars of the first set."""
@@ -51,10 +50,6 @@ class Gem5Data:
                         runs.append(self.run(engine, lock, cost, isa=isa, threads=threads))
             self.store.set_series(f"validation/{name}", runs)
         bars = {"title": "Uncontended", "mean": 0.03, "worst": 0.1, "order": 0.95}
-        self.store.set_fact(
-            "validation_bars",
-            {
-                "timing_uncontended": bars,
-                "o3_contended": {"title": "O3", "mean": None, "worst": None, "order": None},
-            },
-        )
+        none = {"title": "O3", "mean": None, "worst": None, "order": None}
+        both = {"timing_uncontended": bars, "o3_contended": none}
+        self.store.set_fact("validation_bars", both)

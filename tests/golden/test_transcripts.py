@@ -38,11 +38,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study(folder / "study.db")
     fill_sweep(folder / "sweep.db")
     shutil.copy(MACHINES / "generic.toml", folder / "mine.toml")
-    for documents, name in (
-        (SWEEPS, "smoke"),
-        (STUDIES, "crossover"),
-        (RUNTIMES, "byte_writer"),
-    ):
+    plans = ((SWEEPS, "smoke"), (STUDIES, "crossover"), (RUNTIMES, "byte_writer"))
+    for documents, name in plans:
         text = documents.path(name).read_text("utf-8")
         wrong, times = re.subn(r'(locks? = \[?)"\w+"', r'\1"thim"', text, count=1)
         assert times

@@ -9,8 +9,9 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from results.paths import ROOT
@@ -21,6 +22,7 @@ from tests.java_programs.programs import FOLDER, PROGRAMS, Program, build, chose
 
 DOCUMENT = ROOT / "docs" / "java.md"
 MACHINES = ("zen5", "neoverse_v2", "redwood_cove")
+PAGE = Path(__file__).with_name("page.txt")
 HEAD = "## Held to a JVM"
 RECORDED = [program for program in PROGRAMS if not program.microbenchmark]
 
@@ -55,31 +57,21 @@ def kept(name: str) -> Any:
 
 
 def recorded(program: Program) -> Mapping[str, Any]:
-    """Record a program: the numbers of its log, which is kept."""
+    """Record a program: the numbers of its log, which is kept. Raises CalledProcessError."""
     print(f"== {program.name}", file=sys.stderr)
     log = FOLDER / f"{program.name}.locks"
-    command = java(program)
-    run(ROOT / "lockcross", "record", "--compare", "--force", "--output", log, "--", *command)
+    words = ["record", "--compare", "--force", "--output", log, "--", *java(program)]
+    subprocess.run([ROOT / "lockcross", *words], check=True, cwd=FOLDER, stdout=sys.stderr)
     return numbers_of(read_events(log))
 
 
 def answers(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the cost of each machine's locks for the program with the kept log."""
-    log = FOLDER / f"{name}.locks"
-    said = run(
-        ROOT / "lockcross", "advise", "--log", log, "--machines", ",".join(MACHINES), "--ranking",
-        "--format", "json", "--db", FOLDER / "advice.db", output=True,
-    )  # fmt: skip
+    """Return the cost of each machine's locks for the program with the kept log. Raises
+    CalledProcessError."""
+    asked = ["advise", "--log", FOLDER / f"{name}.locks", "--machines", ",".join(MACHINES)]
+    how = ["--ranking", "--format", "json", "--db", FOLDER / "advice.db"]
+    said = subprocess.check_output([ROOT / "lockcross", *asked, *how], text=True, cwd=FOLDER)
     return dict(zip(MACHINES, json.loads(said), strict=True))
-
-
-def run(*words: object, output: bool = False) -> str:
-    """Run a program in a folder of its own. Raises CalledProcessError if it fails."""
-    done = subprocess.run(
-        [str(word) for word in words], check=True, text=True, cwd=FOLDER,
-        stdout=subprocess.PIPE if output else sys.stderr,
-    )  # fmt: skip
-    return done.stdout or ""
 
 
 def numbers_of(log: EventLog) -> dict[str, Any]:
@@ -109,58 +101,19 @@ def document() -> str:
         for program in RECORDED
         if (FOLDER / f"{program.name}.json").exists()
     ]
-    _, head, held_to_a_jvm = DOCUMENT.read_text("utf-8").partition(HEAD)
-    return "\n".join([
-        "# Locks of Java programs",
-        "",
-        "Made by `./lockcross python -m tests.java_programs`, which loads the programs from Maven "
-        f"Central and records them here: {machine()}. Their drivers are in "
-        "[java-programs](../java-programs/README.md). Single runs on a machine "
-        "that did other work too; the counts do not depend on that, the times do.",
-        "",
-        "## How local their locks are",
-        "Shares of acquisitions, including nested ones, except `by owner` (the object's first "
-        "thread), which counts outermost ones. *Changes*: objects that a second thread takes, per "
-        "million acquisitions: a reservation lock has as many revocations. *In fat sections*: "
-        "operations while somebody contends or waits.",
-        "",
-        *table(
-            ("program", "threads", "acquisitions", "objects", "of one thread alone",
-             "before any other thread", "by owner", "changes", "nested", "in fat sections"),
-            ([one.program.title, *local(one.log)] for one in every),
-        ),
-        "",
-        "## How near an acquisition is to the last section",
-        "Shares of acquisitions, including nested ones, that begin so soon after their thread's "
-        "last use of a lock. The time of recording is taken off; in brackets with its least and "
-        "its greatest ([how](record.md)). Where work lies between, an out-of-order core hides an "
-        "atomic behind it.",
-        "",
-        *table(
-            ("program", *(f"{ns} ns" for ns in WITHIN)),
+    made = PAGE.read_text("utf-8").format(
+        machine=machine(),
+        machines=",".join(MACHINES),
+        local=lines([one.program.title, *local(one.log)] for one in every),
+        near=table(
+            ["program", *(f"{ns} ns" for ns in WITHIN)],
             ([one.program.title, *map(interval, one.log["near"])] for one in every),
         ),
-        "",
-        "## The cost of recording",
-        "CPU time of the whole process, including the start of JVM and agent, about a second. *A "
-        "pair*: the addition by recording per lock operation.",
-        "",
-        *table(
-            ("program", "without, s", "with, s", "times", "a pair, ns", "acquisitions a second"),
-            ([one.program.title, *overhead(one.log)] for one in every),
-        ),
-        "",
-        "## The cost of each lock",
-        "Share of the program's CPU time, had the processor done the rest of its work as fast as "
-        "this one; in brackets the interval from the engine's known error. "
-        f"`./lockcross advise --log LOG --machines {','.join(MACHINES)} --ranking`. In bold: the "
-        "cheapest and those that tie with it. An object's first acquisition waits for its line "
-        "from memory in these runs, where a JVM has just written the object: programs that lock "
-        "each object only a few times are charged too much, with every lock alike.",
-        *(line for machine_ in MACHINES for line in shares(every, machine_)),
-        "",
-        head + held_to_a_jvm,
-    ])  # fmt: skip
+        overhead=lines([one.program.title, *overhead(one.log)] for one in every),
+        shares="\n\n".join(shares(every, machine_) for machine_ in MACHINES),
+    )
+    _, head, held_to_a_jvm = DOCUMENT.read_text("utf-8").partition(HEAD)
+    return made + head + held_to_a_jvm
 
 
 def machine() -> str:
@@ -189,15 +142,14 @@ def overhead(log: Mapping[str, Any]) -> Iterator[str]:
     yield f"{log['acquisitions'] / plain:,.0f}"
 
 
-def shares(every: Sequence[Found], machine_: str) -> Iterator[str]:
-    """The lines of a machine: a row a program."""
+def shares(every: Sequence[Found], machine_: str) -> str:
+    """The section of a machine: a row a program."""
     costs = [
         (one.program.title, cost_by_lock(one.answers[machine_])) for one in every if one.answers
     ]
     locks = sorted({lock for _, each in costs for lock in each})
-    yield from ("", f"### {machine_}", "")
     rows = ([name, *(each.get(lock, "") for lock in locks)] for name, each in costs)
-    yield from table(("program", *locks), rows)
+    return f"### {machine_}\n\n{table(['program', *locks], rows)}"
 
 
 def cost_by_lock(answer: Mapping[str, Any]) -> dict[str, str]:
@@ -211,10 +163,13 @@ def cost_by_lock(answer: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def table(heads: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{'---|' * len(heads)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return f"{lines([heads])}\n|{'---|' * len(heads)}\n{lines(rows)}"
+
+
+def lines(rows: Iterable[Sequence[str]]) -> str:
+    """The rows of a table in Markdown."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 if __name__ == "__main__":

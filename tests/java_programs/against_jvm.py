@@ -26,7 +26,7 @@ from sweeps.model.machine import load_machine
 from tests.java_programs.programs import PROGRAMS, Program, build, chosen, environment, java
 
 _UNLOCKED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions")
-_KEEP_ALL = "-XX:-EliminateLocks"  # the JVM's compiler then leaves out no lock that the log has
+KEEP_ALL = "-XX:-EliminateLocks"  # the JVM's compiler then leaves out no lock that the log has
 _SURE = 0.95  # that the interval of a median has it
 _SECONDS, _FEWEST, _MOST = 20.0, 6, 20  # CPU time of a program, about; runs of it in each mode
 _HEADS = (
@@ -43,15 +43,13 @@ class Mode(NamedTuple):
     options: tuple[str, ...]
 
 
+BIASED = ("-XX:+UseBiasedLocking", "-XX:BiasedLockingStartupDelay=0")
+NOT_BIASED = ("-XX:-UseBiasedLocking",)
 _STACK = ("stack locking", "hotspot_stack")
 _MODES = {  # the flag that JDK 17 has, and JDK 21 to 25
     "UseBiasedLocking": (
-        Mode(
-            "biased locking",
-            "biased",
-            ("-XX:+UseBiasedLocking", "-XX:BiasedLockingStartupDelay=0"),
-        ),
-        Mode(*_STACK, ("-XX:-UseBiasedLocking",)),
+        Mode("biased locking", "biased", BIASED),
+        Mode(*_STACK, NOT_BIASED),
     ),
     "LockingMode": (
         Mode(*_STACK, ("-XX:LockingMode=1",)),
@@ -122,18 +120,14 @@ def cpu_seconds(command: Sequence[str]) -> float:
     CalledProcessError."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            command, check=True, cwd=folder, env=environment(), stdout=subprocess.DEVNULL
-        )
+        subprocess.check_call(command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 def lockcross(*words: object) -> str:
     """Return the output of a command of this tree. Raises CalledProcessError."""
     command = [str(ROOT / "lockcross"), *map(str, words)]
-    return subprocess.run(
-        command, check=True, text=True, stdout=subprocess.PIPE, env=environment()
-    ).stdout
+    return subprocess.check_output(command, text=True, env=environment())
 
 
 def row(program: Program, both: tuple[Mode, Mode], machine: str) -> list[str]:
@@ -142,15 +136,13 @@ def row(program: Program, both: tuple[Mode, Mode], machine: str) -> list[str]:
         log, database = Path(name, "program.locks"), Path(name, "advice.db")
         lockcross("record", "--compare", "--force", "--output", log, "--", *java(program))
         locks = ",".join(mode.lock for mode in both)
-        how = ("--ranking", "--format", "json", "--db", database)
-        advice = json.loads(
-            lockcross("advise", "--log", log, "--machines", machine, "--locks", locks, *how)
-        )
+        asked = ("advise", "--log", log, "--machines", machine, "--locks", locks)
+        advice = json.loads(lockcross(*asked, "--ranking", "--format", "json", "--db", database))
         events = read_events(log).events
     acquisitions = int((events["kind"] == Kind.ACQUIRED).sum())
     commands = [
         [java(program, *_UNLOCKED, *options, *mode.options) for mode in both]
-        for options in ((), (_KEEP_ALL,))
+        for options in ((), (KEEP_ALL,))
     ]
     # The first run finds files that nobody has read yet, and is not counted.
     wanted = round(_SECONDS / (4 * max(cpu_seconds(commands[0][0]), 0.01)))

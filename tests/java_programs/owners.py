@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,7 +22,7 @@ from results.errors import LockcrossError
 from sweeps.lock_logs.log import Kind, read_events
 from sweeps.lock_logs.owners import owners
 from sweeps.model.machine import Machine, load_machine
-from tests.java_programs.against_jvm import lockcross
+from tests.java_programs.against_jvm import BIASED, KEEP_ALL, NOT_BIASED, lockcross
 from tests.java_programs.programs import FOLDER, build, environment
 
 _TITLES = {
@@ -40,9 +40,6 @@ _CLASS = 16  # objects of a class, fewer than HotSpot's bulk rebias takes
 _FIRST, _TAKEN, _ROUNDS = 20, 2, 300  # acquisitions by the owner and by another; rounds
 _TIMES = 7  # runs in each locking mode, in turn
 _LOGS = 3  # recordings of a mode
-_BIASED = ("-XX:+UseBiasedLocking", "-XX:BiasedLockingStartupDelay=0")
-_STACK = ("-XX:-UseBiasedLocking",)
-_KEEP_ALL = "-XX:-EliminateLocks"  # the JVM's compiler then leaves out no lock that the log has
 _STATES = ("running", "blocked", "ended", "untold")
 _HEADS = (
     "the owner", *_STATES, "measured, ns a pair", "predicted, ns a pair", "with this host's CPUs",
@@ -54,22 +51,20 @@ _FEW = 2  # CPUs with which HotSpot's requester sleeps: the machine's dearest ca
 def command(mode: str, *options: str) -> list[str]:
     """Return the command of a mode."""
     words = (mode, str(_CLASS), str(_FIRST), str(_ROUNDS))
-    return ["java", _KEEP_ALL, *options, "-cp", str(FOLDER / "alone"), "Owners", *words]
+    return ["java", KEEP_ALL, *options, "-cp", str(FOLDER / "alone"), "Owners", *words]
 
 
 def measured(mode: str) -> tuple[float, float]:
     """Return the extra time of an acquisition with biased locking, ns, of the pairs of runs: the
     median, and the lower quarter, since the host's other work only adds. Raises
     CalledProcessError."""
-    differences = sorted(_ns(mode, *_BIASED) - _ns(mode, *_STACK) for _ in range(_TIMES))
+    differences = sorted(_ns(mode, *BIASED) - _ns(mode, *NOT_BIASED) for _ in range(_TIMES))
     return median(differences), differences[len(differences) // 4]
 
 
 def _ns(mode: str, *options: str) -> float:
-    done = subprocess.run(
-        command(mode, *options), env=environment(), capture_output=True, text=True, check=True
-    )
-    return float(done.stdout.split()[-1])
+    said = subprocess.check_output(command(mode, *options), env=environment(), text=True)
+    return float(said.split()[-1])
 
 
 def predicted(
@@ -136,12 +131,8 @@ def main(machine: str, *modes: str) -> None:
     print(f"\nMachine {machine}; load {os.getloadavg()[1]:.1f} on {os.cpu_count()} CPUs.")
 
 
-def _run(arguments: Sequence[str]) -> None:
+if __name__ == "__main__":
     try:
-        main(*arguments)
+        main(*sys.argv[1:])
     except LockcrossError as error:
         sys.exit(error.message)
-
-
-if __name__ == "__main__":
-    _run(sys.argv[1:])

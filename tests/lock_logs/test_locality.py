@@ -15,8 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results.errors import LockcrossError
-from results.store.store import Store
-from sweeps.engines.qemu.engine import EVENTS
 from sweeps.lock_logs.locality import Sections, locality, pattern, repetitions
 from sweeps.lock_logs.log import (
     ENGINE_HEADER,
@@ -29,40 +27,27 @@ from sweeps.lock_logs.log import (
     read_events,
 )
 from sweeps.lock_logs.sites import sites
-from sweeps.model.cell import Cell
 from sweeps.questions.locality.gains import Costs
-from sweeps.run.runner import Runner
 from tests.commands import lockcross
+from tests.lock_logs.test_log import held
 
 LogOf = Callable[[str], EventLog]
-SHORT = {
-    "a": Kind.ACQUIRE,
-    "g": Kind.ACQUIRED,
-    "r": Kind.RELEASE,
-    "w": Kind.WAIT,
-    "b": Kind.WAITED,
-    "n": Kind.NOTIFY,
-    "x": Kind.NOTHING_DONE,
-}
+SHORT = {"a": Kind.ACQUIRE, "g": Kind.ACQUIRED, "r": Kind.RELEASE, "x": Kind.NOTHING_DONE}
+SHORT |= {"w": Kind.WAIT, "b": Kind.WAITED, "n": Kind.NOTIFY}
 
 
 def write(path: Path, script: str) -> Path:
-    """Write the log of an engine's recording."""
-    raw = path.with_suffix(".raw")
-    raw.write_bytes(content(script))
-    convert(raw, path)
-    return path
-
-
-def content(script: str) -> bytes:
-    """Return an engine's file for events like "0a1": thread 0 begins to acquire object 1. Ten
-    cycles each; the lock is inflated where an exclamation mark follows."""
+    """Write the log of an engine's recording of events like "0a1": thread 0 begins to acquire
+    object 1. Ten cycles each; the lock is inflated where an exclamation mark follows."""
     rows = [
         (10 * place, int(word[2]), int(word[0]), SHORT[word[1]], "!" in word)
         for place, word in enumerate(script.split(), start=1)
     ]
-    records = np.array(rows, ENGINE_RECORD) if rows else np.empty(0, ENGINE_RECORD)
-    return ENGINE_HEADER.pack(MAGIC, 1, 2000, 0x400000, 7, len(rows)) + records.tobytes()
+    header = ENGINE_HEADER.pack(MAGIC, 1, 2000, 0x400000, 7, len(rows))
+    raw = path.with_suffix(".raw")
+    raw.write_bytes(header + np.array(rows, ENGINE_RECORD).tobytes())
+    convert(raw, path)
+    return path
 
 
 @pytest.fixture
@@ -119,20 +104,12 @@ def test_contended_is_who_finds_the_lock_held_not_who_works_while_another_waits(
 def test_a_line_gains_by_the_lock_that_saves_most_there() -> None:
     """A line of one thread gains by a reservation; one that several threads share pays for the
     cancellations, and gains by another lock; where none is cheaper there is no gain."""
-    pair = {
-        "hotspot_light": 50.0,
-        "reservation": 5.0,
-        "thin": 30.0,
-        "tasuki": 40.0,
-        "j9_flat": 35.0,
-    }
+    pair = {"hotspot_light": 50.0, "reservation": 5.0, "thin": 30.0, "tasuki": 40.0}
+    pair["j9_flat"] = 35.0
     costs = Costs("zen5", pair, 1000, 1e9)
     alone = {"acquisitions": 100.0, "first": 100.0, "changed": 0.0}
-    assert costs.of_line(alone, "hotspot_light") == {
-        "cost": 5000,
-        "saved": 4500,
-        "by": "reservation",
-    }
+    found = costs.of_line(alone, "hotspot_light")
+    assert found == {"cost": 5000, "saved": 4500, "by": "reservation"}
     shared = {"acquisitions": 100.0, "first": 50.0, "changed": 1.0}
     assert costs.of_line(shared, "hotspot_light") == {"cost": 5000, "saved": 2000, "by": "thin"}
     dearest = replace(costs, pair=pair | {"hotspot_light": 4.0})
@@ -163,15 +140,13 @@ def test_the_plain_print_has_no_numbers_of_tables(tmp_path: Path) -> None:
     shown = lockcross("locality", str(path)).stdout
     assert "Table" not in shown and "made" not in shown.replace("was made", "")
     rows = lockcross("locality", str(path), "--format", "csv").stdout
-    assert all(
-        f",{name},{value}," in rows
-        for name, value in (("acquisitions", 2), ("lock operations", 5), ("locked sections", 3))
-    )
+    for row in ("acquisitions,2", "lock operations,5", "locked sections,3"):
+        assert f",{row}," in rows
     assert lockcross("locality --machine zen5", str(path)).returncode == 2
 
 
 def test_nested_acquisitions_are_operations_but_no_sections(log_of: LogOf) -> None:
-    log = log_of("0a1 0g1 0a1 0g1 0r1 0r1" + " " + pair(1, 2))
+    log = log_of("0a1 0g1 0a1 0g1 0r1 0r1 " + pair(1, 2))
     assert tuple(locality(log).values()) == (4, 2, 2, 1, 1)
     sections = Sections(log)
     assert log.objects_made == 7
@@ -179,47 +154,47 @@ def test_nested_acquisitions_are_operations_but_no_sections(log_of: LogOf) -> No
     assert tuple(sections.durations(long=40).values()) == (3, 20.0, 40, 1)
 
 
-def test_contention_is_a_fat_section_until_the_last_one_has_the_lock(log_of: LogOf) -> None:
-    """One fat section: threads 1 and 2 wait for the lock, one after the other gets it. In it: the
-    releases of 0 and 1 and both acquires; flat: the operations of 0 and, behind it, of 2."""
-    log = log_of(pair(0) + "0a1 0g1 1a1 0r1 2a1 1g1 1r1 2g1 2r1 " + pair(2))
-    sections = Sections(log)
-    assert tuple(sections.contention().loc["nowait"]) == (1, 10, 1, 2, 4, 0)
-    assert tuple(sections.contention().loc["wait"]) == (0, 0, 0, 0, 0, 0)
-    in_fat = sections.operations()["in_fat"].to_list()
-    assert in_fat == [False] * 3 + [True] * 4 + [False] * 3
-
-
-def test_who_comes_to_a_free_lock_contends_only_if_another_takes_it(log_of: LogOf) -> None:
-    alone = Sections(log_of("0a1 1a2 0g1 1g2 1r2 0r1"))
-    assert alone.statistics()["heavy_objects"] == 0
-    race = Sections(log_of("0a1 1a1 0g1 0r1 1g1 1r1"))
+# Threads 1 and 2 wait for the lock, one after the other gets it.
+CONTENDED = pair(0) + "0a1 0g1 1a1 0r1 2a1 1g1 1r1 2g1 2r1 " + pair(2)
+# On object 2, nobody ever waits.
+WAITED = "0a1 0g1 0w1! 1a1! 1g1! 1n1! 1r1! 0b1! 0r1! " + pair(0, 1, 2) + "1a2 1g2 1n2 1r2"
+# 0 holds the lock twice when the log begins, 2 waits for a notification until 3 comes, who never
+# gets it.
+CUT = "1a1 0r1 0r1 1g1 1r1 2b1 3a1 2r1 0a1 0g1"
+NONE = (0, 0, 0, 0, 0, 0)
+# Of objects on which nobody waits, and of the others: their number, operations, fat and flat
+# sections, operations in fat sections and on inflated locks.
+HEAVY = {
+    # In the section: the releases of 0 and 1, and the acquires of 1 and 2.
+    "a fat section lasts until the last one has the lock": (CONTENDED, (1, 10, 1, 2, 4, 0), NONE),
+    "a lock that is free is not contended": ("0a1 1a2 0g1 1g2 1r2 0r1", NONE, NONE),
     # 1 waits from the time at which 0 has the lock: 0's release and 1's acquire.
-    assert tuple(race.contention().loc["nowait"]) == (1, 4, 1, 2, 2, 0)
-
-
-def test_waiting_is_a_fat_section_and_makes_a_wait_object(log_of: LogOf) -> None:
-    log = log_of("0a1 0g1 0w1! 1a1! 1g1! 1n1! 1r1! 0b1! 0r1! " + pair(0, 1, 2) + "1a2 1g2 1n2 1r2")
-    sections = Sections(log)
+    "unless another takes it": ("0a1 1a1 0g1 0r1 1g1 1r1", (1, 4, 1, 2, 2, 0), NONE),
     # Wait, then acquire, notify and release of the other thread; the last release is flat again.
-    assert tuple(sections.contention().loc["wait"]) == (1, 6, 1, 2, 4, 5)
-    # An object on which nobody ever waited or contended is not heavily synchronized.
-    assert sections.statistics()["heavy_objects"] == 1
-    # The wait ends one locked section, and begins another.
-    assert sections.locked()[["thread", "begin", "end"]].to_numpy().tolist() == [
-        [0, 20, 30],
-        [1, 50, 70],
-        [0, 80, 90],
-        [0, 110, 120],
-        [1, 140, 160],
-    ]
+    "waiting is a fat section": (WAITED, NONE, (1, 6, 1, 2, 4, 5)),
+    # As Table 4.3 counts: eSuite's wait group, 101 objects with 4.91 fat sections, has about 590
+    # flat ones, where each is followed by another there would be 597.
+    "an object ends in a fat section": ("0a1 0g1 0w1 1a1 1g1 1r1", NONE, (1, 4, 1, 1, 3, 0)),
+    "a log begins and ends in a fat section": (CUT, (1, 6, 2, 1, 6, 0), NONE),
+}
 
 
-def test_an_object_that_ends_in_a_fat_section_has_one_flat_section_less(log_of: LogOf) -> None:
-    """As Table 4.3 counts: eSuite's wait group, 101 objects with 4.91 fat sections, has about 590
-    flat ones, where each is followed by another there would be 597."""
-    sections = Sections(log_of("0a1 0g1 0w1 1a1 1g1 1r1"))
-    assert tuple(sections.contention().loc["wait"]) == (1, 4, 1, 1, 3, 0)
+@pytest.mark.parametrize(("script", "nowait", "wait"), HEAVY.values(), ids=HEAVY)
+def test_heavily_synchronized_objects(
+    script: str, nowait: tuple[int, ...], wait: tuple[int, ...], log_of: LogOf
+) -> None:
+    sections = Sections(log_of(script))
+    found = sections.contention()
+    assert (tuple(found.loc["nowait"]), tuple(found.loc["wait"])) == (nowait, wait)
+    assert sections.statistics()["heavy_objects"] == nowait[0] + wait[0]
+
+
+def test_locked_sections_are_between_acquisition_release_and_wait(log_of: LogOf) -> None:
+    in_fat = Sections(log_of(CONTENDED)).operations()["in_fat"].to_list()
+    assert in_fat == [False] * 3 + [True] * 4 + [False] * 3
+    waited = [[0, 20, 30], [1, 50, 70], [0, 80, 90], [0, 110, 120], [1, 140, 160]]
+    assert held(log_of(WAITED)) == waited
+    assert [thread for thread, _, _ in held(log_of(CUT))] == [1, 2]
 
 
 def test_operations_that_did_nothing_are_none(log_of: LogOf) -> None:
@@ -230,27 +205,13 @@ def test_operations_that_did_nothing_are_none(log_of: LogOf) -> None:
     assert log.events["kind"].to_list() == [Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE]
 
 
-def test_a_log_may_begin_and_end_in_the_middle(log_of: LogOf) -> None:
-    """0 holds the lock twice when the log begins, 2 waits for a notification until 3 comes, who
-    never gets it: the log begins and ends in a fat section."""
-    log = log_of("1a1 0r1 0r1 1g1 1r1 2b1 3a1 2r1 0a1 0g1")
-    sections = Sections(log)
-    assert tuple(sections.contention().loc["nowait"]) == (1, 6, 2, 1, 6, 0)
-    assert sections.locked()["thread"].to_list() == [1, 2]
-
-
 def test_contention_inflates_and_tasuki_deflates_when_it_is_over(log_of: LogOf) -> None:
     """Operations flat, F, and inflated, I: thread 0's pair FF; then 0's and 1's sections, in which
     1 has to wait and inflates: FF and II; by tasuki's rule its release deflates. 0's pair is II by
     thin's rule and FF by tasuki's. In the second contention 2 waits while 1 releases, so this
     release does not deflate: 2's acquire and release are inflated, too."""
-    log = log_of(
-        pair(0)
-        + "0a1 0g1 1a1 0r1 1g1 1r1 "
-        + pair(0)
-        + "0a1 0g1 1a1 2a1 0r1 1g1 1r1 2g1 2r1 "
-        + pair(0, object=2)
-    )
+    first, second = "0a1 0g1 1a1 0r1 1g1 1r1 ", "0a1 0g1 1a1 2a1 0r1 1g1 1r1 2g1 2r1 "
+    log = log_of(pair(0) + first + pair(0) + second + pair(0, object=2))
     found = Sections(log).dynamics()
     assert found["thin"] == {"inflations": 1, "deflations": 0, "inflated": 2 + 2 + 6}
     assert found["tasuki"] == {"inflations": 2, "deflations": 2, "inflated": 2 + 4}
@@ -260,10 +221,9 @@ def test_contention_inflates_and_tasuki_deflates_when_it_is_over(log_of: LogOf) 
 def test_a_wait_inflates_for_good(log_of: LogOf) -> None:
     """The wait begins flat; after it, 1's acquire, notification and release, 0's release and the
     pair of 0 are inflated. Nested acquisitions neither inflate nor deflate."""
-    script = "0a1 0g1 0a1 0g1 0w1 1a1 1g1 1n1 1r1 0b1 0r1 0r1 " + pair(0)
-    for rule in ("thin", "tasuki"):
-        found = Sections(log_of(script)).dynamics()[rule]
-        assert found == {"inflations": 1, "deflations": 0, "inflated": 7}
+    log = log_of("0a1 0g1 0a1 0g1 0w1 1a1 1g1 1n1 1r1 0b1 0r1 0r1 " + pair(0))
+    found = Sections(log).dynamics()
+    assert found["thin"] == found["tasuki"] == {"inflations": 1, "deflations": 0, "inflated": 7}
 
 
 def test_a_lock_goes_as_its_log_says(log_of: LogOf) -> None:
@@ -293,12 +253,9 @@ def test_hits_end_with_another_thread_for_the_reservation_alone(log_of: LogOf) -
     """0 owns object 1: its first two outermost acquisitions are hits of both locks, the nested one
     of none; 1 begins to acquire while 0 has it, so 0's next acquisition comes too late for the
     reservation. Object 2 is 1's alone, until it waits; object 3 is 2's in a race."""
-    log = log_of(
-        "0a1 0g1 0a1 0g1 0r1 0r1 0a1 0g1 1a1 0r1 0a1 0g1 0r1 1g1 1r1 "
-        + "1a2 1g2 1w2 1b2 1r2 1a2 1g2 1r2 "
-        + "0a3 2a3 2g3 2r3 2a3 2g3 2r3 0g3 0r3"
-    )
-    assert Sections(log).reservations() == {
+    owned = "0a1 0g1 0a1 0g1 0r1 0r1 0a1 0g1 1a1 0r1 0a1 0g1 0r1 1g1 1r1 "
+    alone, race = "1a2 1g2 1w2 1b2 1r2 1a2 1g2 1r2 ", "0a3 2a3 2g3 2r3 2a3 2g3 2r3 0g3 0r3"
+    assert Sections(log_of(owned + alone + race)).reservations() == {
         "acquisitions": 5 + 2 + 3,
         "reservation": 2 + 1 + 1,
         "cancellations": 3,
@@ -374,53 +331,40 @@ def test_a_log_without_events_has_empty_tables(log_of: LogOf) -> None:
 # Real runs -------------------------------------------------------------------------------------
 
 
-def recorded(
-    tmp_path: Path, lock: str, isa: str, workload: str, threads: int, **keys: float
-) -> EventLog:
-    flavour = {"x86_64": "lock", "ppc64le": "larx", "aarch64": "lse"}[isa]
-    cell = Cell(
-        engine="qemu/events",
-        machine="generic",
-        isa=isa,
-        flavour=flavour,
-        lock=lock,
-        workload=workload,
-        parameters=keys,
-        threads=threads,
-    )
-    kept = tmp_path / "log.bin"
-    with Store(tmp_path / "runs.db") as store:
-        runner = Runner(store, 1, collect=lambda folder: convert(folder / EVENTS, kept))
-        (run,) = runner.run([cell], "test")
-    assert run.status == "ok", run.cause
-    return read_events(kept)
+def recorded(folder: Path, line: str) -> EventLog:
+    path = folder / "run.locks"
+    done = lockcross(f"run {line} --machine generic --events", str(path))
+    assert done.returncode == 0, done.stderr
+    return read_events(path)
 
 
-SEQUENCE = {"objects": 5, "runs": 6, "run_length": 4, "critical": 0, "think": 0}
+SEQUENCE = "--workload lock_sequence objects=5 runs=6 run_length=4 critical=0 think=0"
 
 
-@pytest.mark.parametrize("isa", ["x86_64", "ppc64le", "aarch64"])
-def test_objects_that_stay_with_their_owners_have_full_locality(isa: str, tmp_path: Path) -> None:
-    log = recorded(tmp_path, "reservation", isa, "lock_sequence", 2, owner_share=1.0, **SEQUENCE)
+@pytest.mark.parametrize(
+    ("lock", "isa", "threads", "share", "found"),
+    [
+        ("reservation", "x86_64", 2, 1.0, (120, 120, 120, 5, 0)),
+        ("reservation", "ppc64le", 2, 1.0, (120, 120, 120, 5, 0)),
+        ("reservation", "aarch64", 2, 1.0, (120, 120, 120, 5, 0)),
+        # Steps 0, 2 and 4 are the owner's, so the first repetition is one step.
+        ("asym_tasuki", "x86_64", 3, 0.5, (120, 20, 20, 5, 5)),
+    ],
+)
+def test_objects_have_the_locality_that_their_owners_share_of_the_steps_gives(
+    lock: str, isa: str, threads: int, share: float, found: tuple[int, ...], tmp_path: Path
+) -> None:
+    line = f"--lock {lock} --isa {isa} --threads {threads} owner_share={share}"
+    log = recorded(tmp_path, f"{line} {SEQUENCE}")
     assert log.objects_made == 5
-    assert tuple(locality(log).values()) == (120, 120, 120, 5, 0)
-    assert tuple(Sections(log).statistics().values()) == (2, 5, 240, 0, 0)
-
-
-def test_objects_that_alternate_are_their_owners_once(tmp_path: Path) -> None:
-    """A share of a half: steps 0, 2 and 4 are the owner's, so the first repetition is one step."""
-    log = recorded(
-        tmp_path, "asym_tasuki", "x86_64", "lock_sequence", 3, owner_share=0.5, **SEQUENCE
-    )
-    assert log.objects_made == 5
-    assert tuple(locality(log).values()) == (120, 20, 20, 5, 5)
-    assert Sections(log).statistics()["heavy_objects"] == 0
+    assert tuple(locality(log).values()) == found
+    assert tuple(Sections(log).statistics().values()) == (threads, 5, 240, 0, 0)
 
 
 def test_contention_and_inflation_come_out(tmp_path: Path) -> None:
     """Three threads at one lock all the time; thin inflates once, and stays so."""
-    log = recorded(tmp_path, "thin", "x86_64", "threads", 3, iterations=30, critical=50, think=0)
-    sections = Sections(log)
+    line = "--lock thin --isa x86_64 --workload threads --threads 3"
+    sections = Sections(recorded(tmp_path, f"{line} iterations=30 critical=50 think=0"))
     # An object of each thread's own, and the shared one; 64 of their own are made.
     assert sections.log.objects_made == 65
     assert tuple(sections.statistics().values()) == (3, 4, 186, 1, 180)
@@ -437,8 +381,8 @@ def test_contention_and_inflation_come_out(tmp_path: Path) -> None:
 
 def test_thrashing_inflates_and_deflates_as_often_as_the_thesis_says(tmp_path: Path) -> None:
     """K 4.6.1: "inflating and deflating the object exactly two thousand times"; here 50 times."""
-    log = recorded(tmp_path, "tasuki", "ppc64le", "thrashing", 2, iterations=50, hold=2000)
-    found = Sections(log).dynamics()
+    line = "--lock tasuki --isa ppc64le --workload thrashing --threads 2 iterations=50 hold=2000"
+    found = Sections(recorded(tmp_path, line)).dynamics()
     assert (found["tasuki"]["inflations"], found["tasuki"]["deflations"]) == (50, 50)
     # What the last release does, no record shows.
     assert (found["own"]["inflations"], found["own"]["deflations"]) == (50, 49)
@@ -447,41 +391,36 @@ def test_thrashing_inflates_and_deflates_as_often_as_the_thesis_says(tmp_path: P
 
 def test_a_reservation_stops_its_owner_as_often_as_its_log_says(tmp_path: Path) -> None:
     """Each of five objects goes to its owner for one step of four acquisitions."""
-    log = recorded(
-        tmp_path, "reservation", "x86_64", "lock_sequence", 2, owner_share=0.5, **SEQUENCE
-    )
-    found = Sections(log).reservations()
+    line = "--lock reservation --isa x86_64 --threads 2 owner_share=0.5"
+    found = Sections(recorded(tmp_path, f"{line} {SEQUENCE}")).reservations()
     assert found == {"acquisitions": 120, "reservation": 20, "cancellations": 5, "asymmetric": 60}
 
 
 def test_the_same_run_leaves_the_same_log(tmp_path: Path) -> None:
-    logs = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        log = recorded(
-            tmp_path / name, "tasuki", "aarch64", "threads", 2, iterations=20, critical=5, think=3
-        )
-        logs.append(log.events)
-    pd.testing.assert_frame_equal(logs[0], logs[1])
+    line = "--lock tasuki --isa aarch64 --workload threads --threads 2"
+    first, second = (
+        recorded(tmp_path, f"{line} iterations=20 critical=5 think=3").events for _ in range(2)
+    )
+    pd.testing.assert_frame_equal(first, second)
 
 
 def test_wait_and_notify_come_out(tmp_path: Path) -> None:
     """All the conformance kernel does, illegal operations too, leaves a log of a real lock."""
-    sections = Sections(recorded(tmp_path, "tasuki", "x86_64", "conformance", 3, iterations=2))
+    line = "--lock tasuki --isa x86_64 --workload conformance --threads 3 iterations=2"
+    sections = Sections(recorded(tmp_path, line))
     waiting = sections.contention().loc["wait"]
     assert waiting["objects"] > 0 and waiting["fat"] >= waiting["objects"]
     assert not (sections.locked()["begin"] > sections.locked()["end"]).any()
 
 
 def test_the_command_prints_the_tables_of_the_thesis(tmp_path: Path) -> None:
-    log = tmp_path / "small.bin"
-    line = "run --lock thin --workload threads --threads 2 iterations=5 --events"
-    done = lockcross(line, str(log))
-    assert done.returncode == 0
+    log = write(tmp_path / "small.locks", pair(0) + "0a1 0g1 1a1 0r1 1g1 1r1 ")
     shown = lockcross("locality --tables", str(log))
     assert shown.returncode == 0, shown.stderr
-    words = "Table 4.2|Table 4.3|Table 4.4|Table 4.6|Table 5.2|Table 5.3|5.6 and 6.2|Figure 3"
-    for title in (*words.split("|"), "≥10 ms"):
+    words = (
+        "Table 4.2|Table 4.3|Table 4.4|Table 4.6|Table 5.2|Table 5.3|5.6 and 6.2|Figure 3|≥10 ms"
+    )
+    for title in words.split("|"):
         assert title in shown.stdout
     assert shown.stdout.count("small") == 19
     (tmp_path / "other").mkdir()  # a log of the same name is another one

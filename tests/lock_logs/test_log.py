@@ -29,6 +29,7 @@ from sweeps.lock_logs.log import (
 from sweeps.lock_logs.sites import sites
 
 BEGUN = 1 << 4
+ACQUIRED = Kind.ACQUIRED | BEGUN
 HEAD = {"log": "test", "clock_mhz": 1000, "identity_bits": 31, "sample": 1}
 END = {"end": "exit", "time": 5_000, "cpu": 4_000, "left_out": 0, "lost": 0}
 A, B = 1, 2  # buffers
@@ -48,10 +49,30 @@ def records(buffer: int, events: Sequence[Event], site: int = 0) -> bytes:
     return block(EVENTS, np.array(rows, RECORD).tobytes(), buffer)
 
 
+def content(*blocks: bytes, head: object = HEAD) -> bytes:
+    return HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, head) + b"".join(blocks)
+
+
 def log(folder: Path, *blocks: bytes, head: object = HEAD) -> Path:
     path = folder / "some.locks"
-    path.write_bytes(HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, head) + b"".join(blocks))
+    path.write_bytes(content(*blocks, head=head))
     return path
+
+
+def read(folder: Path, *threads: Sequence[Event], head: object = HEAD) -> EventLog:
+    """Read the whole log of these threads' events."""
+    blocks = [records(buffer, events) for buffer, events in enumerate(threads, 1)]
+    return read_events(log(folder, *blocks, lines(DONE, END), head=head))
+
+
+def pair(begin: int, end: int) -> list[Event]:
+    """A thread has object 7 from when it can have it on."""
+    return [(begin, ACQUIRED, 7), (end, Kind.RELEASE, 7)]
+
+
+def held(found: EventLog) -> list[list[int]]:
+    """Thread, begin and end of every locked section."""
+    return Sections(found).locked()[["thread", "begin", "end"]].to_numpy().tolist()
 
 
 def told(found: EventLog) -> list[tuple[int, int, str]]:
@@ -62,10 +83,7 @@ def told(found: EventLog) -> list[tuple[int, int, str]]:
 
 def test_who_waits_has_the_lock_when_the_other_gives_it_back(tmp_path: Path) -> None:
     """B begins while A has it, and has it from A's release on; A's next one finds it free."""
-    begun = Kind.ACQUIRED | BEGUN
-    mine = [(10, begun, 7), (50, Kind.RELEASE, 7), (90, begun, 7), (95, Kind.RELEASE, 7)]
-    others = [(30, begun, 7), (70, Kind.RELEASE, 7)]
-    found = read_events(log(tmp_path, records(A, mine), records(B, others), lines(DONE, END)))
+    found = read(tmp_path, pair(10, 50) + pair(90, 95), pair(30, 70))
     assert told(found) == [
         (10, 0, "ACQUIRED"),
         (30, 1, "ACQUIRE"),
@@ -75,9 +93,8 @@ def test_who_waits_has_the_lock_when_the_other_gives_it_back(tmp_path: Path) -> 
         (90, 0, "ACQUIRED"),
         (95, 0, "RELEASE"),
     ]
-    sections = Sections(found)
-    assert sections.objects()["fat"].tolist() == [1]
-    assert sorted(sections.locked()["end"] - sections.locked()["begin"]) == [5, 20, 40]
+    assert Sections(found).objects()["fat"].tolist() == [1]
+    assert held(found) == [[0, 10, 50], [1, 50, 70], [0, 90, 95]]
 
 
 @pytest.mark.parametrize("days", [0, 3.3, 100])
@@ -88,7 +105,7 @@ def test_times_go_on_where_48_bits_end(days: float, tmp_path: Path) -> None:
     blocks = []
     for number, time in enumerate(times):
         mark = max(0, time - (2**46 if number % 2 else -(2**46) if number else 0))
-        event = [(time % 2**48, Kind.ACQUIRED | BEGUN if number % 2 == 0 else Kind.RELEASE, 7)]
+        event = [(time % 2**48, Kind.RELEASE if number % 2 else ACQUIRED, 7)]
         if mark:
             blocks.append(block(MARK, mark.to_bytes(8, "little")))
         blocks.append(records(A, event))
@@ -97,47 +114,31 @@ def test_times_go_on_where_48_bits_end(days: float, tmp_path: Path) -> None:
 
 
 def test_a_release_by_another_thread_ends_the_section_of_who_has_the_lock(tmp_path: Path) -> None:
-    begun = Kind.ACQUIRED | BEGUN
-    mine = [(time, begun, 7) for time in (10, 30, 50)]
+    mine = [(time, ACQUIRED, 7) for time in (10, 30, 50)]
     mine += [(55, Kind.WAIT, 7), (65, Kind.WAITED, 7), (70, Kind.RELEASE, 7)]
-    others = [(20, Kind.RELEASE, 7), (40, Kind.RELEASE, 7), (80, begun, 7)]
+    others = [(20, Kind.RELEASE, 7), (40, Kind.RELEASE, 7), (80, ACQUIRED, 7)]
     third = [(90, Kind.RELEASE, 7), (100, Kind.RELEASE, 8), (110, Kind.NOTHING_DONE, 8)]
-    parts = [records(one, events) for one, events in enumerate((mine, others, third), 1)]
-    head = HEAD | {"log": "pthread"}
-    found = read_events(log(tmp_path, *parts, lines(DONE, END), head=head))
+    found = read(tmp_path, mine, others, third, head=HEAD | {"log": "pthread"})
     assert found.released_by_others == 3
-    held = Sections(found).locked()[["thread", "begin", "end"]].to_numpy().tolist()
-    assert held == [[0, 10, 20], [0, 30, 40], [0, 50, 55], [0, 65, 70], [1, 80, 90]]
+    assert held(found) == [[0, 10, 20], [0, 30, 40], [0, 50, 55], [0, 65, 70], [1, 80, 90]]
     assert pattern(found).nested == 0
     # A Java monitor is not released by others.
-    assert read_events(log(tmp_path, *parts, lines(DONE, END))).released_by_others == 0
+    assert read(tmp_path, mine, others, third).released_by_others == 0
 
 
 def test_who_came_first_need_not_be_first(tmp_path: Path) -> None:
     """The later one of two waiting threads has the lock first: sections exclude each other."""
-    begun = Kind.ACQUIRED | BEGUN
-    first = [(10, begun, 7), (50, Kind.RELEASE, 7)]
-    early, late = [(20, begun, 7), (80, Kind.RELEASE, 7)], [(30, begun, 7), (60, Kind.RELEASE, 7)]
-    blocks = [records(buffer, one) for buffer, one in enumerate((first, early, late), 1)]
-    found = read_events(log(tmp_path, *blocks, lines(DONE, END)))
+    found = read(tmp_path, pair(10, 50), pair(20, 80), pair(30, 60))
     had = [(cycle, thread) for cycle, thread, kind in told(found) if kind == "ACQUIRED"]
     assert had == [(10, 0), (50, 2), (60, 1)]
 
 
 def test_nested_ones_and_waits_are_in_the_section_of_their_thread(tmp_path: Path) -> None:
-    begun = Kind.ACQUIRED | BEGUN
-    mine = [
-        (10, begun, 7),
-        (20, begun, 7),
-        (30, Kind.WAIT, 7),
-        (70, Kind.WAITED, 7),
-        (80, Kind.RELEASE, 7),
-        (90, Kind.RELEASE, 7),
-    ]
-    others = [(25, begun, 7), (40, Kind.NOTIFY_ALL, 7), (60, Kind.RELEASE, 7)]
-    found = read_events(log(tmp_path, records(A, mine), records(B, others), lines(DONE, END)))
-    held = Sections(found).locked()[["begin", "end"]].to_numpy().tolist()
-    assert held == [[10, 30], [30, 60], [70, 90]]
+    mine = [(10, ACQUIRED, 7), (20, ACQUIRED, 7), (30, Kind.WAIT, 7)]
+    mine += [(70, Kind.WAITED, 7), (80, Kind.RELEASE, 7), (90, Kind.RELEASE, 7)]
+    others = [(25, ACQUIRED, 7), (40, Kind.NOTIFY_ALL, 7), (60, Kind.RELEASE, 7)]
+    found = read(tmp_path, mine, others)
+    assert held(found) == [[0, 10, 30], [1, 30, 60], [0, 70, 90]]
     assert pattern(found).nested == pytest.approx(1 / 3)
 
 
@@ -159,13 +160,8 @@ def test_virtual_threads_are_told_apart_in_the_buffer_of_their_carrier(tmp_path:
 
 
 def test_a_log_without_an_end_is_read_as_far_as_all_have_told(tmp_path: Path) -> None:
-    begun = Kind.ACQUIRED | BEGUN
-    blocks = [
-        records(A, [(10, begun, 7), (20, Kind.RELEASE, 7)]),
-        block(MARK, (25).to_bytes(8, "little")),
-        records(A, [(30, begun, 7), (40, Kind.RELEASE, 7)]),
-    ]
-    path = log(tmp_path, *blocks)
+    mark = block(MARK, (25).to_bytes(8, "little"))
+    path = log(tmp_path, records(A, pair(10, 20)), mark, records(A, pair(30, 40)))
     whole = path.read_bytes()
     for cut in (0, 1, 40):  # the last block, or a part of it
         path.write_bytes(whole[: len(whole) - cut])
@@ -184,28 +180,20 @@ def test_two_objects_of_one_hash_are_counted_and_no_mistake(tmp_path: Path) -> N
     """Two threads seem to hold one object: without times of beginning that shows."""
     mine = [(10, Kind.ACQUIRED, 7), (50, Kind.RELEASE, 7)]
     others = [(30, Kind.ACQUIRED, 7), (40, Kind.RELEASE, 7)]
-    blocks = records(A, mine), records(B, others), lines(DONE, END)
-    assert Sections(read_events(log(tmp_path, *blocks))).shared_hashes == 1
-    exact = log(tmp_path, *blocks[:1], lines(DONE, END), head=HEAD | {"identity_bits": 0})
-    assert Sections(read_events(exact)).shared_hashes == 0
+    assert Sections(read(tmp_path, mine, others)).shared_hashes == 1
+    exact = read(tmp_path, mine, head=HEAD | {"identity_bits": 0})
+    assert Sections(exact).shared_hashes == 0
 
 
 def test_expected_collisions_are_those_of_chance(tmp_path: Path) -> None:
     many = [(time, Kind.ACQUIRED, time) for time in range(1, 65_537)]
-    found = read_events(log(tmp_path, records(A, many), lines(DONE, END)))
+    found = read(tmp_path, many)
     assert found.expected_collisions == pytest.approx(65_536 * 65_535 / 2 / 2**31)
 
 
 def site(number: int, type_: str, line: int, jdk: bool) -> dict[str, object]:
-    return {
-        "site": number,
-        "class": type_,
-        "method": "m",
-        "file": "F.java",
-        "line": line,
-        "what": "block",
-        "jdk": jdk,
-    }
+    place = {"class": type_, "method": "m", "file": "F.java", "line": line}
+    return {"site": number, **place, "what": "block", "jdk": jdk}
 
 
 def test_a_place_in_the_jdk_is_given_to_the_lines_that_call_it(tmp_path: Path) -> None:
@@ -213,11 +201,10 @@ def test_a_place_in_the_jdk_is_given_to_the_lines_that_call_it(tmp_path: Path) -
     pairs = [(time, kind, 7) for time in range(0, 800, 2) for kind in (2, 3)]
     taken = records(A, [(time + kind - 1, kind, one) for time, kind, one in pairs], site=1)
     own = records(B, [(9_000, Kind.ACQUIRED, 8), (9_001, Kind.RELEASE, 8)], site=2)
-    sampled = []
-    for count, stack in ((3, 1), (1, 2)):
-        for _ in range(count):
-            row = [(10_000 << 16 | Kind.ACQUIRED, 7, 1), (10_000 << 16 | Kind.STACK, 7, stack)]
-            sampled.append(block(EVENTS, np.array(row, RECORD).tobytes(), A))
+    sampled = [
+        records(A, [(10_000, Kind.ACQUIRED, 7)], 1) + records(A, [(10_000, Kind.STACK, 7)], stack)
+        for stack in (1, 1, 1, 2)
+    ]
     texts = lines(
         TEXT,
         site(1, "java.util.Vector", 99, True),
@@ -234,9 +221,6 @@ def test_a_place_in_the_jdk_is_given_to_the_lines_that_call_it(tmp_path: Path) -
     assert table["line"].iloc[0] == "app.Main.x:5"
 
 
-GOOD = records(A, [(10, Kind.ACQUIRED, 7)])
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -245,19 +229,14 @@ GOOD = records(A, [(10, Kind.ACQUIRED, 7)])
         (ENGINE_HEADER.pack(MAGIC, 1, 2000, 0, 7, 0), "version 1"),
         (HEADER.pack(MAGIC, 3, 0), "version 3"),
         (HEADER.pack(MAGIC, VERSION, 0), "damaged"),  # it does not say which clock
-        (HEADER.pack(MAGIC, VERSION, 0) + lines(TEXT, HEAD | {"clock_mhz": 0}), "damaged"),
+        (content(head=HEAD | {"clock_mhz": 0}), "damaged"),
+        (content(records(A, [(1, 15, 7)]), lines(DONE, END)), "damaged"),
         (
-            HEADER.pack(MAGIC, VERSION, 0)
-            + lines(TEXT, HEAD)
-            + records(A, [(1, 15, 7)])
-            + lines(DONE, END),
-            "damaged",
-        ),
-        (
-            HEADER.pack(MAGIC, VERSION, 0)
-            + lines(TEXT, HEAD | {"identity_bits": 0})
-            + records(A, [(5, 2, 7), (4, 3, 7)])
-            + lines(DONE, END),
+            content(
+                records(A, [(5, 2, 7), (4, 3, 7)]),
+                lines(DONE, END),
+                head=HEAD | {"identity_bits": 0},
+            ),
             "damaged",
         ),
     ],

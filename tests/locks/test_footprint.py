@@ -12,12 +12,12 @@ from sweeps.engines.base import PhaseCounts
 from sweeps.engines.guest import BadRunError
 from sweeps.model.cell import Cell
 from sweeps.model.locks import load_locks
-from sweeps.programs import TARGETS, Program
+from sweeps.programs import TARGETS
 from sweeps.questions.footprint.command import Counts
 from sweeps.run.work import PATHS, path_metrics
 from tests.commands import lockcross
-from tests.engines.test_engine import run
 from tests.locks.footprint_values import (
+    REFERENCE,
     Values,
     atomics,
     compiler,
@@ -26,6 +26,7 @@ from tests.locks.footprint_values import (
     kept_for,
     values,
 )
+from tests.locks.running import simulated
 from tests.native_build import sampled
 
 FLAVOURS = list(TARGETS)
@@ -48,30 +49,16 @@ def of_the_lock(rows: Values) -> Values:
     }
 
 
-def built(key: str) -> str:
-    """The lock of a row, its variant and its fence kind."""
-    return key.partition(" ")[0]
-
-
-def built_of(rows: Values) -> set[str]:
-    return {built(key) for key in rows}
-
-
-def only(rows: Values, locks: set[str]) -> Values:
-    return {key: row for key, row in rows.items() if built(key) in locks}
-
-
-def is_sampled(cell: Cell) -> bool:
-    return sampled(cell.lock, cell.variant, cell.fence, cell.flavour)
-
-
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_every_path_is_what_it_was(flavour: str, tmp_path: Path) -> None:
     """New locks, or moved values: `./lockcross python -m tests.locks.footprint_values`, and say
     why. Where nothing is kept for this compiler, only counts that the lock alone decides are
     compared."""
-    locks = load_locks().values()
-    found = values(counted(flavour, tmp_path, locks, wanted=is_sampled))
+
+    def is_sampled(cell: Cell) -> bool:
+        return sampled(cell.lock, cell.variant, cell.fence, cell.flavour)
+
+    found = values(counted(flavour, tmp_path, load_locks().values(), wanted=is_sampled))
     here = {key: row for key, row in KEPT.get(compiler(), {}).items() if key in found}
     of_any = {key: row for rows in KEPT.values() for key, row in of_the_lock(rows).items()}
     assert {key: row for key, row in found.items() if key in here} == here
@@ -80,12 +67,19 @@ def test_every_path_is_what_it_was(flavour: str, tmp_path: Path) -> None:
 
 def test_what_a_lock_is_made_of_is_the_same_by_every_compiler() -> None:
     """A new lock, variant or fence kind may be kept for one compiler until others' are written."""
-    first, *others = (of_the_lock(rows) for rows in KEPT.values())
+
+    def by_lock(rows: Values) -> dict[str, Values]:
+        found: dict[str, Values] = {}
+        for key, row in of_the_lock(rows).items():
+            found.setdefault(key.partition(" ")[0], {})[key] = row
+        return found
+
+    first, *others = (by_lock(rows) for rows in KEPT.values())
     assert others
     for rows in others:
-        both = built_of(first) & built_of(rows)
+        both = first.keys() & rows.keys()
         assert both
-        assert only(rows, both) == only(first, both)
+        assert {lock: rows[lock] for lock in both} == {lock: first[lock] for lock in both}
 
 
 @dataclass(frozen=True)
@@ -98,10 +92,13 @@ class Kept:
     def is_plain(self, counted: int, papers: int) -> bool:
         """Tell whether loads or stores are those of the paper. GCC 14 and 15 save registers in
         front of some paths, which adds to them."""
-        return counted == papers if self.compiler == "gcc-12" else counted >= papers
+        return counted == papers if self.compiler == REFERENCE else counted >= papers
 
     def path(self, lock: str, flavour: str, by: str, name: str) -> Counts:
-        return counts_of(self.rows[f"{lock} {flavour} {by}"], name)
+        key = f"{lock} {flavour} {by}"
+        if key not in self.rows and self.compiler != REFERENCE:
+            pytest.skip(f"not counted for {self.compiler}")
+        return counts_of(self.rows[key], name)
 
     def pair(self, lock: str, flavour: str, by: str) -> Counts:
         return self.path(lock, flavour, by, "acquire") + self.path(lock, flavour, by, "release")
@@ -128,25 +125,34 @@ class TestPapers:
         assert acquire.numbers["cas_won"] == atomics(acquire) == 1
         assert atomics(release) == 0 and release.numbers["stores"] == 1
 
-    def test_thin_with_a_cas_to_release_pays_twice(self, kept: Kept, flavour: str) -> None:
-        assert kept.pair("thin:unlk_cas", flavour, "any").numbers["cas_won"] == 2
-
     @pytest.mark.parametrize("lock", ["meta", "mcs"])
     def test_locks_of_two_atomics(self, kept: Kept, lock: str, flavour: str) -> None:
         assert atomics(kept.pair(lock, flavour, "any")) == 2
 
-    def test_nested_tasuki_has_no_atomic(self, kept: Kept, flavour: str) -> None:
-        nested = [
-            kept.path("tasuki", flavour, "any", f"nested_{name}") for name in ("acquire", "release")
-        ]
-        assert not any(atomics(counts) or counts.fences for counts in nested)
+    @pytest.mark.parametrize(
+        ("lock", "number"),
+        [
+            ("thin:unlk_cas", 2),
+            ("art_thin", 2),
+            ("art_thin:without_read_barriers", 1),
+            ("j9_flat", 1),
+        ],
+    )
+    def test_cas_of_a_pair(self, kept: Kept, lock: str, number: int, flavour: str) -> None:
+        pair = kept.pair(lock, flavour, "any")
+        assert pair.numbers["cas_won"] == atomics(pair) == number
+
+    @pytest.mark.parametrize("lock", ["tasuki", "j9_flat"])
+    def test_a_nested_pair_without_atomics(self, kept: Kept, lock: str, flavour: str) -> None:
+        """OpenJ9 loads the word first."""
+        for name in ("nested_acquire", "nested_release"):
+            counts = kept.path(lock, flavour, "any", name)
+            assert atomics(counts) == 0 and not counts.fences
 
     def test_the_release_of_tasuki_orders_its_store(self, kept: Kept, flavour: str) -> None:
         assert kept.path("tasuki", flavour, "any", "release").fences[FULL_FENCE[flavour]] == 1
 
-    def test_the_asymmetric_owner_has_no_atomic_but_an_order(
-        self, kept: Kept, flavour: str
-    ) -> None:
+    def test_the_asymmetric_owner_orders_without_an_atomic(self, kept: Kept, flavour: str) -> None:
         """K 6.3.2: three loads, two stores. Ours tests for a nested acquisition before both, and
         loads for it: the owner's status in three words, the count of nested ones in one word."""
         for lock, nesting in (("asym_spin3", 2), ("asym_spin1", 1)):
@@ -159,18 +165,15 @@ class TestPapers:
             assert owner.fences[FULL_FENCE[flavour]] == 1
             assert kept.pair(lock, flavour, "other").numbers["cas_won"] == 1
 
-    def test_the_reservation_owner_has_neither_atomic_nor_fence(
-        self, kept: Kept, flavour: str
-    ) -> None:
+    def test_the_reservation_owner_has_no_atomic_or_fence(self, kept: Kept, flavour: str) -> None:
         for name in PATHS:
             owner = kept.path("reservation", flavour, "owner", name)
             assert atomics(owner) == 0 and not owner.fences
             assert kept.is_plain(owner.numbers["loads"], 2)
             assert kept.is_plain(owner.numbers["stores"], 1)
-        assert kept.pair("reservation", flavour, "other") == kept.pair(
-            "reservation:creator", flavour, "other"
-        )
-        assert atomics(kept.pair("reservation", flavour, "other")) == 1
+        other = kept.pair("reservation", flavour, "other")
+        assert other == kept.pair("reservation:creator", flavour, "other")
+        assert atomics(other) == 1
 
     def test_what_stays_free_of_atomics(self, kept: Kept, flavour: str) -> None:
         for lock, by in (("dekker", "any"), ("asym_tasuki", "owner"), ("cilk_the", "owner")):
@@ -184,12 +187,9 @@ class TestPapers:
 
 
 def test_other_fence_kinds_move_the_order_only(kept: Kept) -> None:
-    owners = {
-        kind: kept.pair(f"asym_spin1{kind}", "lock", "owner")
-        for kind in ("", "/rmw", "/store_forward")
-    }
-    assert [atomics(one) for one in owners.values()] == [0, 1, 0]
-    assert [dict(one.fences) for one in owners.values()] == [{"mfence": 1}, {}, {}]
+    for kind, rmw, fences in (("", 0, {"mfence": 1}), ("/rmw", 1, {}), ("/store_forward", 0, {})):
+        owner = kept.pair(f"asym_spin1{kind}", "lock", "owner")
+        assert (atomics(owner), dict(owner.fences)) == (rmw, fences), kind
 
 
 def test_objects_and_monitors_have_their_sizes(kept: Kept) -> None:
@@ -206,15 +206,11 @@ def test_objects_and_monitors_have_their_sizes(kept: Kept) -> None:
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_loads_and_stores_are_those_of_plain_instructions(flavour: str, tmp_path: Path) -> None:
     def a_turn(op: str) -> tuple[float, float]:
-        program = Program("calibrate", "nop", "full", flavour)
-        reports = [
-            run(program, {"op": op, "iterations": length}, {}, tmp_path)["cores"][0]
+        short, long = (
+            simulated(tmp_path, "calibrate", "nop", flavour, op=op, iterations=length).cores[0]
             for length in (100, 200)
-        ]
-        loads, stores = (
-            (reports[1][name] - reports[0][name]) / 100 for name in ("loads", "stores")
         )
-        return loads, stores
+        return (long["loads"] - short["loads"]) / 100, (long["stores"] - short["stores"]) / 100
 
     loads, stores = a_turn("empty")
     assert a_turn("load") == (loads + 1, stores)
@@ -242,11 +238,8 @@ def test_a_path_is_its_phase_without_the_comparison() -> None:
 
 
 def test_counts_are_added_and_said() -> None:
-    one = Counts(
-        dict(zip(("instructions", "loads", "stores"), (6, 2, 0), strict=True))
-        | {"cas_won": 1, "cas_lost": 0, "rmw": 0},
-        {"isync": 1},
-    )
+    numbers = {"instructions": 6, "loads": 2, "stores": 0, "cas_won": 1, "cas_lost": 0, "rmw": 0}
+    one = Counts(numbers, {"isync": 1})
     assert str(one) == "6: CAS, isync, 2 loads"
     assert str(one + one) == "12: 2 CAS, 2 isync, 4 loads"
     assert atomics(one + one) == 2
@@ -257,10 +250,8 @@ def test_the_command(tmp_path: Path) -> None:
     done = lockcross("footprint", "cas_spin", "nop", "--isa", "x86_64", "--format", "csv", *db)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [(row["lock"], row["path"]) for row in rows[:2]] == [
-        ("cas_spin", "acquire"),
-        ("cas_spin", "nested_acquire"),
-    ]
+    assert [row["lock"] for row in rows[:2]] == ["cas_spin"] * 2
+    assert [row["path"] for row in rows[:2]] == ["acquire", "nested_acquire"]
     assert rows[0]["cas_won"] == "1" and rows[0]["published"] == "one CAS (K 6.3.1)"
     shown = lockcross("footprint", "cas_spin", "--isa", "x86_64", *db)
     assert "nested acquire" in shown.stdout and "one CAS (K 6.3.1)" in shown.stdout

@@ -110,9 +110,8 @@ def probe(
     name: str, flavour: str, lock: str = "asym_tasuki", fence: str = "full"
 ) -> list[Instruction]:
     """The code of one function of tests/native/probe.c."""
-    return disassemble(build_native("probe", lock, flavour, fence, runs=False), flavour)[
-        f"probe_{name}"
-    ]
+    binary = build_native("probe", lock, flavour, fence, runs=False)
+    return disassemble(binary, flavour)[f"probe_{name}"]
 
 
 def code_of(name: str, flavour: str, fence: str = "full") -> str:
@@ -126,13 +125,13 @@ def counted(lock: str, flavour: str, fence: str, operation: str) -> list[tuple[i
     """(atomics, full fences) of every path through `acquire` or `release` that tests/footprint has
     of a lock: by its owner the outermost one and a nested one, then by other threads."""
     label = LockLabel.of(lock, fence=fence)
+    full = ISAS[TARGETS[flavour].isa].full_fence.removeprefix("fence_")
     rows = {key: row for kept in kept_for().values() for key, row in kept.items()}
     found = []
     for by in ("owner", "any", "alone", "other"):
         if row := rows.get(f"{label} {flavour} {by}"):
             for path in (operation, f"nested_{operation}"):
                 counts = counts_of(row, path)
-                full = ISAS[TARGETS[flavour].isa].full_fence.removeprefix("fence_")
                 found.append((atomics(counts), counts.fences.get(full, 0)))
     return found
 
@@ -169,63 +168,15 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
     assert len([one for one in code if not one.mnemonic.startswith("nop")]) <= 12
 
 
+# The others are those that herd7 has judged (tests/proofs/test_assembly.py).
 @pytest.mark.parametrize(
     ("flavour", "name", "pattern"),
     [
-        ("lock", "cas_acq", r".*\block cmpxchg %\w+,\(%rdi\).*"),
-        ("lock", "cas_rel", r"(?!.*mfence).*\block cmpxchg %\w+,\(%rdi\).*"),
-        ("lock", "fetch_add", r"[^;]*;? ?lock xadd %\w+,\(%rdi\).*"),
         ("lock", "fetch_set", r"lock btsl \$0x8,\(%rdi\); .*mov \(%rdi\),%\w+; .*"),
-        ("lock", "swap_u16", r"(mov [^;]*; )*xchg %\w+,\(%rdi\); (mov [^;]*; )*ret"),
-        ("lock", "swap", r"(mov [^;]*; )*xchg %\w+,\(%rdi\); (mov [^;]*; )*ret"),
-        ("lock", "cas_then_fence", r"(?!.*mfence).*\block cmpxchg %\w+,\(%rdi\).*"),
-        ("lock", "load_acq", r"mov \(%rdi\),%eax; ret"),
-        ("lock", "store_rel", r"mov %esi,\(%rdi\); ret"),
-        ("lock", "store_then_fence", r"mov %esi,\(%rdi\); mfence; ret"),
-        ("lock", "store_u8_then_load", r".*mov %\w+,\(%rdi\); mfence; mov \(%rdi\),%eax; ret"),
-        ("lock", "store_u8_then_load_other", r".*mov %\w+,\(%rdi\); mfence; mov \(%rdx\),.*"),
-        ("lock", "store_u32_then_load_other", r"mov %esi,\(%rdi\); mfence; mov \(%rdx\),%eax; ret"),
-        ("larx", "cas_acq", r"lwarx .*?; cmpw .*?; bne- .*?; stwcx\. .*?; bne- .*?; isync; .*"),
-        ("larx", "cas_acq_rel", r"lwsync; lwarx .* stwcx\. .* isync; .*"),
-        ("larx", "cas_rel", r"lwsync; lwarx (?!.*isync).* stwcx\. .*"),
-        ("larx", "fetch_add_rel", r"(mr [^;]*; )*lwsync; lwarx (?!.*isync).* stwcx\. .*"),
-        ("larx", "swap_rel", r"(mr [^;]*; )*lwsync; lwarx (?!.*isync).* stwcx\. .*"),
-        ("larx", "fetch_set", r"(li [^;]*; )*(mr [^;]*; )*lwarx .* stwcx\. .* isync; .*"),
         ("larx", "swap_u16", r".*lwsync; lwarx [^;]*; andc .*; or .*; stwcx\. .* isync; .*"),
-        ("larx", "swap", r"(mr [^;]*; )*lwsync; lwarx .*?; stwcx\. .*?; bne- .*?; isync; .*"),
-        ("larx", "cas_then_fence", r"lwarx .* stwcx\. .*; isync; .*\b(hw)?sync; .*"),
-        ("larx", "load_acq", r"lwz [^;]*; cmpw [^;]*; bne- [^;]*; isync; .*"),
-        ("larx", "store_rel", r"lwsync; stw [^;]*; blr"),
-        ("larx", "store_then_fence", r"stw [^;]*; (hw)?sync; blr"),
-        ("larx", "store_u8_then_load_other", r".*stb [^;]*; (hw)?sync; lwz .*isync; .*"),
-        ("larx", "store_u32_then_load_other", r"stw [^;]*; (hw)?sync; lwz .*isync; .*"),
-        ("lse", "cas_acq", r".*\bcasa w\d+, w\d+, \[x\d+\].*"),
-        ("lse", "cas_acq_rel", r".*\bcasal w\d+, w\d+, \[x\d+\].*"),
-        ("lse", "cas_rel", r".*\bcasl w\d+, w\d+, \[x\d+\].*"),
-        ("lse", "fetch_add_rel", r".*\bldaddl w\d+, w\d+, \[x\d+\].*"),
-        ("lse", "swap_rel", r".*\bswpl w\d+, w\d+, \[x\d+\].*"),
-        ("lse", "fetch_add", r".*\bldaddal w\d+, w\d+, \[x\d+\].*"),
-        ("lse", "fetch_set", r".*\bldseta w\d+, w\d+, \[x\d+\].*"),
-        ("lse", "swap_u16", r".*\bswpalh w\d+, w\d+, \[x\d+\].*"),
-        ("lse", "swap", r".*\bswpal w\d+, w\d+, \[x\d+\].*"),
-        ("lse", "cas_then_fence", r".*\bcasa w\d+, w\d+, \[x\d+\].*; dmb ish; .*"),
-        ("lse", "load_acq", r"ldar w0, \[x0\]; ret"),
-        ("lse", "store_rel", r"stlr w1, \[x0\]; ret"),
-        ("lse", "store_then_fence", r"str w1, \[x0\]; dmb ish; ret"),
-        ("lse", "store_u8_then_load_other", r".*strb w\d, \[x0\]; dmb ish; ldar w0, \[x2\]; ret"),
-        ("lse", "store_u32_then_load_other", r"str w1, \[x0\]; dmb ish; ldar w0, \[x2\]; ret"),
-        ("llsc", "cas_acq", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stxr [^;]*; cbnz .*"),
-        ("llsc", "cas_rel", r".*ldxr [^;]*; cmp [^;]*; b\.ne [^;]*; stlxr [^;]*; cbnz .*"),
-        ("llsc", "fetch_add_rel", r".*ldxr [^;]*; add [^;]*; stlxr [^;]*; cbnz .*"),
-        ("llsc", "swap_rel", r".*ldxr [^;]*; stlxr [^;]*; cbnz .*"),
-        ("llsc", "fetch_set", r".*ldaxr [^;]*; orr [^;]*; stxr [^;]*; cbnz .*"),
-        ("llsc", "swap_u16", r".*ldaxrh [^;]*; stlxrh [^;]*; cbnz .*"),
-        ("llsc", "swap", r".*ldaxr [^;]*; stlxr [^;]*; cbnz .*"),
-        ("llsc", "cas_then_fence", r".*ldaxr .* stxr .*; dmb ish; .*"),
-        ("llsc", "cas_acq_rel", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stlxr [^;]*; cbnz .*"),
     ],
 )
-def test_primitives(flavour: str, name: str, pattern: str) -> None:
+def test_primitives_without_words_of_herd7(flavour: str, name: str, pattern: str) -> None:
     assert re.fullmatch(pattern, code_of(name, flavour)), code_of(name, flavour)
 
 
@@ -243,34 +194,22 @@ def test_a_runtimes_release_does_not_acquire(lock: str, flavour: str, acquires: 
 
 
 @pytest.mark.parametrize(
-    ("name", "rmw", "forward"),
+    ("name", "stored", "loaded"),
     [
-        (
-            "u8_then_load",
-            r"xchg %sil,\(%rdi\); mov \(%rdi\),%eax",
-            r"mov %sil,\(%rdi\); mov \(%rdi\),%eax",
-        ),
-        (
-            "u8_then_load_next",
-            r"xchg %sil,\(%rdi\); mov 0x4\(%rdi\),%eax",
-            r"mov %sil,\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax",
-        ),
-        (
-            "u16_then_load_next",
-            r"xchg %si,0x2\(%rdi\); mov 0x4\(%rdi\),%eax",
-            r"mov %si,0x2\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax",
-        ),
-        (
-            "u32_then_load_next",
-            r"xchg %esi,\(%rdi\); mov 0x4\(%rdi\),%eax",
-            r"mov %esi,\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax",
-        ),
+        ("u8_then_load", r"%sil,\(%rdi\)", r"mov \(%rdi\),%eax"),
+        ("u8_then_load_next", r"%sil,\(%rdi\)", ""),
+        ("u16_then_load_next", r"%si,0x2\(%rdi\)", ""),
+        ("u32_then_load_next", r"%esi,\(%rdi\)", ""),
     ],
 )
-def test_fence_kinds_of_x86_64(name: str, rmw: str, forward: str) -> None:
-    for fence, pattern in (("rmw", rmw), ("store_forward", forward)):
+def test_fence_kinds_of_x86_64(name: str, stored: str, loaded: str) -> None:
+    """With store forwarding the load of the next word is of both."""
+    for fence, store, next_word in (
+        ("rmw", "xchg", r"mov 0x4\(%rdi\),%eax"),
+        ("store_forward", "mov", r"mov \(%rdi\),%rax; shr \$0x20,%rax"),
+    ):
         text = code_of(f"store_{name}", "lock", fence)
-        assert re.search(pattern, text), text
+        assert re.search(f"{store} {stored}; {loaded or next_word}", text), text
 
 
 @pytest.mark.parametrize(
@@ -283,11 +222,10 @@ def test_fence_kinds_of_x86_64(name: str, rmw: str, forward: str) -> None:
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_charges(flavour: str, kind: int, name: str) -> None:
     register = 20 + kind if kind < 7 else 11 + kind
+    power = 31 << 26 | register << 21 | register << 16 | register << 11 | 444 << 1
     code = {
         "lock": b"\x0f\x1f\x80" + (0x4C580000 + kind).to_bytes(4, "little"),
-        "larx": (31 << 26 | register << 21 | register << 16 | register << 11 | 444 << 1).to_bytes(
-            4, "little"
-        ),
+        "larx": power.to_bytes(4, "little"),
         "lse": (0xD503201F | (112 + kind) << 5).to_bytes(4, "little"),
     }[_like_lse(flavour)]
     assert probe(f"charge_{name}", flavour)[0].code == code
@@ -301,17 +239,3 @@ def test_a_fence_kind_that_an_isa_lacks_is_refused(
     with pytest.raises(subprocess.CalledProcessError):
         build_native("probe", "tasuki", flavour, fence, runs=False)
     assert "need x86-64's memory model" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_an_isa_file_refuses_direct_inclusion(
-    flavour: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    header = {"lock": "x86_64", "larx": "ppc64le", "lse": "aarch64_lse", "llsc": "aarch64_llsc"}
-    source = tmp_path / "direct.c"
-    source.write_text(f'#include "arch/{header[flavour]}.h"\n')
-    done = subprocess.run(
-        [TARGETS[flavour].compiler, "-Ilockimpl", "-fsyntax-only", str(source)], check=False
-    )
-    assert done.returncode != 0
-    assert "include arch/arch.h" in capfd.readouterr().err

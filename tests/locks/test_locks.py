@@ -14,15 +14,14 @@ import pytest
 from sweeps.engines.qemu.engine import find_qemu
 from sweeps.model.cell import unsupported_reason
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import Trait, load_locks
+from sweeps.model.locks import LockLabel, Trait, load_locks
 from sweeps.model.workloads import WORKLOADS
-from sweeps.programs import TARGETS, Builder, Program
+from sweeps.programs import TARGETS, USUAL_THREADS, Builder, Program
 from tests.commands import lockcross
 from tests.engines.test_engine import Options, execute, invoke
-from tests.engines.test_engine import run as simulate
 from tests.fakes.cells import cell_of
+from tests.locks.running import bare, passes, program_of, simulated
 from tests.native_build import (
-    EACH_ISA,
     FLAVOURS,
     all_variants,
     build_kernel,
@@ -40,26 +39,10 @@ LABELS = [
     if name != "nop"
 ]
 DEFLATING = [
-    v
-    for v in all_variants()
-    if v[0] in ("tasuki", "reservation", "asym_tasuki") and v[2] != "store_forward"
+    (LockLabel.of(lock, fence=fence), flavour)
+    for lock, flavour, fence in all_variants()
+    if lock in ("tasuki", "reservation", "asym_tasuki") and fence != "store_forward"
 ]
-SHORT: dict[str, dict[str, Any]] = {
-    "nosync": {"iterations": 50},
-    "sync": {"iterations": 50},
-    "nested_sync": {"iterations": 50},
-    "mixed_sync": {"iterations": 50},
-    "threads": {"iterations": 200, "critical": 5, "think": 20},
-    "rounds": {"objects": 20, "rounds": 12},
-    "lock_sequence": {
-        "objects": 20,
-        "runs": 6,
-        "run_length": 5,
-        "owner_share": 300000,
-        "critical": 2,
-        "think": 3,
-    },
-}
 RESERVATION = load_locks()["reservation"]
 BY_SIGNAL = [one for one in RESERVATION.variants if RESERVATION.has(Trait.BY_SIGNAL, one)]
 BROKEN = ("-iquote", "tests/native/broken")
@@ -104,24 +87,6 @@ def test_conformance(lock: str, variant: str) -> None:
             assert (outcome.code, outcome.result["error"]) == (0, ""), (program, threads)
 
 
-# Each on every instruction set; the locks that cancel and that are asymmetric on one.
-SHORT_BUILDS = [("tasuki", flavour) for flavour in EACH_ISA]
-SHORT_BUILDS += [("reservation", "lock"), ("asym_tasuki", "lock")]
-
-
-@pytest.mark.parametrize("workload", SHORT)
-@pytest.mark.parametrize(("lock", "flavour"), SHORT_BUILDS)
-def test_kernels_verify_themselves(workload: str, lock: str, flavour: str) -> None:
-    other = {"nested_sync": 102, "mixed_sync": 300, "threads": 400, "rounds": 240}
-    pairs = (other | {"lock_sequence": 600}).get(workload, 100)
-    outcome = run(
-        build_kernel(workload, lock, flavour, "full"), flavour, threads=2, **SHORT[workload]
-    )
-    said = {key: outcome.result[key] for key in ("lock", "flavour", "fence", "pairs", "error")}
-    expected = {"lock": lock, "flavour": flavour, "fence": "full", "pairs": pairs, "error": ""}
-    assert (outcome.code, said) == (0, expected)
-
-
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_calibrate_and_sharing(flavour: str) -> None:
     for workload, keys, pairs in (
@@ -146,42 +111,35 @@ def test_micro(flavour: str, stores: str) -> None:
             assert (outcome.code, "fewer fences" in outcome.stderr) == (2, True)
         else:
             assert (outcome.code, outcome.result["pairs"]) == (0, 50), (op, outcome)
-    assert (
-        "takes the host itself" in run(binary, flavour, op="chase", kib=2048, iterations=1).stderr
-    )
+    outcome = run(binary, flavour, op="chase", kib=2048, iterations=1)
+    assert "takes the host itself" in outcome.stderr
 
 
-@pytest.mark.parametrize(("lock", "flavour", "fence"), DEFLATING)
-def test_deflation_keeps_the_owner(lock: str, flavour: str, fence: str) -> None:
-    binary = build_native("transitions", lock, flavour, fence)
+@pytest.mark.parametrize(("label", "flavour"), DEFLATING)
+def test_deflation_keeps_the_owner(label: str, flavour: str) -> None:
     for threads in (2, 3):
-        outcome = run(binary, flavour, threads=threads, iterations=20)
-        assert (outcome.code, outcome.result["error"]) == (0, "")
+        passes("transitions", label, flavour, threads=threads, iterations=20)
 
 
 @pytest.mark.parametrize(
-    ("flavour", "fence"),
-    [(v, f) for v in FLAVOURS for f in fence_kinds("asym_tasuki", v) if f != "store_forward"],
+    ("label", "flavour"), [one for one in DEFLATING if one[0].lock == "asym_tasuki"]
 )
-def test_store_then_load_is_in_order(flavour: str, fence: str) -> None:
+def test_store_then_load_is_in_order(label: str, flavour: str) -> None:
     """QEMU alone: both threads run at the same moment, and neither gives its CPU up."""
-    binary = build_native("store_load", "asym_tasuki", flavour, fence)
     alone = (find_qemu(TARGETS[flavour].isa).path,)
-    outcome = run(binary, flavour, launcher=alone, threads=2, iterations=2)
-    assert (outcome.code, outcome.result["error"]) == (0, "")
+    passes("store_load", label, flavour, launcher=alone, threads=2, iterations=2)
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_no_lock_is_caught(flavour: str, tmp_path: Path) -> None:
     """The self-checks notice a missing lock: the nop lock passes neither kernel."""
-    outcome = run(build_kernel("conformance", "nop", flavour, "full"), flavour, iterations=1)
+    outcome = bare("conformance", "nop", flavour, iterations=1)
     assert outcome.code == 1
     assert outcome.result["ok"] is False
     assert outcome.result["error"] == "a release by a non-holder succeeded"
     # Under the engine, where threads run at the same time however busy the host is.
-    program = Program("threads", "nop", "full", flavour)
-    arguments: Options = {"threads": 4, "iterations": 50, "critical": 20, "think": 0}
-    done = invoke(program, arguments, {}, tmp_path / "report.json")
+    keys: Options = {"threads": 4, "iterations": 50, "critical": 20, "think": 0}
+    done = invoke(program_of("threads", "nop", flavour), keys, {}, tmp_path / "report.json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["error"] in (
         "two threads were in one critical section",
@@ -210,15 +168,8 @@ DEFECTS = {
 def test_conformance_catches_a_broken_lock(defect: str, tmp_path: Path) -> None:
     """Under the engine, where a thread that waits for ever is seen at a limit of instructions."""
     registry = ("traits=TRAIT_JAVA", "fence_kinds=1", "max_threads=0", "extra_words=0")
-    binary = build_native(
-        "broken",
-        "broken",
-        "lock",
-        "full",
-        *BROKEN,
-        f"-DBROKEN_{defect}=1",
-        *(f"-Dbroken_{entry}" for entry in registry),
-    )
+    options = [f"-DBROKEN_{defect}=1", *(f"-Dbroken_{entry}" for entry in registry)]
+    binary = build_native("broken", "broken", "lock", "full", *BROKEN, *options)
     threads = 3 if not defect or defect in ("ORDER", "NOTIFY", "NOTIFY_ALL") else 2
     arguments: Options = {"threads": threads, "iterations": 1}
     limit: Options = {"max_instructions": 10_000_000}
@@ -237,17 +188,13 @@ def test_a_cancellation_takes_the_owner_out_of_its_unsafe_region(
     """One instruction at a time the signal arrives anywhere; on the host as it happens. The same
     program without the repair shows that it does arrive in unsafe regions."""
     emulator = find_qemu(TARGETS[flavour].isa).path
-    binary = build_native("restart", "reservation", flavour, "full", variant=variant)
-    stepping = one_instruction_at_a_time(emulator)
-    launchers: list[tuple[str, ...]] = [(emulator,), (emulator, stepping)]
-    if platform.machine() == TARGETS[flavour].isa:
-        launchers.append(())
-    for launcher in launchers:
-        outcome = run(binary, flavour, launcher=launcher, threads=2, iterations=100)
-        assert (outcome.code, outcome.result["error"]) == (0, ""), launcher
+    stepping = (emulator, one_instruction_at_a_time(emulator))
+    on_the_host = [()] if platform.machine() == TARGETS[flavour].isa else []
+    for launcher in ((emulator,), stepping, *on_the_host):
+        label = f"reservation:{variant}"
+        passes("restart", label, flavour, launcher=launcher, threads=2, iterations=100)
     broken = build_native("restart", "reservation", flavour, "full", *BROKEN, variant=variant)
-    outcome = run(broken, flavour, launcher=launchers[1], threads=2, iterations=1000)
-    assert outcome.code == 1
+    assert run(broken, flavour, launcher=stepping, threads=2, iterations=1000).code == 1
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
@@ -255,14 +202,14 @@ def test_an_owner_has_no_atomics(flavour: str, tmp_path: Path) -> None:
     """Ten objects, three rounds: ten reservations, in every variant; and where the creator has the
     reservation, none."""
 
-    def atomics(variant: str) -> int:
-        program = Program("rounds", "reservation", "full", flavour, variant=variant)
-        arguments: Options = {"threads": 2, "objects": 10, "rounds": 3}
-        owner = simulate(program, arguments, {}, tmp_path)["cores"][0]
+    def atomics(label: str) -> int:
+        found = simulated(tmp_path, "rounds", label, flavour, threads=2, objects=10, rounds=3)
+        owner = found.cores[0]
         return int(owner["cas"]["won"] + owner["rmw"])
 
-    others = atomics("creator")
-    assert [atomics(variant) - others for variant in ("", *BY_SIGNAL)] == [10] * 4
+    others = atomics("reservation:creator")
+    labels = ["reservation", *(f"reservation:{variant}" for variant in BY_SIGNAL)]
+    assert [atomics(label) - others for label in labels] == [10] * 4
 
 
 @pytest.mark.parametrize("variant", BY_SIGNAL)
@@ -283,12 +230,12 @@ def test_a_simulated_run_says_that_the_handshake_stands_in(variant: str) -> None
         ({"iterations": ""}, "the value is missing"),
         ({"iterations": 0}, "too small"),
         ({"iterations": 2**64}, "too large"),
-        ({"iterations": 5, "threads": 65}, "too large"),
+        ({"iterations": 5, "threads": USUAL_THREADS + 1}, "too large"),
         ({"iterations": 5, "marker": "loud"}, "not one of the allowed words"),
     ],
 )
 def test_bad_arguments(flavour: str, arguments: dict[str, Any], reason: str) -> None:
-    outcome = run(build_kernel("sync", "thin", flavour, "full"), flavour, **arguments)
+    outcome = bare("sync", "thin", flavour, **arguments)
     assert outcome.code == 2
     assert reason in outcome.stderr
     assert outcome.stderr.count("\n") == 1

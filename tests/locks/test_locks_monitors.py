@@ -8,60 +8,49 @@ import pytest
 
 from sweeps.model.cell import unsupported_reason
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import LockLabel, Trait, load_locks
-from sweeps.programs import TARGETS, Program
-from tests.engines.test_engine import Options
-from tests.engines.test_engine import run as simulate
+from sweeps.model.locks import Trait, load_locks
+from sweeps.programs import TARGETS
 from tests.fakes.cells import cell_of
+from tests.locks.running import bare, passes, simulated
 from tests.locks.test_generated_code import Instruction, disassemble, paths
-from tests.native_build import FLAVOURS, build_kernel, build_native, run
+from tests.native_build import FLAVOURS, build_native
 
 THIN = load_locks()["thin"]
 VARIANTS = THIN.variants  # the default first
 CALLED = VARIANTS[2:]
 UNORDERED = [variant for variant in VARIANTS if THIN.has(Trait.UNORDERED, variant)]
 # So few monitors that they go from object to object all the time.
-FEW = (
-    "-DMONITOR_CACHE_SIZE=4",
-    "-DMONITOR_FREE_MAX=2",
-    "-DHOT_LOCKS=2",
-    "-DHOT_THRESHOLD=2",
-)
+FEW = "-DMONITOR_CACHE_SIZE=4 -DMONITOR_FREE_MAX=2 -DHOT_LOCKS=2 -DHOT_THRESHOLD=2".split()
 
 
-class TestMonitors:
-    """tests/native/monitors.c: the waiter, the bound of the free list, the 33rd hot object."""
+# tests/native/monitors.c has the waiter, the bound of the free list, the 33rd hot object.
 
-    @pytest.mark.parametrize("flavour", FLAVOURS)
-    @pytest.mark.parametrize("lock", ["direct", "monitor_cache", "monitor_cache:jdk111", "hot"])
-    def test_nothing_is_lost(self, lock: str, flavour: str) -> None:
-        label = LockLabel(lock)
-        binary = build_native("monitors", label.lock, flavour, "full", variant=label.variant)
-        outcome = run(binary, flavour, threads=2, iterations=20)
-        assert (outcome.code, outcome.result["error"]) == (0, "")
 
-    @pytest.mark.parametrize("flavour", FLAVOURS)
-    @pytest.mark.parametrize("lock", ["monitor_cache", "monitor_cache:jdk111", "hot"])
-    def test_nothing_is_lost_where_monitors_are_few(self, lock: str, flavour: str) -> None:
-        label = LockLabel(lock)
-        binary = build_native("monitors", label.lock, flavour, "full", *FEW, variant=label.variant)
-        for threads in (2, 3):
-            outcome = run(binary, flavour, threads=threads, iterations=60, seed=threads)
-            assert (outcome.code, outcome.result["error"]) == (0, "")
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("lock", ["direct", "monitor_cache", "monitor_cache:jdk111", "hot"])
+def test_nothing_is_lost(lock: str, flavour: str) -> None:
+    passes("monitors", lock, flavour, threads=2, iterations=20)
 
-    @pytest.mark.parametrize("flavour", FLAVOURS)
-    def test_every_operation_of_jdk111_locks_the_cache(self, flavour: str, tmp_path: Path) -> None:
-        """A nested pair has two atomics, of the cache's latch; JDK 1.1.6's has none. So has each
-        nested pair more that is run."""
 
-        def atomics(variant: str, iterations: int) -> int:
-            program = Program("nested_sync", "monitor_cache", "full", flavour, variant=variant)
-            arguments: Options = {"threads": 1, "iterations": iterations}
-            core = simulate(program, arguments, {}, tmp_path)["cores"][0]
-            return int(core["cas"]["won"] + core["rmw"])
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("lock", ["monitor_cache", "monitor_cache:jdk111", "hot"])
+def test_nothing_is_lost_where_monitors_are_few(lock: str, flavour: str) -> None:
+    for threads in (2, 3):
+        passes("monitors", lock, flavour, *FEW, threads=threads, iterations=60, seed=threads)
 
-        more = [atomics(variant, 150) - atomics(variant, 50) for variant in ("", "jdk111")]
-        assert more == [0, 200]
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_every_operation_of_jdk111_locks_the_cache(flavour: str, tmp_path: Path) -> None:
+    """A nested pair has two atomics, of the cache's latch; JDK 1.1.6's has none. So has each
+    nested pair more that is run."""
+
+    def atomics(lock: str, iterations: int) -> int:
+        keys = {"threads": 1, "iterations": iterations}
+        (core,) = simulated(tmp_path, "nested_sync", lock, flavour, **keys).cores
+        return int(core["cas"]["won"] + core["rmw"])
+
+    for lock, more in (("monitor_cache", 0), ("monitor_cache:jdk111", 200)):
+        assert atomics(lock, 150) - atomics(lock, 50) == more
 
 
 ACQUIRE = {"larx": r"\bisync", "lse": r"\bcasa ", "llsc": r"\bldaxr "}
@@ -72,43 +61,37 @@ def weakly_ordered(flavour: str) -> bool:
     return ISAS[TARGETS[flavour].isa].weakly_ordered
 
 
-class TestVariantsOfThin:
-    @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if weakly_ordered(f)])
-    @pytest.mark.parametrize("variant", UNORDERED)
-    def test_without_orders_it_is_for_one_processor(self, variant: str, flavour: str) -> None:
-        binary = build_kernel("sync", "thin", flavour, "full", variant)
-        outcome = run(binary, flavour, threads=2, iterations=1)
-        said = "a thin lock without orders is for one processor on this ISA"
-        assert (outcome.code, outcome.result["error"]) == (1, said)
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("variant", UNORDERED)
+def test_without_orders_it_is_for_one_processor(variant: str, flavour: str) -> None:
+    """By the program itself; threads may be more. x86-64 needs none of these orders."""
+    for cores in ({}, {"cores": 1}, {"cores": 2}):
+        keys = {"threads": 2, "iterations": 1, **cores}
+        outcome = bare("sync", f"thin:{variant}", flavour, **keys)
+        refused = weakly_ordered(flavour) and cores != {"cores": 1}
+        said = "a thin lock without orders is for one processor on this ISA" if refused else ""
+        assert (outcome.code, outcome.result["error"]) == (int(refused), said)
 
-    def test_cells_are_refused_for_the_same_reason(self) -> None:
-        def refusal(isa: str, variant: str, threads: int, cores: int | None = None) -> str:
-            parameters: dict[str, int | str] = {"iterations": 9, "critical": 0, "think": 0}
-            return unsupported_reason(
-                cell_of(
-                    "thin",
-                    "threads",
-                    flavour=ISAS[isa].flavours[0],
-                    parameters=parameters,
-                    threads=threads,
-                    variant=variant,
-                    cores=cores,
-                )
-            )
 
-        for isa in ISAS:
-            for variant in VARIANTS[1:]:
-                refused = isa != "x86_64" and variant in ("inline", "fn_call")
-                assert ("no acquire and release ordering" in refusal(isa, variant, 2)) == refused
-                assert refusal(isa, variant, 1) == refusal(isa, variant, 2, cores=1) == ""
+def test_cells_are_refused_for_the_same_reason() -> None:
+    def refusal(isa: str, variant: str, threads: int, cores: int | None = None) -> str:
+        chosen = {"flavour": ISAS[isa].flavours[0], "variant": variant, "threads": threads}
+        keys = {"iterations": 9, "critical": 0, "think": 0}
+        cell = cell_of("thin", "threads", parameters=keys, cores=cores, **chosen)
+        return unsupported_reason(cell)
+
+    for isa in ISAS:
+        for variant in VARIANTS[1:]:
+            refused = isa != "x86_64" and variant in ("inline", "fn_call")
+            assert ("no acquire and release ordering" in refusal(isa, variant, 2)) == refused
+            assert refusal(isa, variant, 1) == refusal(isa, variant, 2, cores=1) == ""
 
 
 def code(variant: str, flavour: str) -> dict[str, list[Instruction]]:
     """The functions of tests/native/probe.c, with a variant of thin."""
-    variant = variant if variant != VARIANTS[0] else ""
-    return disassemble(
-        build_native("probe", "thin", flavour, "full", variant=variant, runs=False), flavour
-    )
+    built = "" if variant == VARIANTS[0] else variant
+    binary = build_native("probe", "thin", flavour, "full", variant=built, runs=False)
+    return disassemble(binary, flavour)
 
 
 def operation(name: str, variant: str, flavour: str) -> list[Instruction]:

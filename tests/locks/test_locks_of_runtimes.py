@@ -6,52 +6,39 @@ from pathlib import Path
 import pytest
 
 from sweeps.engines.qemu.engine import own_options
-from sweeps.programs import Program
-from tests.engines.test_engine import Options, run
-
-
-def counted(program: Program, arguments: Options, folder: Path, machine: str) -> dict[str, int]:
-    """Run a program on a machine; return its cycles and counts, of all cores together."""
-    options = dict(own_options(machine, "x86_64"))
-    cores = run(program, arguments, options, folder)["cores"]
-    return {
-        "cycles": sum(core["cycles"] for core in cores),
-        "cas_lost": sum(core["cas"]["lost"] for core in cores),
-        **{kind: sum(core["charges"][kind] for core in cores) for kind in cores[0]["charges"]},
-    }
+from tests.locks.running import simulated
 
 
 @pytest.mark.parametrize("threads", [8, 16])
 def test_a_queue_is_entered_by_one_atomic(threads: int, tmp_path: Path) -> None:
     """A thread of qspinlock loses the CAS by which it would have had the free lock, and no other:
     its place in the queue is an exchange. So it keeps up with mcs."""
-    arguments: Options = {"threads": threads, "iterations": 100, "critical": 20, "think": 1000}
-    found = {
-        lock: counted(Program("random_threads", lock, "full", "lock"), arguments, tmp_path, "zen5")
+    keys = {"threads": threads, "iterations": 100, "critical": 20, "think": 1000}
+    zen5 = own_options("zen5", "x86_64")
+    qspinlock, mcs = (
+        simulated(tmp_path, "random_threads", lock, options=zen5, **keys)
         for lock in ("qspinlock", "mcs")
-    }
-    assert found["qspinlock"]["cas_lost"] <= threads * 100
-    assert found["qspinlock"]["cycles"] < 1.5 * found["mcs"]["cycles"]
+    )
+    assert qspinlock.total("cas", "lost") <= threads * 100
+    assert sum(qspinlock.cycles) < 1.5 * sum(mcs.cycles)
 
 
 @pytest.mark.parametrize("objects", [4, 256])
 def test_a_class_stops_owners_at_most_forty_times(objects: int, tmp_path: Path) -> None:
     """Biased locking: each of a few objects has its owner stopped; of many, the class is rebiased
     in bulk after 20, and revoked after 40."""
-    arguments: Options = {"threads": 2, "objects": objects, "first": 10, "turns": 1}
-    arguments |= {"run_length": 1, "critical": 0, "think": 0}
-    program = Program("lock_use", "biased", "rmw", "lock")
-    stopped = counted(program, arguments, tmp_path, "zen3")["stop"]
+    keys = {"threads": 2, "objects": objects, "first": 10, "turns": 1, "run_length": 1}
+    zen3 = own_options("zen3", "x86_64")
+    found = simulated(tmp_path, "lock_use", "biased/rmw", options=zen3, critical=0, think=0, **keys)
+    stopped = found.total("charges", "stop")
     assert stopped == objects if objects < 20 else 20 <= stopped <= 40
 
 
 def waited(lock: str, folder: Path, flavour: str = "lock", **options: int) -> dict[str, int]:
     """Return the fences and charges of the second of two threads, which comes once while the first
     is inside for very long."""
-    arguments: Options = {"threads": 2, "iterations": 1, "critical": 3_000_000, "think": 0}
-    name, _, variant = lock.partition(":")
-    program = Program("threads", name, "full", flavour, variant=variant)
-    cores = run(program, arguments, dict(options), folder)["cores"]
+    keys = {"threads": 2, "iterations": 1, "critical": 3_000_000, "think": 0}
+    cores = simulated(folder, "threads", lock, flavour, options, **keys).cores
     core = max(cores, key=lambda one: one["charges"]["park"] + one["charges"]["stop"])
     return {"yield": 0} | core["fences"] | core["charges"]
 
@@ -81,33 +68,7 @@ def test_rust_pauses_by_isb(lock: str, pauses: int, yields: int, tmp_path: Path)
     assert (found["isb"], found["yield"], found["park"]) == (pauses, yields, 1)
 
 
-@pytest.mark.parametrize("variant", ["", ":without_read_barriers"])
-def test_art_yields_then_stops_the_holder(variant: str, tmp_path: Path) -> None:
-    found = waited(f"art_thin{variant}", tmp_path)
+@pytest.mark.parametrize("lock", ["art_thin", "art_thin:without_read_barriers"])
+def test_art_yields_then_stops_the_holder(lock: str, tmp_path: Path) -> None:
+    found = waited(lock, tmp_path)
     assert (found["yield"], found["stop"], found["park"]) == (50, 1, 0)
-
-
-@pytest.mark.parametrize(
-    ("lock", "variant", "atomics"),
-    [
-        ("art_thin", "", 2),
-        ("art_thin", "without_read_barriers", 1),
-        ("j9_flat", "", 1),
-    ],
-)
-def test_a_release_without_an_atomic(lock: str, variant: str, atomics: int, tmp_path: Path) -> None:
-    arguments: Options = {"threads": 1, "iterations": 100}
-
-    def won(name: str, variant: str = "") -> int:
-        program = Program("sync", name, "full", "lock", variant=variant)
-        return int(run(program, arguments, {}, tmp_path)["cores"][0]["cas"]["won"])
-
-    assert won(lock, variant) - won("nop") == 100 * atomics
-
-
-def test_a_nested_flat_lock_has_no_atomic(tmp_path: Path) -> None:
-    """OpenJ9 loads the word first."""
-    arguments: Options = {"threads": 1, "iterations": 100}
-    program = Program("nested_sync", "j9_flat", "full", "lock")
-    cas = run(program, arguments, {}, tmp_path)["cores"][0]["cas"]
-    assert (cas["won"] <= 1, cas["lost"]) == (True, 0)

@@ -1,45 +1,31 @@
 """The locks of the related work and the spin locks beside them, under the engine: where threads run
 at the same time however busy the host is, and every atomic is counted."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from sweeps.model.locks import load_locks
-from sweeps.programs import Program
-from tests.engines.test_engine import FULL_FENCE, Options, invoke, run
+from sweeps.model.locks import LockLabel, load_locks
+from tests.engines.test_engine import FULL_FENCE
+from tests.locks.running import passes, simulated
 from tests.locks.test_generated_code import probe
-from tests.native_build import FLAVOURS, build_native, fence_kinds
-from tests.native_build import run as run_bare
+from tests.native_build import FLAVOURS, fence_kinds
 
 LOCKS = ("dekker", "asym_spin3", "mcs", "ticket", "cilk_the", "meta", "relaxed", "to_lock")
 BUILDS = [(n, v, f) for n in LOCKS for v in FLAVOURS for f in fence_kinds(n, v)]
-
-
-def _threads(lock: str, wanted: int) -> int:
-    most = load_locks()[lock].threads
-    return min(wanted, most) if most else wanted
 
 
 @pytest.mark.parametrize(("lock", "flavour", "fence"), BUILDS)
 def test_contended(lock: str, flavour: str, fence: str, tmp_path: Path) -> None:
     """With nothing between two sections, Dekker's threads meet in step: a livelock would show as
     the limit of instructions."""
-    program = Program("threads", lock, fence, flavour)
-    for threads in sorted({2, _threads(lock, 4)}):
+    limit = {"max_instructions": 10_000_000}
+    label = LockLabel.of(lock, fence=fence)
+    for threads in sorted({2, min(4, load_locks()[lock].threads or 4)}):
         for critical, think in ((0, 0), (5, 20)):
-            arguments: Options = {
-                "threads": threads,
-                "iterations": 100,
-                "critical": critical,
-                "think": think,
-            }
-            report = tmp_path / "report.json"
-            done = invoke(program, arguments, {"max_instructions": 10_000_000}, report)
-            assert done.returncode == 0, done.stdout + done.stderr
-            result = json.loads(done.stdout)
+            keys = {"threads": threads, "iterations": 100, "critical": critical, "think": think}
+            result = simulated(tmp_path, "threads", label, flavour, limit, **keys).result
             assert (result["ok"], result["pairs"]) == (True, threads * 100)
 
 
@@ -47,29 +33,27 @@ def test_contended(lock: str, flavour: str, fence: str, tmp_path: Path) -> None:
 def test_dekkers_turn_goes_from_hand_to_hand(flavour: str, tmp_path: Path) -> None:
     """Two threads that always want the lock have it by turns, so they end together; as the figure
     has it, who has the line goes on, and ends long before the other."""
-    apart = {}
-    for variant in ("", "turn"):
-        program = Program("threads", "dekker", "full", flavour, variant=variant)
-        arguments: Options = {"threads": 2, "iterations": 200, "critical": 5, "think": 0}
-        ends = [core["cycles"] for core in run(program, arguments, {}, tmp_path)["cores"]]
-        apart[variant] = (max(ends) - min(ends)) / max(ends)
-    assert apart["turn"] < 0.02 < apart[""]
+
+    def apart(label: str) -> float:
+        keys = {"threads": 2, "iterations": 200, "critical": 5, "think": 0}
+        ends = simulated(tmp_path, "threads", label, flavour, **keys).cycles
+        return (max(ends) - min(ends)) / max(ends)
+
+    assert apart("dekker:turn") < 0.02 < apart("dekker")
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_known_frequent_locker_makes_no_cas(flavour: str, tmp_path: Path) -> None:
     """Each thread creates a queue; unless it is known, its owner is who comes first, by a CAS."""
 
-    def won(variant: str, peek_every: int) -> int:
-        program = Program("run_queues", "asym_spin3", "full", flavour, variant=variant)
-        arguments: Options = {
-            "threads": 2, "iterations": 40, "peek_every": peek_every, "critical": 0, "think": 0,
-        }  # fmt: skip
-        return sum(c["cas"]["won"] for c in run(program, arguments, {}, tmp_path)["cores"])
+    def won(label: str, peek_every: int) -> int:
+        keys = {"iterations": 40, "peek_every": peek_every, "critical": 0, "think": 0}
+        found = simulated(tmp_path, "run_queues", label, flavour, threads=2, **keys)
+        return found.total("cas", "won")
 
-    of_runtime = won("known", 0)
-    assert won("", 0) == of_runtime + 2
-    assert won("known", 10) >= of_runtime + 8  # looks; a CAS may be given back
+    of_runtime = won("asym_spin3:known", 0)
+    assert won("asym_spin3", 0) == of_runtime + 2
+    assert won("asym_spin3:known", 10) >= of_runtime + 8  # looks; a CAS may be given back
 
 
 # Of 20 objects, 12 rounds in turns of three, T T T S S S T T T S S S: CAS of T, of S; other atomics
@@ -94,10 +78,9 @@ def test_atomics_and_fences_of_taking_turns(lock: str, flavour: str, tmp_path: P
     kind = FULL_FENCE[flavour].removeprefix("fence_")
 
     def counts(name: str) -> list[tuple[int, int, int]]:
-        arguments: Options = {"threads": 2, "objects": 20, "rounds": 12}
-        cores = run(Program("rounds", name, "full", flavour), arguments, {}, tmp_path)["cores"]
-        assert sum(core["cas"]["lost"] for core in cores) == 0
-        return [(core["cas"]["won"], core["rmw"], core["fences"][kind]) for core in cores]
+        found = simulated(tmp_path, "rounds", name, flavour, threads=2, objects=20, rounds=12)
+        assert found.total("cas", "lost") == 0
+        return [(core["cas"]["won"], core["rmw"], core["fences"][kind]) for core in found.cores]
 
     cas, rmw, fences, weak_fences = COUNTS[lock]
     of_runtime = counts("nop")
@@ -142,16 +125,13 @@ def test_the_own_flag_is_stored_before_the_other_is_loaded(
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_stranded_monitor_is_found_out(flavour: str) -> None:
-    binary = build_native("stranding", "relaxed", flavour, "full")
     for threads in (2, 4):
-        outcome = run_bare(binary, flavour, threads=threads, iterations=4)
-        assert (outcome.code, outcome.result["error"]) == (0, "")
+        passes("stranding", "relaxed", flavour, threads=threads, iterations=4)
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_successor_that_has_lost_its_claim_is_not_let_in(flavour: str) -> None:
     """The owner's byte is full while it waits: inflated, deflated, and another comes first."""
     for fence in fence_kinds("to_lock", flavour):
-        binary = build_native("overtaking", "to_lock", flavour, fence, scheduled=True)
-        outcome = run_bare(binary, flavour, threads=3, cores=1, slice=0, iterations=20)
-        assert (outcome.code, outcome.result["error"]) == (0, "")
+        label = LockLabel.of("to_lock", fence=fence)
+        passes("overtaking", label, flavour, threads=3, cores=1, slice=0, iterations=20)

@@ -1,6 +1,5 @@
 """Programs for more threads than usual: which cells get one, and that locks work in them."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +10,9 @@ from sweeps.model.axes import MAX_THREADS
 from sweeps.model.cell import invalid_reason, unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import with_defaults
-from sweeps.programs import USUAL_THREADS, Builder, Program
-from tests.engines.test_engine import Options, invoke
+from sweeps.programs import USUAL_THREADS, Program
 from tests.fakes.cells import cell_of
-from tests.native_build import run
+from tests.locks.running import bare, simulated
 
 LOCKS = ("tasuki", "reservation", "asym_tasuki", "mcs", "tnp", "thin")  # of the study of many cores
 CELL = cell_of(
@@ -44,12 +42,11 @@ def test_a_lock_whose_objects_have_a_place_for_each_thread_refuses_more() -> Non
 
 
 def test_an_engine_refuses_what_it_has_no_cores_for() -> None:
-    for engine in ("qemu",):
-        most = load_engine(engine).capabilities().max_cores
-        assert not refusal(replace(CELL, engine=engine, threads=most))
-        wanted = replace(CELL, engine=engine, threads=most + 1)
-        assert f"{most} cores at most" in refusal(wanted)
-        assert not refusal(replace(wanted, cores=2)), "threads may share its cores"
+    most = load_engine(CELL.engine).capabilities().max_cores
+    assert not refusal(replace(CELL, threads=most))
+    wanted = replace(CELL, threads=most + 1)
+    assert f"{most} cores at most" in refusal(wanted)
+    assert not refusal(replace(wanted, cores=2)), "threads may share its cores"
     assert "from 1 to 128" in invalid_reason(replace(CELL, threads=MAX_THREADS + 1))
 
 
@@ -60,23 +57,13 @@ def test_an_engine_refuses_what_it_has_no_cores_for() -> None:
 )
 def test_locks_work_with_all_cores_of_the_engine(lock: str, flavour: str, tmp_path: Path) -> None:
     cores = load_engine("qemu").capabilities().max_cores
-    program = Program("threads", lock, "full", flavour, many=True)
-    arguments: Options = {"threads": cores, "iterations": 1, "critical": 0, "think": 0}
-    done = invoke(program, arguments, {"max_instructions": 100_000_000}, tmp_path / "report.json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout)["pairs"] == cores
+    keys = {"threads": cores, "iterations": 1, "critical": 0, "think": 0}
+    found = simulated(tmp_path, "threads", lock, flavour, many=True, **keys)
+    assert found.result["pairs"] == cores
 
 
 def test_as_many_threads_as_there_may_be() -> None:
     """Under QEMU alone, where threads that spin take turns on the host's CPUs."""
-    program = Program("threads", "tasuki", "full", "lock", many=True)
-    binary = Builder().build([program])[program].path
-    outcome = run(binary, "lock", threads=MAX_THREADS, iterations=1, critical=0, think=0)
+    keys = {"threads": MAX_THREADS, "iterations": 1, "critical": 0, "think": 0}
+    outcome = bare("threads", "tasuki", many=True, **keys)
     assert (outcome.code, outcome.result.get("pairs")) == (0, MAX_THREADS), outcome
-
-
-def test_a_usual_program_refuses_more_threads() -> None:
-    program = Program("threads", "tasuki", "full", "lock")
-    binary = Builder().build([program])[program].path
-    outcome = run(binary, "lock", threads=USUAL_THREADS + 1, iterations=1)
-    assert outcome.code == 2 and "too large" in outcome.stderr

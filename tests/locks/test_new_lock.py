@@ -5,6 +5,7 @@ pools and the part of the monitor that it alone has are declared by its header.
 Two locks are added: cas_copy, a copy of cas_spin, and pooled (pooled.h), which has both."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,55 +18,31 @@ from sweeps.report.style import STYLES, style_of
 from tests.locks.footprint_values import compiler
 from tests.trees import Tree
 
-ENTRY = """
+HERE = Path(__file__).parent
+ENTRIES = """
 LOCK(cas_copy, "copy of the CAS-based spin lock", "nobody", TRAIT_NONE, FENCE_FULL, 0, 0,
      "as cas_spin, under another name")
-"""
-ROW = "| `cas_copy` | CAS | store | failed CAS, store | store |"
-POOLED = "lockimpl/locks/pooled.h"
-POOLED_HEADER = Path(__file__).with_name("pooled.h").read_text(encoding="utf-8")
-POOLED_ENTRY = """
 LOCK(pooled, "lock with records", "nobody", TRAIT_JAVA, FENCE_FULL, 0, 0,
      "records of a pool lead to monitors that count")
 """
-POOLED_ROW = "| `pooled` | CAS of a latch | CAS of a latch | store | store |"
-PLAN = """
-title = "A copy beside its original"
-
-[[sweep]]
-machine = "generic"
-isa = "x86_64"
-lock = ["cas_spin", "cas_copy"]
-workload = "threads"
-threads = 2
-parameters = { iterations = 50, critical = 2, think = 5 }
-"""
-STUDY = """
-title = "A copy against tasuki"
-locks = ["cas_copy", "tasuki"]
-calibration = { latencies = [0, 150] }
-
-[[cells]]
-name = "map"
-apart = ["machine", "isa", "flavour"]
-machine = "generic"
-isa = "x86_64"
-workload = "lock_sequence"
-threads = 2
-parameters = { objects = 2, runs = 2, run_length = 5, owner_share = 0.5 }
-cas_latency = [0, 150]
-fence_latency = [0, 150]
-
-[[borders]]
-cells = "map"
-axes = ["cas_latency", "fence_latency"]
-tolerance = 50
-"""
+ROWS = (
+    "| `cas_copy` | CAS | store | failed CAS, store | store |",
+    "| `pooled` | CAS of a latch | CAS of a latch | store | store |",
+)
+POOLED = "lockimpl/locks/pooled.h"
+POOLED_HEADER = (HERE / "pooled.h").read_text(encoding="utf-8")
 TESTS = (
     "tests/questions/test_listings.py::test_every_lock_has_its_row_of_documentation",
     "tests/locks/test_locks.py",
     "tests/locks/test_generated_code.py",
 )
+CONFORMANCE = "--workload conformance --threads 3 iterations=1".split()
+
+
+def said_by(done: subprocess.CompletedProcess[str]) -> str:
+    """Return all that a command has said, which must succeed."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +53,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     made.write("lockimpl/locks/cas_copy.h", copied)
     made.write(POOLED, POOLED_HEADER)
     registry = (ROOT / "lockimpl" / "locks.def").read_text(encoding="utf-8")
-    made.write("lockimpl/locks.def", registry + ENTRY + POOLED_ENTRY)
-    for row in (ROW, POOLED_ROW):
+    made.write("lockimpl/locks.def", registry + ENTRIES)
+    for row in ROWS:
         made.insert("lockimpl/README.md", "| `thin` |", row)
-    done = made.python("tests.locks.footprint_values", "cas_copy", "pooled", "thin")
-    assert done.returncode == 0, done.stderr
+    said_by(made.python("tests.locks.footprint_values", "cas_copy", "pooled", "thin"))
     return made
 
 
@@ -88,14 +64,10 @@ def test_it_is_listed_run_and_counted(tree: Tree, tmp_path: Path) -> None:
     assert "as cas_spin, under another name" in tree.lockcross("locks").stdout
     assert "copy of the CAS-based spin lock; nobody" in tree.lockcross("locks", "cas_copy").stdout
     db = ("--db", str(tmp_path / "a.db"))
-    tree.write("sweeps/plans/copy.toml", PLAN.lstrip())
-    for words in (
-        tuple("run --lock cas_copy --workload conformance --threads 3 iterations=1".split()),
-        ("sweep", "copy", *db),
-        ("footprint", "cas_copy", "--isa", "x86_64", *db),
-    ):
-        done = tree.lockcross(*words)
-        assert done.returncode == 0, done.stdout + done.stderr
+    shutil.copy(HERE / "copy_plan.toml", tree.folder / "sweeps/plans/copy.toml")
+    said_by(tree.lockcross("run", "--lock", "cas_copy", *CONFORMANCE))
+    said_by(tree.lockcross("sweep", "copy", *db))
+    said_by(tree.lockcross("footprint", "cas_copy", "--isa", "x86_64", *db))
     query = "SELECT count(DISTINCT value) FROM runs JOIN metrics ON run_id = id AND name = 'cycles'"
     done = tree.lockcross("query", f"{query} WHERE workload = 'threads'", "--format", "csv", *db)
     assert done.stdout.splitlines()[-1] == "1", "the copy costs what the original does"
@@ -104,9 +76,8 @@ def test_it_is_listed_run_and_counted(tree: Tree, tmp_path: Path) -> None:
 def test_it_is_drawn_in_a_look_of_its_own_name(tree: Tree, tmp_path: Path) -> None:
     own = style_of(LockLabel("cas_copy"))
     assert "cas_copy" not in STYLES
-    tree.write("sweeps/plans/studies/copy.toml", STUDY.lstrip())
-    done = tree.lockcross("crossover", "--study", "copy", "--db", str(tmp_path / "a.db"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    shutil.copy(HERE / "copy_study.toml", tree.folder / "sweeps/plans/studies/copy.toml")
+    said_by(tree.lockcross("crossover", "--study", "copy", "--db", str(tmp_path / "a.db")))
     drawn = (tmp_path / "figures" / "winner_map.svg").read_text(encoding="utf-8")
     assert own.colour.lower() in drawn
     assert "cas_copy" in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -115,8 +86,7 @@ def test_it_is_drawn_in_a_look_of_its_own_name(tree: Tree, tmp_path: Path) -> No
 def test_the_tests_of_all_locks_test_it(tree: Tree) -> None:
     chosen = ("-k", "cas_copy or pooled or documentation")
     done = tree.python("pytest", "-n", "0", "-p", "no:cacheprovider", "-vv", *chosen, *TESTS)
-    assert done.returncode == 0, done.stdout + done.stderr
-    passed = [line for line in done.stdout.splitlines() if "PASSED" in line]
+    passed = [line for line in said_by(done).splitlines() if "PASSED" in line]
     for lock in ("cas_copy", "pooled"):  # conformance, and the code for each ISA
         assert sum(lock in line for line in passed) >= 4, lock
 
@@ -131,24 +101,15 @@ def test_its_monitors_have_its_part(tree: Tree) -> None:
 
 @pytest.mark.parametrize("isa", list(ISAS))
 def test_it_runs_on_every_isa(tree: Tree, isa: str) -> None:
-    words = ("--workload", "conformance", "--threads", "3", "iterations=1")
-    done = tree.lockcross("run", "--lock", "pooled", "--isa", isa, *words)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-CLIENTS = ("exclusion:2x2", "nesting", "condition:2", "two_locks:2")
-
-
-def prove(tree: Tree, *words: str) -> subprocess.CompletedProcess[str]:
-    """Prove it with the clients that take no time."""
-    named = [word for client in CLIENTS for word in ("--clients", client)]
-    return tree.lockcross("prove", "pooled", *named, *words)
+    said_by(tree.lockcross("run", "--lock", "pooled", "--isa", isa, *CONFORMANCE))
 
 
 def test_it_is_proved_in_a_pool_that_its_header_makes_small(tree: Tree) -> None:
-    done = prove(tree, "--store")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{2 * (len(CLIENTS) + 1)} proved" in done.stderr + done.stdout  # under tso and weak
+    """With the clients that take no time."""
+    clients = ("exclusion:2x2", "nesting", "condition:2", "two_locks:2")
+    named = [word for client in clients for word in ("--clients", client)]
+    proved = said_by(tree.lockcross("prove", "pooled", *named, "--store"))
+    assert f"{2 * (len(clients) + 1)} proved" in proved  # under tso and weak
     said = tree.lockcross("locks", "pooled").stdout
     assert all(f"pooled on {isa}: proved" in said for isa in ISAS), said
 
@@ -172,9 +133,6 @@ def test_a_proof_looks_at_its_pool_and_at_its_part(tree: Tree, step: str, wrong:
     assert done.returncode == 1 and "failed" in done.stdout, done.stdout + done.stderr
 
 
-CONTENDED = tuple("run --lock cas_spin --workload conformance --threads 3 iterations=1".split())
-
-
 def with_a_line(folder: Path, line: str) -> Tree:
     """A tree in which waiting for `cas_spin` begins with a line of C."""
     tree = Tree(folder / "tree")
@@ -188,26 +146,27 @@ def with_a_line(folder: Path, line: str) -> Tree:
 def test_a_lock_that_crashes_fails_its_run_at_once(tmp_path: Path) -> None:
     """QEMU alone would wait forever for the threads that wait for their turn."""
     tree = with_a_line(tmp_path, "__builtin_trap();")
-    done = tree.lockcross(*CONTENDED)
+    done = tree.lockcross("run", "--lock", "cas_spin", *CONFORMANCE)
     assert done.returncode == 1
     assert "a thread of the program has crashed" in done.stdout + done.stderr
 
 
-VECTOR = {
-    "x86_64": "pxor %%xmm0, %%xmm0",
-    "aarch64": ".arch_extension simd\\n movi v0.2d, #0",
-    "ppc64le": ".machine altivec\\n vxor 0, 0, 0",
+VECTOR = {  # of each ISA: the compiler's name for it, and an instruction of vectors
+    "x86_64": ("__x86_64__", "pxor %%xmm0, %%xmm0"),
+    "aarch64": ("__aarch64__", ".arch_extension simd\\n movi v0.2d, #0"),
+    "ppc64le": ("__powerpc64__", ".machine altivec\\n vxor 0, 0, 0"),
 }
 
 
 def test_a_lock_with_an_instruction_that_the_engine_does_not_know_fails(tmp_path: Path) -> None:
     """Rather than with a time that is made up."""
-    lines = [f'asm volatile("{code}" ::: "memory");' for code in VECTOR.values()]
-    names = ("__x86_64__", "__aarch64__", "__powerpc64__")
-    each = [f"\n#ifdef {name}\n{line}\n#endif" for name, line in zip(names, lines, strict=True)]
-    tree = with_a_line(tmp_path, "".join(each))
+    lines = [
+        f'\n#ifdef {name}\nasm volatile("{code}" ::: "memory");\n#endif'
+        for name, code in VECTOR.values()
+    ]
+    tree = with_a_line(tmp_path, "".join(lines))
     for isa in VECTOR:
-        done = tree.lockcross(*CONTENDED, "--isa", isa)
+        done = tree.lockcross("run", "--lock", "cas_spin", *CONFORMANCE, "--isa", isa)
         assert done.returncode == 1
         said = " ".join((done.stdout + done.stderr).split())
         assert "is unknown: the engine simulates the instructions of the general registers" in said

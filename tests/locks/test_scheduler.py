@@ -1,52 +1,31 @@
 """Threads that share cores: the M:N runtime, and the locks whose subject it is."""
 
-import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from results.paths import ROOT
 from sweeps.engines.qemu.engine import find_qemu
 from sweeps.model.cell import arguments, command
 from sweeps.model.locks import load_locks
-from sweeps.programs import TARGETS, Builder, Program
-from tests.engines.test_engine import Options, invoke, run
+from sweeps.programs import TARGETS, Program
 from tests.fakes.cells import cell_of
 from tests.locks.footprint_values import REFERENCE, compiler
-from tests.native_build import run as run_bare
+from tests.locks.running import bare, program_of, simulated
+from tests.native_build import run
 
 FLAVOURS = list(TARGETS)
 JAVA = [lock.name for lock in load_locks().values() if lock.java]
-LIMIT: Options = {"max_instructions": 100_000_000}
 SLICE = 50_000
 
 
-def scheduled(workload: str, lock: str, flavour: str = "lock") -> Program:
-    return Program(workload, lock, "full", flavour, scheduled=True)
-
-
-def simulate(program: Program, arguments: Options, folder: Path, **options: int) -> dict[str, Any]:
-    return run(program, arguments, {**LIMIT, **options}, folder)
-
-
-def count(lock: str, folder: Path, flavour: str = "lock", **changes: int) -> dict[str, int]:
+def count(lock: str, folder: Path, flavour: str = "lock", critical: int = 20) -> dict[str, int]:
     """The counter's own metrics, its pairs and its switches; eight threads on a core."""
-    arguments: Options = {
-        "threads": 8,
-        "cores": 1,
-        "duration": 1_000_000,
-        "critical": 20,
-        "think": 0,
-        "slice": SLICE,
-        **changes,
-    }
-    done = invoke(scheduled("counter", lock, flavour), arguments, LIMIT, folder / "report.json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    line = json.loads(done.stdout)
-    cores = json.loads((folder / "report.json").read_text())["cores"]
-    switches = sum(core["charges"]["switch"] for core in cores)
-    return {**line["extra"], "pairs": line["pairs"], "switches": switches}
+    keys = {"duration": 1_000_000, "critical": critical, "think": 0, "slice": SLICE}
+    found = simulated(folder, "counter", lock, flavour, threads=8, cores=1, **keys)
+    switches = found.total("charges", "switch")
+    return {**found.extra, "pairs": found.result["pairs"], "switches": switches}
 
 
 # Every lock of Java on x86-64; elsewhere one that stops its owner, and one that hands over.
@@ -60,43 +39,27 @@ def test_java_locks_conform_where_threads_share_cores(
 ) -> None:
     """Short slices end inside sections of any kind."""
     for cores in (1, 2):
-        arguments: Options = {"threads": 4, "cores": cores, "iterations": 1, "slice": 3000}
-        document = simulate(scheduled("conformance", lock, flavour), arguments, tmp_path)
-        assert len(document["cores"]) == cores
-        assert all(core["charges"]["switch"] > 20 for core in document["cores"])
+        keys = {"threads": 4, "cores": cores, "iterations": 1, "slice": 3000}
+        found = simulated(tmp_path, "conformance", lock, flavour, **keys)
+        assert len(found.cores) == cores
+        assert all(core["charges"]["switch"] > 20 for core in found.cores)
 
 
 @pytest.mark.parametrize("flavour", ["lock", "larx", "lse"])
 def test_they_conform_without_an_engine(flavour: str) -> None:
     """Yield points then read the host's counter."""
-    program = scheduled("conformance", "handover", flavour)
-    binary = Builder().build([program])[program].path
     alone = (find_qemu(TARGETS[flavour].isa).path,)
     keys = {"threads": 4, "cores": 1, "iterations": 2, "slice": 2000}
-    outcome = run_bare(binary, flavour, launcher=alone, **keys)
+    outcome = bare("conformance", "handover", flavour, launcher=alone, **keys)
     assert (outcome.code, outcome.result["error"], outcome.result["cores"]) == (0, "", 1)
-
-
-@pytest.mark.parametrize("flavour", ["lock", "larx", "lse"])
-@pytest.mark.parametrize("variant", ["inline", "fn_call"])
-def test_a_lock_without_orders_is_refused_on_more_cores(variant: str, flavour: str) -> None:
-    """By the program itself, too; threads may be more. x86-64 needs none of these orders."""
-    program = Program("sync", "thin", "full", flavour, variant=variant, scheduled=True)
-    binary = Builder().build([program])[program].path
-    refused = flavour != "lock"
-    for cores in (1, 2):
-        outcome = run_bare(binary, flavour, threads=2, cores=cores, iterations=1)
-        error = outcome.result["error"]
-        assert outcome.code == (1 if refused and cores == 2 else 0), error
-        assert ("for one processor on this ISA" in error) == (refused and cores == 2)
 
 
 def test_a_switch_costs_what_is_charged(tmp_path: Path) -> None:
     """Threads that never meet, and no slice: each is taken up as often whatever that costs."""
-    arguments: Options = {"threads": 4, "cores": 1, "iterations": 50, "slice": 0}
-    program = scheduled("sync", "thin")
-    free, dear = (
-        simulate(program, arguments, tmp_path, charge_switch=cost)["cores"][0] for cost in (0, 700)
+    keys = {"threads": 4, "cores": 1, "iterations": 50, "slice": 0}
+    (free,), (dear,) = (
+        simulated(tmp_path, "sync", "thin", options={"charge_switch": cost}, **keys).cores
+        for cost in (0, 700)
     )
     assert free["charges"]["switch"] == dear["charges"]["switch"] == 4
     assert dear["cycles"] - free["cycles"] == 4 * 700
@@ -106,24 +69,16 @@ def test_a_slice_is_as_long_as_it_says(tmp_path: Path) -> None:
     """Two threads that only count: one switch for each slice that passes, and one each to begin.
 
     A slice ends at the next yield point, which is never far."""
-    arguments: Options = {
-        "threads": 2,
-        "cores": 1,
-        "iterations": 400,
-        "critical": 0,
-        "think": 1000,
-        "slice": 20_000,
-    }
-    core = simulate(scheduled("threads", "cas_spin"), arguments, tmp_path)["cores"][0]
+    keys = {"threads": 2, "iterations": 400, "critical": 0, "think": 1000, "slice": 20_000}
+    (core,) = simulated(tmp_path, "threads", "cas_spin", cores=1, **keys).cores
     assert core["charges"]["switch"] == pytest.approx(core["cycles"] / 20_000, rel=0.05)
 
 
 def test_a_slice_that_nobody_else_wants_is_renewed_once(tmp_path: Path) -> None:
     """The yield point behind its end asks the scheduler, some 75 instructions; no other does."""
-    arguments: Options = {"threads": 1, "cores": 1, "iterations": 2000}
-    whole, sliced = (
-        simulate(scheduled("sync", "thin"), {**arguments, "slice": cycles}, tmp_path)["cores"][0]
-        for cycles in (0, 5000)
+    keys = {"threads": 1, "cores": 1, "iterations": 2000}
+    (whole,), (sliced,) = (
+        simulated(tmp_path, "sync", "thin", slice=cycles, **keys).cores for cycles in (0, 5000)
     )
     renewals = sliced["cycles"] // 5000
     assert 0 < sliced["instructions"] - whole["instructions"] < 110 * renewals
@@ -140,6 +95,7 @@ def test_handover_switches_for_nearly_every_section_and_renouncement_hardly(
     # By how much more is a matter of when slices end, so of the compiler too: 9 to 2,000.
     assert renouncement["most"] > 5 * renouncement["least"]
     assert handover["most"] < 3 * handover["least"]
+    assert renouncement["wait_max"] > SLICE, "a slice ends inside a section"
     assert renouncement["wait_max"] > 20 * handover["wait_max"]
     assert renouncement["wait_variation"] > 10 * handover["wait_variation"]
 
@@ -156,16 +112,12 @@ def test_tnp_never_switches_inside_a_section(flavour: str, tmp_path: Path) -> No
     assert found["gap_deviation"] == pytest.approx(expected, rel=0.3)
 
 
-def test_without_tnp_a_slice_ends_inside_a_section(tmp_path: Path) -> None:
-    assert count("renouncement", tmp_path)["wait_max"] > SLICE
-
-
 def test_tnp_selective_costs_an_uncontended_lock_a_branch(tmp_path: Path) -> None:
     """A compare and a branch, where the source replaces code; some compilers load first, and then
     everywhere costs no more."""
-    arguments: Options = {"threads": 1, "cores": 1, "iterations": 200, "slice": 0}
-    base, selective, everywhere = (
-        simulate(scheduled("sync", lock), arguments, tmp_path)["cores"][0]
+    keys = {"threads": 1, "cores": 1, "iterations": 200, "slice": 0}
+    (base,), (selective,), (everywhere,) = (
+        simulated(tmp_path, "sync", lock, **keys).cores
         for lock in ("renouncement", "tnp_selective", "tnp")
     )
     added = (selective["instructions"] - base["instructions"]) / 200
@@ -197,26 +149,11 @@ def test_a_starved_thread_has_an_open_gap(tmp_path: Path) -> None:
     assert fair["open_deviation"] == pytest.approx(fair["gap_deviation"], rel=0.2)
 
 
-def mix(folder: Path, **changes: int | str) -> dict[str, int]:
-    """Return the report of ten threads under revocable monitors, and how often the core
-    switched."""
-    arguments: Options = {
-        "threads": 10,
-        "cores": 1,
-        "high": 2,
-        "sections": 5,
-        "high_iterations": 100,
-        "low_iterations": 500,
-        "writes": 0,
-        "pause": 0,
-        "slice": 8000,
-        "run_queue": "round_robin",
-        **changes,
-    }
-    done = invoke(scheduled("priority_mix", "revocable"), arguments, LIMIT, folder / "report.json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    extra: dict[str, int] = json.loads(done.stdout)["extra"]
-    return extra
+def mix(folder: Path, label: str = "revocable", **changes: int | str) -> dict[str, int]:
+    """The report of ten threads, of which two are of higher priority, on a core."""
+    usual = {"threads": 10, "high": 2, "sections": 5, "high_iterations": 100, "writes": 0}
+    usual |= {"low_iterations": 500, "pause": 0, "slice": 8000, "run_queue": "round_robin"}
+    return simulated(folder, "priority_mix", label, cores=1, **usual | changes).extra
 
 
 def test_threads_that_sleep_leave_the_core_to_others(tmp_path: Path) -> None:
@@ -237,53 +174,25 @@ def test_ticks_end_slices_inside_sections_that_are_shorter(tmp_path: Path) -> No
 @pytest.mark.parametrize("queue", ["priority", "round_robin"])
 def test_priorities_count_where_the_run_queue_has_them(queue: str, tmp_path: Path) -> None:
     """A thread of high priority that always can run keeps the core, or has its turns only."""
-    arguments: Options = {
-        "threads": 3,
-        "cores": 1,
-        "high": 1,
-        "sections": 20,
-        "high_iterations": 100,
-        "low_iterations": 100,
-        "writes": 0,
-        "pause": 2000,
-        "slice": 5000,
-        "run_queue": queue,
-    }
-    program = Program(
-        "priority_mix", "revocable", "full", "lock", variant="unmodified", scheduled=True
-    )
-    done = invoke(program, arguments, LIMIT, tmp_path / "report.json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    extra = json.loads(done.stdout)["extra"]
+    changes = {"threads": 3, "high": 1, "sections": 20, "low_iterations": 100}
+    changes |= {"pause": 2000, "slice": 5000, "run_queue": queue}
+    extra = mix(tmp_path, "revocable:unmodified", **changes)
     share = extra["high_elapsed"] / extra["elapsed"]
     assert share < 0.5 if queue == "priority" else share > 0.7
 
 
 def test_a_lost_wake_up_is_told(tmp_path: Path) -> None:
     """A program in which every thread is parked fails with the reason, and does not hang."""
-    source = tmp_path / "parked.c"
-    source.write_text(
-        '#include "runtime/runtime.h"\n#include "monitor/monitor.h"\n'
-        "static runtime_key_t keys[] = {RUNTIME_KEYS_END};\n"
-        "static const char *setup(void) { return 0; }\n"
-        "static void prepare(lock_thread_t *self) { (void)self; }\n"
-        "static uint64_t run(lock_thread_t *self) { park(self); return 1; }\n"
-        "static const char *verify(uint64_t pairs) { return pairs ? 0 : setup(); }\n"
-        'const workload_t workload = {"parked", keys, 1, 64, setup, prepare, run, verify};\n'
+    command = program_of("parked", "thin", scheduled=True).command(
+        TARGETS["lock"].compiler, str(tmp_path / "parked")
     )
-    binary = tmp_path / "parked"
-    compilation = scheduled("parked", "thin").command("x86_64-linux-gnu-gcc", str(binary))
-    compilation[compilation.index("workloads/kernels/parked.c")] = str(source)
-    subprocess.run(compilation, check=True, timeout=60)
-    done = subprocess.run(
-        [find_qemu("x86_64").path, str(binary), "threads=2", "cores=1"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "every thread is parked" in json.loads(done.stdout)["error"]
+    source = command.index("workloads/kernels/parked.c")
+    command[source] = str(Path(__file__).with_name("parked.c"))
+    subprocess.run(command, cwd=ROOT, check=True, timeout=60)
+    alone = (find_qemu("x86_64").path,)
+    outcome = run(tmp_path / "parked", "lock", launcher=alone, threads=2, cores=1)
+    assert outcome.code == 1
+    assert "every thread is parked" in outcome.result["error"]
 
 
 def test_the_command_of_a_cell_has_its_cores() -> None:

@@ -27,32 +27,32 @@ from tests.fakes.records import record
 from tests.fakes.validation import Gem5Data
 from tests.trees import Tree
 
-LABELS = {
-    "tasuki": ("tasuki", "", "full"),
-    "asym_tasuki/rmw": ("asym_tasuki", "", "rmw"),
-    "thin:unlk_cas": ("thin", "unlk_cas", "full"),
-    "reservation:signal/store_forward": ("reservation", "signal", "store_forward"),
-}
 
-
-@pytest.mark.parametrize(("label", "parts"), LABELS.items())
-def test_a_label_is_its_parts(label: str, parts: tuple[str, str, str]) -> None:
+@pytest.mark.parametrize(
+    ("label", "parts", "words"),
+    [
+        ("tasuki", ("tasuki", "", "full"), "tasuki"),
+        ("asym_tasuki", ("asym_tasuki", "", "full"), "asymmetric"),
+        ("asym_tasuki/rmw", ("asym_tasuki", "", "rmw"), "asymmetric, locked RMW"),
+        ("thin:unlk_cas", ("thin", "unlk_cas", "full"), "thin (unlk_cas)"),
+        (
+            "reservation:signal/store_forward",
+            ("reservation", "signal", "store_forward"),
+            "reservation (signal), store forwarding",
+        ),
+    ],
+)
+def test_a_label_is_its_parts(label: str, parts: tuple[str, str, str], words: str) -> None:
     parsed = LockLabel(label)
     assert (parsed.lock, parsed.variant, parsed.fence) == parts
     assert LockLabel.of(*parts) == label
     assert parsed.with_full_fences == LockLabel.of(parts[0], parts[1])
-
-
-def test_a_label_is_printed_for_people() -> None:
-    assert LockLabel("asym_tasuki").words() == "asymmetric"
-    assert LockLabel("reservation:signal/rmw").words() == "reservation (signal), locked RMW"
+    assert parsed.words() == words
 
 
 def test_a_variant_has_its_locks_colour_and_other_lines() -> None:
-    plain, variant = (
-        style_of(LockLabel("reservation")),
-        style_of(LockLabel("reservation:signal/rmw")),
-    )
+    plain = style_of(LockLabel("reservation"))
+    variant = style_of(LockLabel("reservation:signal/rmw"))
     assert variant.colour == plain.colour == STYLES["reservation"].colour
     assert (variant.line, variant.hatch) != (plain.line, plain.hatch)
     bars = Figure().subplots().bar([0], [1], hatch=variant.hatch)
@@ -120,20 +120,8 @@ def test_plans_and_the_command_line_have_every_axis() -> None:
 
 
 def test_the_command_says_every_axis_that_is_set() -> None:
-    cell = Cell(
-        machine="m",
-        isa="i",
-        flavour="f",
-        lock="l",
-        variant="v",
-        workload="w",
-        cores=1,
-        cas_latency=2,
-        fence_latency=3,
-        cancel_latency=4,
-        membarrier_latency=5,
-        parameters={"objects": 5},
-    )
+    latencies = dict(zip(LATENCIES, range(2, 6), strict=True))
+    cell = cell_of(variant="v", cores=1, **latencies, parameters={"objects": 5})
     words = command(cell).split()
     assert [words[words.index(option(axis)) + 1] for axis in LATENCIES] == ["2", "3", "4", "5"]
     assert {option(axis.name) for axis in AXES} <= set(words) and "objects=5" in words

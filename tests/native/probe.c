@@ -9,23 +9,8 @@
 
 #define PROBE __attribute__((noinline, used))
 
-PROBE bool probe_cas_acq(uint32_t *p, uint32_t a, uint32_t b) { return cas_acq_u32(p, a, b); }
-PROBE bool probe_cas_acq_rel(uint32_t *p, uint32_t a, uint32_t b) {
-    return cas_acq_rel_u32(p, a, b);
-}
-PROBE bool probe_cas_rel(uint32_t *p, uint32_t a, uint32_t b) { return cas_rel_u32(p, a, b); }
-PROBE uint32_t probe_fetch_add_rel(uint32_t *p, uint32_t a) { return fetch_add_rel_u32(p, a); }
-PROBE uint32_t probe_swap_rel(uint32_t *p, uint32_t a) { return swap_rel_u32(p, a); }
 PROBE uint32_t probe_fetch_set(uint32_t *p) { return fetch_set_acq_u32(p, 256); }
 PROBE uint16_t probe_swap_u16(uint16_t *p, uint16_t a) { return swap_acq_rel_u16(p, a); }
-PROBE uint32_t probe_fetch_add(uint32_t *p, uint32_t a) { return fetch_add_acq_rel_u32(p, a); }
-PROBE uint32_t probe_swap(uint32_t *p, uint32_t a) { return swap_acq_rel_u32(p, a); }
-PROBE bool probe_cas_then_fence(uint32_t *p, uint32_t a, uint32_t b) {
-    return cas_then_fence_u32(p, a, b);
-}
-PROBE uint32_t probe_load_acq(uint32_t *p) { return load_acq_u32(p); }
-PROBE void probe_store_rel(uint32_t *p, uint32_t a) { store_rel_u32(p, a); }
-PROBE void probe_store_then_fence(uint32_t *p, uint32_t a) { store_then_fence_u32(p, a); }
 PROBE uint32_t probe_store_u8_then_load(uint32_t *p, uint8_t a) {
     return store_u8_then_load_acq_u32(p, 0, a);
 }
@@ -38,14 +23,6 @@ PROBE uint32_t probe_store_u16_then_load_next(uint32_t *p, uint16_t a) {
 PROBE uint32_t probe_store_u32_then_load_next(uint32_t *p, uint32_t a) {
     return store_rel_u32_then_load_next(p, a);
 }
-#if LOCKCROSS_FENCE != FENCE_STORE_FORWARD
-PROBE uint32_t probe_store_u8_then_load_other(uint8_t *p, uint8_t a, uint32_t *q) {
-    return store_u8_then_load_other_acq_u32(p, a, q);
-}
-PROBE uint32_t probe_store_u32_then_load_other(uint32_t *p, uint32_t a, uint32_t *q) {
-    return store_u32_then_load_other_acq_u32(p, a, q);
-}
-#endif
 PROBE void probe_charge_stop(void) { charge(CHARGE_STOP); }
 PROBE void probe_charge_stop_blocked(void) { charge(CHARGE_STOP_BLOCKED); }
 PROBE void probe_charge_stop_ended(void) { charge(CHARGE_STOP_ENDED); }

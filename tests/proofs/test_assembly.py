@@ -1,7 +1,6 @@
 """The primitives' instructions: as strong as the model's orders, and the ones that herd7 judged."""
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +37,7 @@ from sweeps.support.tools import NoToolError
 from tests.model_orders import compile_model, machine_steps, orders
 from tests.native_build import FLAVOURS
 
+ROWS = read_rows()
 KINDS = [(flavour, fence) for flavour in FLAVOURS for fence in fence_kinds_of(flavour)]
 BY_GCC = pytest.mark.skipif(
     FAMILY.startswith("clang"), reason="model.h is read as GCC shows it; the verdicts are of GCC's"
@@ -53,13 +53,10 @@ NEEDLESS = {
 }
 
 
-def model_of(flavour: str) -> str:
-    return "MODEL_TSO" if flavour == "lock" else "MODEL_WEAK"
-
-
 def missing(flavour: str, fence: str, primitive: str, code: tuple[Instruction, ...]) -> set[str]:
     """Return the model's orders that the instructions lack."""
-    asked = orders(compile_model(model_of(flavour), fence)[primitive])
+    model = "MODEL_TSO" if flavour == "lock" else "MODEL_WEAK"
+    asked = orders(compile_model(model, fence)[primitive])
     given = orders(machine_steps(code, flavour))
     return {f"{a} before {b}" for a, b in asked - given}
 
@@ -76,7 +73,8 @@ def test_instructions_order_at_least_what_the_model_does(flavour: str, fence: st
 @BY_GCC
 def test_the_model_orders_what_the_names_say() -> None:
     """So that the test before this one compares with something."""
-    model = {name: orders(steps) for name, steps in compile_model("MODEL_WEAK", "full").items()}
+    steps = compile_model("MODEL_WEAK", "full")
+    model = {name: orders(of_name) for name, of_name in steps.items()}
     behind = {("R0", "lR"), ("R0", "lW")}
     before = {("eR", "W0"), ("eW", "W0")}
     assert model["load_rlx_u32"] == model["store_rlx_u8"] == model["cas_rlx_u32"] == set()
@@ -86,32 +84,21 @@ def test_the_model_orders_what_the_names_say() -> None:
     assert model["cas_rel_u32"] == model["swap_rel_u32"] == model["fetch_add_rel_u32"] == before
     assert model["arch_fence_full"] == {(a, b) for a in ("eR", "eW") for b in ("lR", "lW")}
     assert ("W0", "R1") in model["store_then_load_acq_u32"]
-    assert ("W0", "R1") not in orders(
-        [
-            one
-            for one in compile_model("MODEL_WEAK", "full")["store_then_load_acq_u32"]
-            if not one.barrier
-        ]
-    )
-    tso = {name: orders(steps) for name, steps in compile_model("MODEL_TSO", "full").items()}
-    assert tso["cas_rlx_u32"] > behind | before
-
-
-def weakened_probes(flavour: str, fence: str) -> Iterator[tuple[str, str, tuple[Instruction, ...]]]:
-    for name, code in compile_probes(flavour, fence).items():
-        for change, threads in weakenings([code], [0], flavour):
-            yield name, change.split(": ")[-1], threads[0]
+    without_fence = [one for one in steps["store_then_load_acq_u32"] if not one.barrier]
+    assert ("W0", "R1") not in orders(without_fence)
+    assert orders(compile_model("MODEL_TSO", "full")["cas_rlx_u32"]) > behind | before
 
 
 @BY_GCC
 @pytest.mark.parametrize(("flavour", "fence"), KINDS)
 def test_weaker_instructions_are_found_out(flavour: str, fence: str) -> None:
     """Each ordering instruction, weakened by itself, leaves something of the model's unordered."""
-    for name, change, code in weakened_probes(flavour, fence):
-        # On x86-64 the model asks more than a name: every atomic is a full fence.
-        unnoticed = not missing(flavour, fence, name, code)
-        known = (name, flavour, change) in NEEDLESS or "cmpxchg" in change or "xchg" in change
-        assert not unnoticed or known, (name, change)
+    for name, code in compile_probes(flavour, fence).items():
+        for numbered, (weaker,) in weakenings([code], [0], flavour):
+            change = numbered.split(": ")[-1]
+            # On x86-64 the model asks more than a name: every atomic is a full fence.
+            known = (name, flavour, change) in NEEDLESS or "cmpxchg" in change or "xchg" in change
+            assert known or missing(flavour, fence, name, weaker), (name, change)
 
 
 @BY_GCC
@@ -122,7 +109,7 @@ def test_a_change_of_a_header_is_found_out(tmp_path: Path) -> None:
     header.write_text(header.read_text().replace('"casal"', '"casa"'))
     code = compile_probes("lse", "full", tmp_path)["cas_acq_rel_u32"]
     assert missing("lse", "full", "cas_acq_rel_u32", code) == {"eR before W0", "eW before W0"}
-    kept = {row.instructions for row in read_rows() if row.primitive == "cas_acq_rel_u32"}
+    kept = {row.instructions for row in ROWS if row.primitive == "cas_acq_rel_u32"}
     assert sequence_of([code]) not in kept
 
 
@@ -134,63 +121,58 @@ def test_stored_verdicts_are_of_these_instructions(flavour: str) -> None:
     def key(row: AssemblyRow) -> tuple[str, ...]:
         return row.primitive, row.fence, row.litmus, row.kind, row.model, row.instructions
 
-    kept = {key(row) for row in read_rows() if row.flavour == flavour}
+    def change(row: AssemblyRow) -> tuple[str, ...]:
+        return row.primitive, row.fence, row.litmus, row.change
+
+    kept = {key(row) for row in ROWS if row.flavour == flavour}
     asked = [question.row for question in questions(flavour)]
     new = {key(row) for row in (*asked, *codes(flavour)) if row.kind != "weakened"}
     assert new <= kept, sorted(new - kept)[:3]
-    changes = {(row.primitive, row.fence, row.litmus, row.change) for row in asked}
-    stored = {
-        (row.primitive, row.fence, row.litmus, row.change)
-        for row in read_rows()
-        if row.flavour == flavour and row.kind != "code"
-    }
-    assert changes == stored
+    stored = [row for row in ROWS if row.flavour == flavour and row.kind != "code"]
+    assert {change(row) for row in asked} == {change(row) for row in stored}
 
 
 def test_stored_verdicts_show_every_promise() -> None:
     """But for collocation, which no architecture promises, and there it is not shown."""
-    found = list(primitives_shown(read_rows()))
+    found = list(primitives_shown(ROWS))
     assert {one.code.flavour for one in found} == set(FLAVOURS)
-    assert not [one for one in found if one.missing and architectural(one.code.fence)]
-    assert all(one.missing for one in found if not architectural(one.code.fence))
-    bare = [one for one in found if not one.forbidden and architectural(one.code.fence)]
-    assert not bare
+    for one in found:
+        if architectural(one.code.fence):
+            assert one.forbidden and not one.missing, one
+        else:
+            assert one.missing, one
 
 
 def test_stored_verdicts_can_be_otherwise() -> None:
     """Every ordering instruction is needed for some shape; and without the primitive, or without
     its order, the outcome is there."""
-    rows = read_rows()
-    assert all(row.verdict == "allowed" for row in rows if row.kind == "contrast")
+    assert all(row.verdict == "allowed" for row in ROWS if row.kind == "contrast")
     spare = {
         (one.code.primitive, one.code.flavour, x)
-        for one in primitives_shown(rows)
+        for one in primitives_shown(ROWS)
         for x in one.spare
     }
     assert spare == NEEDLESS
-    assert {row.verdict for row in rows if row.kind == "weakened"} == {"allowed", "forbidden"}
-    assert all(row.tool.startswith("herd7 ") for row in rows if row.kind != "code")
+    assert {row.verdict for row in ROWS if row.kind == "weakened"} == {"allowed", "forbidden"}
+    assert all(row.tool.startswith("herd7 ") for row in ROWS if row.kind != "code")
 
 
 def test_what_is_not_promised_differs_between_flavours() -> None:
     """A CASAL orders its store before a later load, LL/SC and larx do not."""
     verdicts = {
         row.flavour: row.verdict
-        for row in read_rows()
+        for row in ROWS
         if row.primitive == "cas_acq_rel_u32" and row.litmus == "SB: the CAS, then a load"
     }
     assert verdicts == {
-        "lock": "forbidden",
-        "lse": "forbidden",
-        "llsc": "allowed",
-        "larx": "allowed",
+        **dict.fromkeys(["lock", "lse"], "forbidden"),
+        **dict.fromkeys(["llsc", "larx"], "allowed"),
     }
 
 
 def test_two_threads_of_a_lock() -> None:
     """Only the outcomes that no architecture forbids by lockimpl/README.md are allowed."""
-    rows = read_rows()
-    found = list(pairs_shown(rows))
+    found = list(pairs_shown(ROWS))
     assert {one.lock for one in found} == set(pairs())
     assert {one.flavour for one in found} == set(FLAVOURS)
     allowed = {
@@ -201,15 +183,14 @@ def test_two_threads_of_a_lock() -> None:
     }
     assert allowed == {
         ("asym_spin1", "full", "power_apart.cat"),
-        *(
-            (lock, "store_forward", "x86_64.cat")
-            for lock in ("asym_spin1", "tasuki", "asym_tasuki")
-        ),
+        ("asym_spin1", "store_forward", "x86_64.cat"),
+        ("tasuki", "store_forward", "x86_64.cat"),
+        ("asym_tasuki", "store_forward", "x86_64.cat"),
     }
     for one in found:
         weaker = {
             row.verdict
-            for row in rows
+            for row in ROWS
             if row.kind == "weakened"
             and (row.primitive, row.litmus, row.flavour) == (one.lock, one.name, one.flavour)
         }
@@ -219,33 +200,31 @@ def test_two_threads_of_a_lock() -> None:
 
 def test_the_readme_has_the_tables_of_the_stored_verdicts() -> None:
     text = (ROOT / "lockimpl" / "README.md").read_text(encoding="utf-8")
-    for made in (primitive_table(read_rows()), lock_table(read_rows())):
+    for made in (primitive_table(ROWS), lock_table(ROWS)):
         written = text[text.index(made[0]) :].split("\n\n")[0].splitlines()
         assert written == made
 
 
 def test_new_verdicts_take_the_place_of_old_ones() -> None:
-    rows = read_rows()
-    first = next(row for row in rows if row.flavour == "lse")
+    first = next(row for row in ROWS if row.flavour == "lse")
     place = first.flavour, first.compiler
-    mine = [row for row in rows if (row.flavour, row.compiler) == place]
-    assert merged(rows, mine) == rows
-    assert merged(rows, [first]) == [row for row in rows if row not in mine[1:]]
+    mine = [row for row in ROWS if (row.flavour, row.compiler) == place]
+    assert merged(ROWS, mine) == ROWS
+    assert merged(ROWS, [first]) == [row for row in ROWS if row not in mine[1:]]
 
 
 def test_of_another_compiler_only_other_instructions_are_kept() -> None:
-    rows = [row for row in read_rows() if row.flavour == "lse" and row.kind == "code"]
+    rows = [row for row in ROWS if row.flavour == "lse" and row.kind == "code"]
     same = replace(rows[0], compiler="gcc 99.1", tool="another", seconds="7.00")
     other = replace(same, instructions=f"{same.instructions} nop")
     assert merged(rows, [same, other]) == [*rows, other]
     assert merged([*rows, other], rows) == [*rows, other]
-    lock = next(row for row in read_rows() if row.kind == "lock")
-    twice = list(pairs_shown([lock, replace(lock, compiler="gcc 99.1")]))
-    assert [one.verdicts for one in twice] == [((lock.model, lock.verdict),)]
+    lock = next(row for row in ROWS if row.kind == "lock")
+    (twice,) = pairs_shown([lock, replace(lock, compiler="gcc 99.1")])
+    assert twice.verdicts == ((lock.model, lock.verdict),)
     worse = replace(lock, compiler="gcc 99.1", verdict="allowed")
-    assert [one.holds for one in pairs_shown([worse, replace(lock, verdict="forbidden")])] == [
-        False
-    ]
+    (apart,) = pairs_shown([worse, replace(lock, verdict="forbidden")])
+    assert not apart.holds
 
 
 def test_an_instruction_without_translation_is_told() -> None:
@@ -276,13 +255,11 @@ def test_herd_says_so_still(flavour: str) -> None:
         herd = find_herd()
     except NoToolError as error:
         pytest.skip(str(error))
-    kept = {
-        (row.fence, row.primitive, row.litmus, row.change, row.model): row.verdict
-        for row in read_rows()
-        if row.flavour == flavour
-    }
+
+    def key(row: AssemblyRow) -> tuple[str, ...]:
+        return row.fence, row.primitive, row.litmus, row.change, row.model
+
+    kept = {key(row): row.verdict for row in ROWS if row.flavour == flavour}
     for asked in [one for one in questions(flavour) if one.row.kind != "lock"][::29]:
-        row = asked.row
         answer = herd.ask(litmus_text(asked.test, asked.codes, flavour), asked.options)
-        key = row.fence, row.primitive, row.litmus, row.change, row.model
-        assert kept[key] == answer["verdict"], key
+        assert kept[key(asked.row)] == answer["verdict"], asked.row

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.questions.prove.proofs.own_checker import compiled, make_library
-from tests.proofs.checked import program, report
+from tests.proofs.checked import built, program, report
 
 
 @pytest.mark.parametrize(
@@ -22,8 +21,7 @@ from tests.proofs.checked import program, report
     ],
 )
 def test_of_a_lock(label: str, client: str, model: str, tmp_path: Path) -> None:
-    make_library(2)
-    binary = compiled(program(label, client, model), tmp_path)
+    binary = built(program(label, client, model), tmp_path)
     said = report(binary, model)
     whole = report(binary, model, "--no-subsumption")
     assert said["verdict"] == whole["verdict"] == "proved"

@@ -5,22 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.questions.prove.proofs.own_checker import compiled, make_library
 from tests import litmus_runs
-from tests.proofs.checked import program, report
+from tests.proofs.checked import built, program, report
 
 CLIENT = "exclusion:2x2"
 
 
-def built(label: str, folder: Path) -> Path:
-    """A client of a lock."""
-    make_library(2)
-    return compiled(program(label, CLIENT, "weak"), folder)
-
-
 @pytest.mark.parametrize("label", ["tasuki", "j9_flat"])
 def test_of_a_lock(tmp_path: Path, label: str) -> None:
-    binary = built(label, tmp_path)
+    binary = built(program(label, CLIENT, "weak"), tmp_path)
     whole, early, late = (
         report(binary, "weak", "--at-once", states) for states in ("1000000", "100", "4000")
     )
@@ -31,7 +24,7 @@ def test_of_a_lock(tmp_path: Path, label: str) -> None:
 
 def test_what_was_not_ahead_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without that, the parts left out depend on the knowledge at the time."""
-    right = built("tasuki", tmp_path)
+    right = built(program("tasuki", CLIENT, "weak"), tmp_path)
     library = litmus_runs.broken(tmp_path, [("weak.cc", "looked_wrong_ = true;", ";")])
     wrong = litmus_runs.link(tmp_path / "client.o", tmp_path, library)
     monkeypatch.setenv(litmus_runs.FAULT, "0")

@@ -21,7 +21,6 @@ from sweeps.questions.prove.mutants.campaign import (
 from sweeps.questions.prove.mutants.catch import QUICK, by_conformance
 from sweeps.questions.prove.mutants.mutants import (
     FOLDERS,
-    Mutant,
     Step,
     changed_step,
     conditions_at,
@@ -39,6 +38,7 @@ from sweeps.questions.prove.mutants.operators import (
     every_operator_mutant,
     operator_mutants,
 )
+from sweeps.questions.prove.proofs.own_checker import make_library
 from sweeps.questions.prove.proofs.programs import headers
 
 MUTANTS = {mutant.name: mutant for mutant in all_mutants()}
@@ -54,10 +54,9 @@ def test_every_mutant_still_changes_its_header() -> None:
 
 
 def test_a_mutant_whose_text_is_gone_is_refused() -> None:
+    gone = Step(name="gone", old="no such text", new="", why="", by="checker")
     with pytest.raises(LockcrossError, match=r"stands 0 times in lockimpl/locks/mcs\.h, not once"):
-        changed_step(
-            "locks/mcs.h", Step(name="gone", old="no such text", new="", why="", by="checker")
-        )
+        changed_step("locks/mcs.h", gone)
 
 
 def test_every_primitive_that_orders_is_weakened() -> None:
@@ -69,20 +68,15 @@ def test_every_primitive_that_orders_is_weakened() -> None:
             assert not promises or name in weakened(), f"{path.name} calls {name}"
 
 
-def test_targets_are_locks_and_their_variants() -> None:
-    locks = load_locks()
-    for target in {target for mutant in MUTANTS.values() for target in mutant.targets}:
-        name, _, fence = target.partition("/")
-        name, _, variant = name.partition(":")
-        assert variant in ("", *locks[name].variants[1:]), target
-        assert not fence or fence in locks[name].fence_kinds, target
-
-
 def test_a_mutant_is_looked_for_where_its_header_is_included() -> None:
+    """Its targets are locks, their variants and fence kinds."""
     assert users_of("parts/named_monitor.h") == ("relaxed", "to_lock")
     for mutant in MUTANTS.values():
-        for target in mutant.targets:
-            assert mutant.file in headers(LockLabel(target)), (mutant.name, target)
+        for label in map(LockLabel, mutant.targets):
+            lock = load_locks()[label.lock]
+            assert label.variant in ("", *lock.variants[1:]), (mutant.name, label)
+            assert label.fence in lock.fence_kinds, (mutant.name, label)
+            assert mutant.file in headers(label), (mutant.name, label)
 
 
 def test_what_is_declared_of_headers_is_of_what_they_say() -> None:
@@ -104,9 +98,9 @@ def test_operators_change_one_place_of_code() -> None:
     every = every_operator_mutant()
     kinds = {mutant.name.split(":")[2].partition("#")[0] for mutant in every}
     assert kinds == {
-        "comparison-turned", "field-forgotten", "wake-up-dropped", "one-instead-of-all",
-        "index-off-by-one", "branch-left-out",
-    }  # fmt: skip
+        *"comparison-turned field-forgotten wake-up-dropped one-instead-of-all".split(),
+        *"index-off-by-one branch-left-out".split(),
+    }
     for mutant in every:
         source = source_of(mutant.file)
         assert mutant.text() != source, mutant.name
@@ -154,34 +148,36 @@ def test_a_row_is_old_when_a_client_has_changed(monkeypatch: pytest.MonkeyPatch)
     assert campaign.sources(mutant) != before
 
 
-SAMPLE = {
-    # A fence, an acquire, a release; steps that only some order of events needs.
-    "locks/dekker:dekker_try_acquire:store_u32_then_load_other_acq_u32:no-fence": "checker",
-    "locks/cas_spin:cas_spin_acquire:cas_acq_u32:no-acquire": "checker",
-    "locks/mcs:mcs_release:store_rel_u32:no-release": "checker",
-    "locks/mcs:links-before-it-waits": "checker",
-    "parts/tasuki_core:flc-not-tested-again": "conformance",
-    "parts/reservation_cancel:no-stop-at-all": "conformance",
-    "monitor/recycling:object-not-tested": "conformance",
-}
-
-
+BY_CHECKER = (
+    # A fence, an acquire, a release; a step that only some order of events needs.
+    "locks/dekker:dekker_try_acquire:store_u32_then_load_other_acq_u32:no-fence",
+    "locks/cas_spin:cas_spin_acquire:cas_acq_u32:no-acquire",
+    "locks/mcs:mcs_release:store_rel_u32:no-release",
+    "locks/mcs:links-before-it-waits",
+)
+BY_CONFORMANCE = (
+    "parts/tasuki_core:flc-not-tested-again",
+    "parts/reservation_cancel:no-stop-at-all",
+    "monitor/recycling:object-not-tested",
+)
 # Whether one run meets the moment that a mutant breaks is the compiler's, too.
 SEVERAL = replace(QUICK, runs=tuple(replace(QUICK.runs[0], seed=seed) for seed in range(1, 9)))
 
 
-@pytest.mark.parametrize("name", SAMPLE)
-def test_some_of_each_kind_are_caught(name: str) -> None:
-    if SAMPLE[name] == "conformance":
-        mutant = MUTANTS[name]
-        assert any(by_conformance(target, mutant, SEVERAL) for target in mutant.targets)
-    else:
-        assert _checked(MUTANTS[name]).checker
+def judged(name: str) -> JudgedMutant:
+    make_library(2)
+    return campaign.judge(MUTANTS[name])
 
 
-def _checked(mutant: Mutant) -> JudgedMutant:
-    campaign.make_library(2)
-    return campaign.judge(mutant)
+@pytest.mark.parametrize("name", BY_CHECKER)
+def test_the_checker_catches_some_of_each_kind(name: str) -> None:
+    assert judged(name).checker
+
+
+@pytest.mark.parametrize("name", BY_CONFORMANCE)
+def test_conformance_catches_some(name: str) -> None:
+    mutant = MUTANTS[name]
+    assert any(by_conformance(target, mutant, SEVERAL) for target in mutant.targets)
 
 
 def test_a_lock_that_is_not_changed_passes() -> None:
@@ -192,5 +188,5 @@ def test_a_lock_that_is_not_changed_passes() -> None:
 def test_a_change_that_breaks_nothing_survives() -> None:
     """The first acquirer of an object finds nothing that another thread has written under it."""
     name = "locks/asym_spin1:asym_spin1_try_acquire:cas_acq_u32:no-acquire"
-    row = _checked(MUTANTS[name])
+    row = judged(name)
     assert (row.verdict, row.checker, row.conformance) == (Verdict.UNNEEDED, "", "")

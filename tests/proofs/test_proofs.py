@@ -4,6 +4,7 @@ purpose, and the stored verdicts."""
 import json
 import shutil
 import signal
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from sweeps.questions.prove.proofs.documents import (
     with_matrix,
 )
 from sweeps.questions.prove.proofs.outside import Dartagnan, Genmc
-from sweeps.questions.prove.proofs.own_checker import Checker, compiled, make_library
+from sweeps.questions.prove.proofs.own_checker import Checker
 from sweeps.questions.prove.proofs.programs import (
     assumptions,
     clients,
@@ -48,7 +49,7 @@ from sweeps.verdicts import (
     standing,
 )
 from tests.commands import lockcross
-from tests.proofs.checked import program, report
+from tests.proofs.checked import built, found_or_skipped, program, report
 
 # Of each kind of lock one; that the stored proofs of all are of these sources has its own test.
 PROVED = "nop thin cas_spin dekker mcs tasuki reservation asym_tasuki hotspot_light j9_flat".split()
@@ -74,55 +75,47 @@ def test_locks_are_proved_under_their_models_with_small_clients() -> None:
     assert {one.proof.lock for one in refused} == {"nop", "thin"}
 
 
-def replaced(folder: Path, name: str, old: str, new: str) -> str:
-    """A folder with a header of lockimpl that says `new` where it says `old`, once."""
+def with_header(
+    folder: Path, name: str, *changes: tuple[str, str]
+) -> Callable[[Sequence[str]], list[str]]:
+    """Return what puts a header of lockimpl in which texts, each there once, are others into a
+    compiler's command."""
     text = (ROOT / "lockimpl" / name).read_text()
-    assert text.count(old) == 1
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(text.replace(old, new))
-    return f"-I{folder}"
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).write_text(text)
+    shutil.copy(ROOT / "lockimpl/lock.h", folder)  # it includes the lock's header from beside it
+    return lambda words: [words[0], f"-I{folder}", *words[1:]]
 
 
-_LOAD_OTHER = """    store_rlx_u32(p, value);
-    {}return load_acq_u32(q);
-}}
-"""
-_LOAD_NEXT = """    store_rel_u32(p, value);
-    {}return load_rlx_u32(p + 1);
-"""
-_BEFORE_ALL = """    store_rlx_u32(p, value);
-    {}}}
-
-/* Stores to `p`, then loads"""
-_FENCE = "ORDER_STORE_LOAD();\n    "
-_STOPS = "arch_fence_full();\n"
+# Headers, a store there, and the fence behind it.
+THEN_LOADS_OTHER = "arch/order_full.h", "store_rlx_u32(p, value);", "ORDER_STORE_LOAD();"
+THEN_LOADS_NEXT = "arch/order_full.h", "store_rel_u32(p, value);", "ORDER_STORE_LOAD();"
+BEFORE_ALL = "arch/arch.h", "store_rlx_u32(p, value);", "arch_fence_full();"
 
 
 @pytest.mark.parametrize(
-    ("label", "client", "header", "text", "what"),
+    ("label", "client", "fence", "what"),
     [
-        ("dekker", "exclusion:2x1", "arch/order_full.h", _LOAD_OTHER, "race"),
-        ("tasuki", "exclusion:2x2", "arch/order_full.h", _LOAD_NEXT, "deadlock"),
-        ("reservation", "cancellation:2", "arch/arch.h", _BEFORE_ALL, "race"),
-        ("reservation", "handshake:2", "arch/arch.h", _BEFORE_ALL, "race"),
+        ("dekker", "exclusion:2x1", THEN_LOADS_OTHER, "race"),
+        ("tasuki", "exclusion:2x2", THEN_LOADS_NEXT, "deadlock"),
+        ("reservation", "cancellation:2", BEFORE_ALL, "race"),
+        ("reservation", "handshake:2", BEFORE_ALL, "race"),
     ],
 )
 @pytest.mark.parametrize("model", ["tso", "weak"])
 def test_a_fence_that_is_missing_is_caught(
-    tmp_path: Path, model: str, label: str, client: str, header: str, text: str, what: str
+    tmp_path: Path, model: str, label: str, client: str, fence: tuple[str, str, str], what: str
 ) -> None:
     """The same program is proved with the fence, so only the fence can fail."""
-    make_library(2)
     one = program(label, client, model)
-    fence = _FENCE if header == "arch/order_full.h" else _STOPS
-    change = replaced(tmp_path / "changed", header, text.format(fence), text.format(""))
-    for broken in (False, True):
-        folder = tmp_path / str(broken)
-        folder.mkdir()
-        binary = compiled(one, folder, lambda words: [words[0], *[change] * broken, *words[1:]])  # noqa: B023
-        said = report(binary, model)
-        assert said["verdict"] == ("failed" if broken else "proved")
-    assert said["failure"]["kind"] == what
+    assert report(built(one, tmp_path), model)["verdict"] == "proved"
+    header, store, behind = fence
+    without = with_header(tmp_path / "changed", header, (f"{store}\n    {behind}\n", f"{store}\n"))
+    said = report(built(one, tmp_path, without), model)
+    assert (said["verdict"], said["failure"]["kind"]) == ("failed", what)
     ended = ProcessResult(1, json.dumps(said), "", "", 0.0)
     found = Checker(2, 1).finding(Job(one, OWN_CHECKER, model), ended)
     shown = interleaving(found.steps)
@@ -133,20 +126,12 @@ def test_a_fence_that_is_missing_is_caught(
 @pytest.mark.parametrize("model", ["tso", "weak"])
 def test_a_lock_that_backs_off_for_ever_is_caught(tmp_path: Path, model: str) -> None:
     """Two threads that set their flags, never take them back, and back off again and again."""
-    make_library(2)
-    one = program("dekker", "exclusion:2x1", model)
-    text = (ROOT / "lockimpl/locks/dekker.h").read_text()
-    for step in (
+    steps = (
         "    store_rlx_u32(mine, 0);\n",
         "        while (load_rlx_u32(another) != 0)\n            spin_wait(self);\n",
-    ):
-        assert text.count(step) == 1
-        text = text.replace(step, "")
-    (tmp_path / "locks").mkdir()
-    (tmp_path / "locks" / "dekker.h").write_text(text)
-    shutil.copy(ROOT / "lockimpl/lock.h", tmp_path)  # it includes the lock's header from beside it
-    binary = compiled(one, tmp_path, lambda words: [words[0], f"-I{tmp_path}", *words[1:]])
-    said = report(binary, model)
+    )
+    change = with_header(tmp_path, "locks/dekker.h", *((step, "") for step in steps))
+    said = report(built(program("dekker", "exclusion:2x1", model), tmp_path, change), model)
     if model == "tso":
         assert said["failure"]["kind"] == "deadlock"
     else:  # each turn leaves a store that the other thread may still read
@@ -154,8 +139,7 @@ def test_a_lock_that_backs_off_for_ever_is_caught(tmp_path: Path, model: str) ->
 
 
 def test_no_lock_at_all_is_caught(tmp_path: Path) -> None:
-    make_library(2)
-    binary = compiled(program("nop", "exclusion:2x1", "weak"), tmp_path)
+    binary = built(program("nop", "exclusion:2x1", "weak"), tmp_path)
     assert report(binary, "weak")["failure"]["kind"] == "race"
 
 
@@ -203,10 +187,7 @@ def test_prove_prints_what_was_proved_and_its_bound() -> None:
 
 def test_genmc_agrees_where_it_is() -> None:
     tool = Genmc()
-    try:
-        tool.version()
-    except LockcrossError as error:
-        pytest.skip(error.message)
+    found_or_skipped(tool)
     wanted = known_locks(["dekker", "mcs", "thin"]), known_clients(["exclusion:2x1"])
     jobs, _ = plan(*wanted, tool, deep=True)
     found = list(prove(jobs, tool, 2, 60, lambda: None))

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
 from sweeps.questions.prove.mutants.mutants import WEAKENED_HEADER, Mutant, mutated
 from sweeps.questions.prove.mutants.operators import all_mutants
 from sweeps.questions.prove.proofs.outside import Dartagnan, Genmc
-from sweeps.questions.prove.proofs.own_checker import compiled, make_library
 from sweeps.questions.prove.proofs.programs import Program
 from sweeps.questions.prove.proofs.proving import Job, Tool
-from tests.proofs.checked import program, report
+from tests.proofs.checked import built, found_or_skipped, program, report
 
 MUTANTS = {one.name: one for one in all_mutants()}
 # Accesses of one size, and a failure that is no waiting for ever: GenMC looks for safety alone.
@@ -45,16 +43,9 @@ BROKEN = [
 ]  # fmt: skip
 
 
-def found_or_skipped(tool: Tool) -> None:
-    try:
-        tool.version()
-    except LockcrossError as error:
-        pytest.skip(error.message)
-
-
 def ours(one: Program, model: str, mutant: Mutant, folder: Path) -> bool:
     """Tell whether our own checker proves a mutant."""
-    binary = compiled(one, folder, lambda words: mutated(words, mutant, folder))
+    binary = built(one, folder, lambda words: mutated(words, mutant, folder))
     verdict = report(binary, model)["verdict"]
     assert verdict in ("proved", "failed")
     return bool(verdict == "proved")
@@ -82,7 +73,6 @@ def test_genmc_agrees_on_a_broken_lock(
 ) -> None:
     tool, mutant = Genmc(), MUTANTS[name]
     found_or_skipped(tool)
-    make_library(2)
 
     def change(argv: Sequence[str]) -> list[str]:
         at = list(argv).index("--") + 1
@@ -110,7 +100,6 @@ def test_dartagnan_agrees_on_a_broken_lock(
 ) -> None:
     tool, mutant = Dartagnan(), MUTANTS[name]
     found_or_skipped(tool)
-    make_library(2)
     one = program(label, "exclusion:2x1", "weak")
     assert not ours(one, "weak", mutant, tmp_path)
 

@@ -5,8 +5,11 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from string import Template
 
-_ENDS = ("return", "exit", "exit in a hook", "exception", "halt")
+from tests.java_agent import SOURCES
+
+_CLASS = Template((SOURCES / "drawn.template").read_text("utf-8"))
 _MARK = re.compile(r"/\*(\d+)\*/")
 
 
@@ -25,8 +28,8 @@ def drawn(name: str, seed: int, programs: int) -> Drawn:
     """One class with so many programs; the last ends in a way of its own."""
     writer = _Writer(name, random.Random(seed))
     bodies = [writer.program(number) for number in range(programs)]
-    end = _ENDS[seed % len(_ENDS)]
-    source = _CLASS.format(
+    end = list(_END)[seed % len(_END)]
+    source = _CLASS.substitute(
         name=name,
         programs="\n".join(bodies),
         methods="\n".join(writer.methods),
@@ -42,62 +45,6 @@ def drawn(name: str, seed: int, programs: int) -> Drawn:
     return Drawn(name, source, lines, end != "halt")
 
 
-_CLASS = """
-import java.util.concurrent.atomic.AtomicIntegerArray;
-
-public class {name} {{
-    interface Waiting {{ void go(long millis) throws InterruptedException; }}
-    static class Inner implements AutoCloseable {{
-        public synchronized void close() {{ work++; }}
-    }}
-    static final AtomicIntegerArray COUNTS = new AtomicIntegerArray({counts} + 1);
-    static final Object[] LOCKS = {{new Object(), "text", new int[1], Thread.class, new Inner()}};
-    static final {name} ONE = new {name}();
-    static final Object NOTHING = null;
-    static volatile int work;
-
-    static void count(int number) {{ COUNTS.incrementAndGet(number); }}
-
-    /** Whether the first frame of an error is this class's own. */
-    static int top(Throwable error) {{
-        return error.getStackTrace()[0].getClassName().startsWith("{name}") ? 1 : 1000;
-    }}
-
-    static int endless(Object lock, int depth) {{
-        synchronized (lock) {{ return 1 + endless(lock, depth + 1); }}
-    }}
-
-    synchronized int endless(int depth) {{ return 1 + endless(depth + 1); }}
-
-    static void report() {{
-        StringBuilder text = new StringBuilder();
-        for (int number = 0; number < COUNTS.length(); number++) {{
-            text.append(number).append(' ').append(COUNTS.get(number)).append('\\n');
-        }}
-        System.out.print(text);
-        System.out.println(
-                "held " + java.util.Arrays.stream(LOCKS).anyMatch(Thread::holdsLock));
-    }}
-
-    static void join(Thread... threads) throws Exception {{
-        for (Thread one : threads) {{ one.start(); }}
-        for (Thread one : threads) {{ one.join(); }}
-    }}
-
-    static Thread thread(java.util.concurrent.Callable<Void> code) {{
-        return new Thread(() -> {{
-            try {{ code.call(); }} catch (Exception error) {{ System.out.println(error); }}
-        }});
-    }}
-{methods}
-{programs}
-    public static void main(String[] arguments) throws Exception {{
-{calls}
-        report();
-{end}
-    }}
-}}
-"""
 _END = {
     "return": "        System.err.println(1);",
     "exit": "        synchronized (LOCKS[0]) { System.exit(3); }",
@@ -131,21 +78,9 @@ class _Writer:
         return "\n".join(self._statement(left) for _ in range(self.chance.randint(1, 3)))
 
     def _statement(self, left: int) -> str:
-        kinds: tuple[Callable[[int], str], ...] = (
-            self._block,
-            self._block,
-            self._loop,
-            self._thrown,
-            self._returned,
-            self._method,
-            self._recursion,
-            self._waits,
-            self._interrupted,
-            self._not_by_its_name,
-            self._wrong,
-            self._closed,
-            self._endless,
-        )
+        kinds = [self._block, self._block, self._loop, self._thrown, self._returned, self._method]
+        kinds += [self._recursion, self._waits, self._interrupted, self._not_by_its_name]
+        kinds += [self._wrong, self._closed, self._endless]
         return self.chance.choice(kinds)(left - 1) if left > 0 else "work += 3;"
 
     def _counted(self) -> tuple[str, str]:

@@ -22,8 +22,10 @@ from sweeps.lock_logs.locality import Pattern
 from sweeps.lock_logs.log import BLOCK, EVENTS, HEADER, MAGIC, RECORD, VERSION, Kind, add_line
 from sweeps.model import machine as machine_module
 from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine, machine_named
+from sweeps.questions.advise import text
 from sweeps.questions.advise.advice import Advice, AxisAnswer, Change
 from sweeps.questions.advise.answer import Advisor
 from sweeps.questions.advise.borders import Axis, nearest, tie_from
@@ -31,30 +33,14 @@ from sweeps.questions.advise.figure import draw_advice
 from sweeps.questions.advise.mixture import Scenario
 from sweeps.questions.advise.program import RecordedProgram, without_own_lock
 from sweeps.questions.advise.question import ASSUMED, GIVEN, Logged, ask
-from sweeps.questions.advise.text import (
-    between_sections,
-    headline,
-    print_answers,
-    print_csv,
-    print_json,
-    reason,
-    remarks,
-    verdict,
-)
 from sweeps.questions.advise.use import ACQUISITION, Use
 from sweeps.questions.advise.values import Cycles, CyclesOfInstruction, each_of, print_values
+from sweeps.questions.crossings import command
 from sweeps.questions.crossings.answer import cheapest_along, cheapest_words, row_of
-from sweeps.questions.crossings.command import (
-    base_cell,
-    find,
-    settings_of,
-    task_of,
-    with_settings,
-    work_around,
-)
 from sweeps.questions.crossings.figure import draw_crossings
 from sweeps.run.runner import Runner
 from sweeps.study.crossings import Crossover, Point
+from sweeps.study.plan import load_plan
 from sweeps.study.results import StudyResults
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
@@ -124,14 +110,11 @@ def axis(found: Advice, name: str) -> AxisAnswer:
 def searched(a: int, b: int, at: int = 50) -> Crossover:
     """Costs on straight lines of slopes `a` and `b` that meet at a value."""
     lines = {"a": a, "b": b}
-    return find_crossover(
-        lambda wanted: [Point(Fraction(1000 + lines[lock] * (x - at)), x) for lock, x in wanted],
-        "a",
-        "b",
-        0,
-        100,
-        1,
-    )
+
+    def costs(wanted: Sequence[tuple[str, Fraction]]) -> list[Point]:
+        return [Point(Fraction(1000 + lines[lock] * (x - at)), x) for lock, x in wanted]
+
+    return find_crossover(costs, "a", "b", 0, 100, 1)
 
 
 def test_the_nearest_change_is_on_the_side_where_the_other_lock_wins() -> None:
@@ -145,12 +128,8 @@ def test_the_nearest_change_is_on_the_side_where_the_other_lock_wins() -> None:
 @pytest.mark.usefixtures("engine_always_right")
 def test_the_cheapest_lock_and_every_border_are_those_of_the_model(store: Store) -> None:
     found = advice(store, "thin,tasuki,reservation,asym_tasuki")
-    assert [(one.label, one.cost) for one in found.locks] == [
-        ("thin", 60),
-        ("reservation", 79.5),
-        ("tasuki", 90),
-        ("asym_tasuki", 105),
-    ]
+    ranked = [("thin", 60), ("reservation", 79.5), ("tasuki", 90), ("asym_tasuki", 105)]
+    assert [(one.label, one.cost) for one in found.locks] == ranked
     assert not found.win.tied
     cas, fence = axis(found, "cas_latency"), axis(found, "fence_latency")
     assert (cas.now, fence.now) == (23, 32)
@@ -172,18 +151,19 @@ def test_a_cancellation_is_paid_back_by_so_many_acquisitions(store: Store) -> No
     assert cancel.above is not None and cancel.above.value == pytest.approx(9200, abs=20)
 
 
-def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> None:
+def test_a_tie_is_looked_at_with_more_seeds_changes_here_and_saves_nothing(store: Store) -> None:
     """tasuki = asym_tasuki where cas = fence + 5; each further seed makes tasuki a cycle dearer."""
     found = advice(store, "tasuki,asym_tasuki", (38, 32, 5000))
     assert [one.seeds for one in found.locks] == [3, 3]
     assert found.win.lock == "asym_tasuki" and found.win.tied == ("tasuki",)
     change = axis(found, "cas_latency").below
     assert change is not None and (change.lock, change.value) == ("tasuki", 38)
+    assert found.saving is not None and found.saving.tie and found.saving.low is None
+    assert "cost the same, as far as can be told" in text.verdict(found)
 
 
 @pytest.mark.usefixtures("engine_always_right")
 def test_answers_in_words(store: Store, golden: Callable[[Path, str], None]) -> None:
-    """A winner, a tie, ties with many, the effect of an assumption, and contended acquisitions."""
     found = advice(store, "thin,tasuki,reservation,asym_tasuki")
     names = [LockLabel(f"lock{number}") for number in range(20)]
     costs = tuple(replace(found.locks[0], label=label) for label in names)
@@ -202,43 +182,44 @@ def test_answers_in_words(store: Store, golden: Callable[[Path, str], None]) -> 
         "no lead without work": advice(
             store, "thin,tasuki", use=Use(shared_objects=1, threads=2, critical=3000)
         ),
+        "a fence that nobody pays": advice(store, "thin,tasuki/rmw", ranking=True),
     }
-    told = [
-        "\n".join(
-            (
-                *(f"# {name}", verdict(one), headline(one), between_sections(one), reason(one)),
-                *(*remarks(one), ""),
-            )
-        )
-        for name, one in answers.items()
-    ]
+    told = []
+    for name, one in answers.items():
+        told += [f"# {name}", text.verdict(one), text.headline(one)]
+        told += [text.between_sections(one), text.reason(one), *text.remarks(one), ""]
     golden(GOLDEN / "advise.words", "\n".join(told))
 
 
 def with_work_of_a_log(store: Store) -> Advice:
-    """Half of the acquisitions have nothing before them, half 1,000 cycles and more."""
+    """Half of the acquisitions have nothing before them, half more cycles than change a cost."""
     works = np.array([0.0, 1e5] * 50)
     log = Logged("log", PATTERN, RecordedProgram(1e4, plain=True), works)
-    names = ["thin", "tasuki/full"]
-    question = ask(
-        "generic", "", "", names, [], {"cas_latency": 23, "fence_latency": 32}, NOTHING, log
-    )
+    latencies = {"cas_latency": 23, "fence_latency": 32}
+    question = ask("generic", "", "", ["thin", "tasuki/full"], [], latencies, NOTHING, log)
     return Advisor(question, store, ModelRunner(store)).answer()
 
 
 @pytest.mark.usefixtures("engine_always_right")
-def test_what_work_between_sections_decides(store: Store) -> None:
-    """In the model a lock costs the same beside any work, so that no lead becomes a tie."""
-    found = advice(store, "thin,tasuki,reservation,asym_tasuki").between
+def test_work_is_taken_off_and_leads_are_beside_it(store: Store) -> None:
+    """In the model work costs as many cycles as it has, whatever the lock: no lead becomes a
+    tie."""
+    plain = advice(store, "thin,tasuki,reservation,asym_tasuki")
+    found = plain.between
     assert (found.work, found.known, found.amounts) == (0, ASSUMED, {0: 1})
     assert (found.cheapest, found.other, found.lead) == ("thin", "reservation", 19.5)
     assert found.tie_from is None and found.searched_to == 1_000
-    asked = advice(
-        store, "thin,reservation", use=Use(shared_objects=1, threads=2, think=3_000)
-    ).between
-    assert (asked.work, asked.cheapest) == (3_000, "thin")
-    ranked = advice(store, "thin,reservation", ranking=True).between
-    assert ranked.cheapest is None and ranked.tie_from is None
+    costs = {one.label: one.cost for one in plain.locks}
+    busy = advice(store, "thin,tasuki", use=replace(SHARED, think=3_000))
+    assert (busy.between.work, busy.between.cheapest) == (3_000, "thin")
+    for one in busy.locks:
+        assert one.cost == pytest.approx(costs[one.label], abs=1)  # a seed more is a cycle more
+    assert busy.win.lead == pytest.approx(1 - 60 / 90, abs=0.02) and not busy.win.tied
+    # Half has none, half 1,000 cycles.
+    spread = with_work_of_a_log(store)
+    assert spread.between.amounts == {0: 0.5, 1_000: 0.5} and spread.between.work == 500
+    assert all(one.cost == costs[one.label] for one in spread.locks)
+    assert (busy.work, spread.work) == (plain.work + 3_000, plain.work + 500)
 
 
 def test_work_that_hides_a_lock_makes_a_lead_a_tie() -> None:
@@ -257,36 +238,13 @@ def test_work_that_hides_a_lock_makes_a_lead_a_tie() -> None:
     assert tie_from(along, thin, reservation, 0.0, costs) is None
 
 
-def test_the_work_of_a_log_is_as_it_is_spread(store: Store) -> None:
-    found = with_work_of_a_log(store)
-    assert found.between.amounts == {0: 0.5, 1_000: 0.5} and found.between.work == 500
-    plain = advice(store, "thin,tasuki")
-    assert found.work == plain.work + 500  # in the model work costs as many cycles as it has
-    assert [one.cost for one in found.locks] == [one.cost for one in plain.locks]
-
-
-def test_of_the_same_costs_no_cause_is_made_up(store: Store) -> None:
-    found = advice(store, "thin,tasuki")
-    same = replace(
-        found, locks=(found.locks[0], replace(found.locks[1], causes=found.locks[0].causes))
-    )
-    assert "loses" not in reason(same) and "tasuki is no dearer by any cause" in reason(same)
-
-
-def test_a_fence_that_nobody_pays_is_said_to_change_nothing(store: Store) -> None:
-    found = advice(store, "thin,tasuki/rmw", ranking=True)
-    assert any("--fences rmw,full compares both kinds" in note for note in found.notes)
-    both = advice(store, "thin,tasuki", ranking=True)
-    assert not any("--fences" in note for note in both.notes)
-
-
 def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> None:
     found = advice(store, "thin,tasuki")
     assert all(one.below is None and one.above is None for one in found.axes)
     # Neither stops threads, and tasuki's fence is a full one here.
     assert [one.axis for one in found.axes][:2] == ["cas_latency", "fence_latency"]
     assert "cancel_latency" not in {one.axis for one in found.axes}
-    assert "loses" in reason(found)
+    assert "loses" in text.reason(found)
     save(tmp_path / "answer.png", lambda: draw_advice(found))
     assert (tmp_path / "answer.png").stat().st_size > 10_000
     with pytest.raises(LockcrossError, match=r"\.svg"):
@@ -306,19 +264,13 @@ def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
     (flip,) = (one for one in found.flips if one.given.name == "cancel_latency")
     assert flip.upwards and flip.change.lock == "tasuki"
     assert flip.change.value == pytest.approx(12_300, abs=20)
-    # What was asked is no assumption.
-    assert "cancel_latency" not in {
-        one.given.name for one in advice(store, "tasuki,reservation").flips
-    }
+    flips = advice(store, "tasuki,reservation").flips  # what was asked is no assumption
+    assert "cancel_latency" not in {one.given.name for one in flips}
 
 
 def test_store_forwarding_is_shown_and_never_recommended(store: Store) -> None:
-    locks = [
-        f"{lock}/{kind}"
-        for lock in ("tasuki", "reservation", "asym_tasuki")
-        for kind in ("rmw", "store_forward")
-    ]
-    found = advice(store, ",".join(locks))
+    locks = ("tasuki", "reservation", "asym_tasuki")
+    found = advice(store, ",".join(f"{lock}/rmw,{lock}/store_forward" for lock in locks))
     costs = {one.label: one.cost for one in found.locks}
     assert min(costs, key=lambda label: costs[label]).fence == "store_forward"  # by cost alone
     changes = [one for axis in found.axes for one in (axis.below, axis.above) if one is not None]
@@ -337,16 +289,22 @@ def test_what_cannot_be_run_is_left_out_of_what_may_be_moved(
     )
     found = advice(store, "tasuki,reservation", use=use)
     (note,) = found.notes
-    assert note in remarks(found) and "only as far as it can be run" in note
+    assert note in text.remarks(found) and "only as far as it can be run" in note
     (high,) = (one.high for one in found.axes if one.axis == "run_length")
     assert 29.5 <= high <= 30  # to the tolerance of the search
 
 
-def test_a_ranking_has_the_same_costs_and_no_search(store: Store) -> None:
-    found = advice(store, "tasuki,reservation", ranking=True)
+def test_a_ranking_has_the_same_costs_and_no_search_and_a_second_answer_no_runs(
+    store: Store,
+) -> None:
     whole = advice(store, "tasuki,reservation")
+    again = ModelRunner(store)
+    advice(store, "tasuki,reservation", runner=again)
+    found = advice(store, "tasuki,reservation", runner=again, ranking=True)
+    assert again.made == 0
     assert [one.cost for one in found.locks] == [one.cost for one in whole.locks]
     assert not found.axes and not found.flips and any("--ranking" in one for one in found.notes)
+    assert found.between.cheapest is None and found.between.tie_from is None
 
 
 def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
@@ -354,21 +312,17 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
     for each the program's own lock has taken 0.2."""
     clock = load_machine("generic").clock_mhz.number * 1e6
     program = without_own_lock(RecordedProgram(1e6, plain=False), 0.2e-6 * clock, clock / 1e6)
-    found = advice(
-        store,
-        "thin,tasuki",
-        use=Use(shared_objects=1, contended=0.1, threads=2, think=0),
-        program=program,
-    )
+    use = Use(shared_objects=1, contended=0.1, threads=2, think=0)
+    found = advice(store, "thin,tasuki", use=use, program=program)
     assert found.program is not None and found.program.per_second == pytest.approx(9e5)
     for one in found.locks:
         share = found.program.costs[one.label]
         assert share.share == pytest.approx(0.9 * one.cost / (0.8e-6 * clock + 0.9 * one.cost))
         assert share.cycles == pytest.approx(share.share * clock)
-        if found.error is not None:
-            low = found.error.low * 0.9 * one.cost
-            assert share.share_low == pytest.approx(low / (0.8e-6 * clock + low))
-    assert advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2)).program is None
+        assert found.error is not None
+        low = found.error.low * 0.9 * one.cost
+        assert share.share_low == pytest.approx(low / (0.8e-6 * clock + low))
+    assert advice(store, "thin,tasuki").program is None
 
 
 def test_a_share_of_the_time_is_never_all_of_it(store: Store) -> None:
@@ -386,17 +340,6 @@ def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
     assert found.contended is not None and set(found.contended.costs) == {"thin", "tasuki"}
     alone = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=4))
     assert [one.cost for one in found.locks] == [one.cost for one in alone.locks]
-
-
-def test_work_is_taken_off_and_leads_are_beside_it(store: Store) -> None:
-    """In the model work costs as many cycles as it has, whatever the lock."""
-    plain = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2))
-    busy = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2, think=3000))
-    costs = [[one.cost for one in found.locks] for found in (plain, busy)]
-    assert costs[0] == pytest.approx(costs[1], abs=1)  # a seed more is a cycle more
-    assert busy.work == plain.work + 3000
-    assert busy.win.lead == pytest.approx(plain.win.lead, abs=0.02)
-    assert not busy.win.tied and not plain.win.tied
 
 
 def test_the_cost_of_a_process_wide_barrier_can_be_given_and_is_listed() -> None:
@@ -422,29 +365,28 @@ def test_values_of_a_latency_stand_side_by_side(
     print_values(answers)
     said = " ".join(capsys.readouterr().out.split())
     for found in answers:
-        assert " ".join(verdict(found).split()) in said
+        assert " ".join(text.verdict(found).split()) in said
     assert "From 32 to 7 cycles: asymmetric is the cheapest in place of thin" in said
     assert "asymmetric 105.0 to 55.0" in said
-    print_csv(answers)
+    text.print_csv(answers)
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     asked = [(row["asked_fence_latency"], row["lock"], row["verdict"]) for row in rows]
     assert asked[0] == ("32", "thin", "cheapest") and asked[2][:2] == ("7", "asym_tasuki")
-    print_json(answers)
+    text.print_json(answers)
     told = json.loads(capsys.readouterr().out)
     assert [one["setting"]["asked"]["fence_latency"] for one in told] == [32, 7]
 
 
 def test_one_latency_has_several_values() -> None:
-    asked = each_of(
-        {"cas_latency": Cycles((18,)), "fence_latency": CyclesOfInstruction.read("33, 16,33")}
-    )
+    fences = CyclesOfInstruction.read("33, 16,33")
+    asked = each_of({"cas_latency": Cycles((18,)), "fence_latency": fences})
     assert asked == [{"cas_latency": 18, "fence_latency": n} for n in (33, 16)]
     two = dict.fromkeys(("cas_latency", "cancel_latency"), Cycles((1, 2)))
     with pytest.raises(LockcrossError, match=r"--measured-cas-latency and --cancel-latency: one"):
         each_of(two)
-    for text in ("", "33,", "x", "10001", "-1"):
+    for wrong in ("", "33,", "x", "10001", "-1"):
         with pytest.raises(typer.BadParameter, match="whole numbers from 0 to 10000"):
-            CyclesOfInstruction.read(text)
+            CyclesOfInstruction.read(wrong)
 
 
 def test_two_locks_have_the_same_verdict_whatever_stands_beside_them(store: Store) -> None:
@@ -456,47 +398,40 @@ def test_two_locks_have_the_same_verdict_whatever_stands_beside_them(store: Stor
 
 def test_what_is_saved_is_a_difference_with_its_own_interval(store: Store) -> None:
     """In the unit of who asks: of CPU time where the program's rate is known."""
-    found = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2))
+    found = advice(store, "thin,tasuki")
     saving, error = found.saving, found.known(LockLabel("thin"), LockLabel("tasuki"))
     assert saving is not None and error is not None and not saving.tie
     assert (saving.cycles, saving.share) == (30, None)
     assert (saving.low, saving.high) == error.difference and 0 < (saving.low or 0) < 1
-    assert "a pair" in verdict(found)
-    rated = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2, locks_per_second=1e6))
+    assert "a pair" in text.verdict(found)
+    rated = advice(store, "thin,tasuki", use=replace(SHARED, locks_per_second=1e6))
     assert rated.saving is not None and rated.saving.share is not None
     assert rated.saving.share == pytest.approx(30 / (rated.work + 90), rel=0.05)
-    assert "of its CPU time" in verdict(rated)
+    assert "of its CPU time" in text.verdict(rated)
 
 
-def test_every_form_of_output_has_the_sentence_and_the_interval(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=2))
-    low, high = found.interval(found.win.lock) or (0.0, 0.0)
-    assert low < found.win.cost < high
-    print_json([found])
-    told = json.loads(capsys.readouterr().out)
-    assert told["answer"] == verdict(found)
-    assert (told["locks"][0]["low"], told["locks"][0]["high"]) == (low, high)
-    print_csv([found])
-    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-    assert rows[0]["answer"] == verdict(found) and float(rows[0]["low"]) == pytest.approx(low)
-    print_answers([found])
-    assert capsys.readouterr().out.startswith(verdict(found))
-
-
-def test_a_row_of_csv_says_where_its_lock_is_the_cheapest(
+def test_every_form_of_output_has_the_sentence_the_interval_and_csv_each_border(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = advice(store, "thin,tasuki,reservation,asym_tasuki")
-    assert any(axis.below or axis.above for axis in found.axes)
-    print_csv([found])
+    low, high = found.interval(found.win.lock) or (0.0, 0.0)
+    assert low < found.win.cost < high
+    text.print_json([found])
+    told = json.loads(capsys.readouterr().out)
+    assert told["answer"] == text.verdict(found)
+    assert (told["locks"][0]["low"], told["locks"][0]["high"]) == (low, high)
+    text.print_csv([found])
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert rows[0]["answer"] == text.verdict(found)
+    assert float(rows[0]["low"]) == pytest.approx(low)
+    assert any(axis.below or axis.above for axis in found.axes)
     for axis in found.axes:
         for way, change in (("below", axis.below), ("above", axis.above)):
-            told = {row["lock"]: row[f"cheapest_{way}_{axis.axis}"] for row in rows}
+            cells = {row["lock"]: row[f"cheapest_{way}_{axis.axis}"] for row in rows}
             expected = {str(change.lock): change.value} if change else {}
-            assert {lock: float(value) for lock, value in told.items() if value} == expected
+            assert {lock: float(value) for lock, value in cells.items() if value} == expected
+    text.print_answers([found])
+    assert capsys.readouterr().out.startswith(text.verdict(found))
 
 
 @pytest.mark.long
@@ -510,80 +445,57 @@ def test_the_page_says_what_its_first_command_prints(tmp_path: Path) -> None:
     assert "\n".join(map(str.rstrip, done.stdout.rstrip().splitlines())) == shown[1]
 
 
-def test_a_tie_saves_nothing(store: Store) -> None:
-    found = advice(store, "tasuki,asym_tasuki", (38, 32, 5000))
-    assert found.saving is not None and found.saving.tie and found.saving.low is None
-    assert "cost the same, as far as can be told" in verdict(found)
-
-
-def test_a_second_answer_runs_nothing(store: Store) -> None:
-    advice(store, "tasuki,reservation")
-    again = ModelRunner(store)
-    advice(store, "tasuki,reservation", runner=again)
-    assert again.made == 0
-
-
 def test_a_latency_that_no_setting_reaches_is_refused(store: Store) -> None:
     with pytest.raises(LockcrossError, match=r"a CAS measures 3\.0 or more"):
         advice(store, "thin,tasuki", (2, 32))
 
 
-def test_a_machine_from_a_path_is_its_content(tmp_path: Path) -> None:
-    text = (MACHINES / "zen4.toml").read_text("utf-8")
+def test_another_content_at_a_path_is_another_machine(tmp_path: Path) -> None:
+    described = (MACHINES / "zen4.toml").read_text("utf-8")
     own = tmp_path / "any name.toml"
-    own.write_text(text)
+    own.write_text(described)
     first = machine_named(str(own))
     assert first.startswith("zen4@") and load_machine(first).isas == ["x86_64"]
-    own.write_text("# a remark\n" + text)
-    assert machine_named(str(own)) == first
-    own.write_text(re.sub(r"lat_memory = .*", 'lat_memory = { value = 9, source = "x" }', text))
+    changed = re.sub(r"lat_memory = .*", 'lat_memory = { value = 9, source = "x" }', described)
+    own.write_text(changed)
     other = machine_named(str(own))
     assert other != first
     assert load_machine(other) != load_machine(first)  # what was kept of the first is still there
 
 
+def base(**settings: float) -> Cell:
+    """The cell of a search, with settings."""
+    cell = command.base_cell("generic", "", "", "lock_sequence", "qemu")
+    return command.with_settings(cell, settings)
+
+
 def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
     """reservation 67 and c / 400 against tasuki's 90, with everything set."""
-    base = with_settings(
-        base_cell("generic", "", "", "lock_sequence", "qemu"),
-        {
-            "threads": 2,
-            "cas_latency": 20,
-            "fence_latency": 30,
-            "run_length": 20,
-            "runs": 20,
-            "owner_share": 0.9,
-        },
-    )
+    use = base(threads=2, cas_latency=20, fence_latency=30, run_length=20, runs=20, owner_share=0.9)
     pair = (LockLabel("tasuki"), LockLabel("reservation"))
-    tasks = [task_of(base, pair, "cancel_latency", (0, 50_000), 50, 5)]
-    ((record,),) = find(tasks, 3, store, ModelRunner(store)).values()
+    tasks = [command.task_of(use, pair, "cancel_latency", (0, 50_000), 50, 5)]
+    ((record,),) = command.find(tasks, 3, store, ModelRunner(store)).values()
     assert record.value == pytest.approx(9200, abs=1) and record.below == "reservation"
     assert len(record.seeds) == 3 and record.runs
     (kept,) = StudyResults(store.connection).crossovers("asked")
     assert kept.band is not None and kept.band.high > kept.band.low
-    find(tasks, 3, store, ModelRunner(store))
+    command.find(tasks, 3, store, ModelRunner(store))
     store.forget_series()  # as a study of another plan does
     assert len(StudyResults(store.connection).crossovers("asked")) == 1
 
 
 def test_of_more_than_two_locks_the_cheapest_is_named(store: Store, tmp_path: Path) -> None:
     """thin 40 and a CAS, asym_tasuki 105, tasuki 70 and a CAS at a fence of 30."""
-    base = with_settings(
-        base_cell("generic", "", "", "lock_sequence", "qemu"), {"fence_latency": 30, "threads": 2}
-    )
-    labels = [LockLabel(name) for name in ("thin", "asym_tasuki", "tasuki")]
-    tasks = [
-        task_of(base, pair, "cas_latency", (0, 100), 1, 5)
-        for pair in itertools.combinations(labels, 2)
-    ]
-    every = [one for some in find(tasks, 1, store, ModelRunner(store)).values() for one in some]
+    use = base(fence_latency=30, threads=2)
+    pairs = itertools.combinations(map(LockLabel, ("thin", "asym_tasuki", "tasuki")), 2)
+    tasks = [command.task_of(use, pair, "cas_latency", (0, 100), 1, 5) for pair in pairs]
+    found = command.find(tasks, 1, store, ModelRunner(store))
+    every = [one for some in found.values() for one in some]
     along = cheapest_along(every)
     assert [lock for lock, _, _ in along] == ["thin", "asym_tasuki"]
     assert along[0][2] == along[1][1] == pytest.approx(65, abs=1)
-    assert cheapest_words(every, 3) == [
-        "Cheapest along cas_latency: thin 0 to 65; asym_tasuki 65 to 100"
-    ]
+    words = "Cheapest along cas_latency: thin 0 to 65; asym_tasuki 65 to 100"
+    assert cheapest_words(every, 3) == [words]
     assert cheapest_words(every, 2) == []
     rows = [row_of("a series", one) for one in every]
     crossing = next(row for row in rows if row["cheaper"] == "thin below, asym_tasuki above")
@@ -594,27 +506,24 @@ def test_of_more_than_two_locks_the_cheapest_is_named(store: Store, tmp_path: Pa
 
 
 def test_crossovers_in_every_setting_of_a_plan() -> None:
-    from sweeps.study.plan import load_plan
-
-    bases = settings_of(load_plan("contended"), "threads")
+    bases = command.settings_of(load_plan("contended"), "threads")
     assert bases and len({(one.machine, one.isa, one.flavour) for one in bases}) > 1
     assert {one.threads for one in bases} == {1}
 
 
 def test_crossovers_say_which_work_they_assume() -> None:
-    base = base_cell("generic", "", "", "lock_sequence", "qemu")
-    (said,) = work_around([base], "threads")
+    (said,) = command.work_around([base()], "threads")
     assert "critical=20, think=100" in said and "--set critical=0 --set think=0" in said
-    (said,) = work_around([base], "think")
+    (said,) = command.work_around([base()], "think")
     assert "think=100" not in said and "--set think" not in said
-    assert work_around([with_settings(base, {"critical": 0, "think": 0})], "threads") == []
+    assert command.work_around([base(critical=0, think=0)], "threads") == []
 
 
 def test_the_commands_on_the_engine(tmp_path: Path) -> None:
     """Crossovers with a machine of one's own; its content is stored with the runs."""
-    text = (MACHINES / "generic.toml").read_text("utf-8")
+    described = (MACHINES / "generic.toml").read_text("utf-8")
     own, db = tmp_path / "mine.toml", str(tmp_path / "x.db")
-    own.write_text(text.replace('name = "generic"', 'name = "mine"'))
+    own.write_text(described.replace('name = "generic"', 'name = "mine"'))
     line = "crossovers --locks thin,tasuki --axis fence_latency --low 0 --high 60 --points 2"
     line += " --workload sync --set iterations=50 --format json"
     done = lockcross(line, "--machine", str(own), "--db", db)
@@ -633,20 +542,18 @@ def test_a_log_that_is_mostly_recording_gets_no_verdict(form: str, tmp_path: Pat
     """Ten thousand acquisitions in two milliseconds, of which recording took one to five."""
     log = tmp_path / "app.locks"
     known = {"recording_ns": 300, "recording_least": 100, "recording_most": 500, "start_cpu": 0.0}
-    db = str(tmp_path / "x.db")
     write_log(log, 10_000, {"end": "exit", "time": 2_000_000, "cpu": 2_000_000}, known)
-    words = ("advise", "--machines", "zen4", "--log", str(log), "--db", db, "--format", form)
-    done = lockcross(*words, "--ranking")
+    line = f"advise --machines zen4 --ranking --format {form}"
+    words = ("--log", str(log), "--db", str(tmp_path / "x.db"))
+    done = lockcross(line, *words)
     said = "annot tell: recording took 50 to 100 % of the time; record with --compare"
     assert done.returncode == 0 and said in done.stdout and "tie with" not in done.stdout
-    if form == "json":
-        told = json.loads(done.stdout)
-        assert told["cheapest"] is None and told["verdict"] == f"c{said}"
     add_line(log, {"cpu_plain": 0.001, "cpu_recorded": 0.002})
-    done = lockcross(*words, "--ranking", "--locks", "thin,hotspot_stack")
-    assert done.returncode == 0 and "annot tell" not in done.stdout, done.stderr
+    compared = lockcross(f"{line} --locks thin,hotspot_stack", *words)
+    assert compared.returncode == 0 and "annot tell" not in compared.stdout, compared.stderr
     if form == "json":
-        program = json.loads(done.stdout)["program"]
+        told, program = json.loads(done.stdout), json.loads(compared.stdout)["program"]
+        assert told["cheapest"] is None and told["verdict"] == f"c{said}"
         assert program["plain"] and program["per_second"] == pytest.approx(1e7)
 
 
@@ -657,8 +564,7 @@ def write_log(path: Path, acquisitions: int, *lines: Mapping[str, object]) -> No
     rows["word"] = np.arange(1, len(rows) + 1, dtype=np.uint64) << np.uint64(16) | kinds
     rows["identity"] = 7
     head = {"log": "lockcross-agent", "clock_mhz": 1000, "identity_bits": 31, "sample": 1}
-    with path.open("wb") as file:
-        file.write(HEADER.pack(MAGIC, VERSION, 0))
+    path.write_bytes(HEADER.pack(MAGIC, VERSION, 0))
     add_line(path, head | {"java.version": "17.0.15"})
     with path.open("ab") as file:
         file.write(BLOCK.pack(EVENTS, 1, rows.nbytes) + rows.tobytes())

@@ -13,13 +13,7 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.store import reading
 from sweeps.accuracy.errors import read_rows
-from sweeps.questions.runtimes.summary import (
-    RUNS,
-    Finding,
-    answers,
-    trust,
-    with_answer,
-)
+from sweeps.questions.runtimes.summary import RUNS, Finding, answers, trust, with_answer
 from tests.commands import lockcross
 
 README = ROOT / "README.md"

@@ -1,7 +1,6 @@
 """The report's interactive map in a real browser: it shows the database, alone and offline. Skipped
 where there is no Chromium or no Playwright."""
 
-import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,6 @@ from results.store.queries import show_run
 from results.store.store import Store
 from sweeps.model.locks import LockLabel
 from sweeps.questions.explore.explore import Exploration, load_exploration
-from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.report.style import style_of
 from tests.browsing import Page, browser
@@ -23,12 +21,12 @@ from tests.fakes.exploration import (
     FENCE,
     OWN_CANCEL,
     SHARE,
+    Costs,
     Point,
     as_is_cost,
     explored,
 )
 from tests.fakes.runner import ModelRunner
-from tests.fakes.study import study
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
 
@@ -42,33 +40,38 @@ SHARE_STEPS = 20  # twentieths are the slider's stops
 TEN = [(1, 1, 1, 1), (1, 1, 2, 1), (1, 1, 1, 0), (1, 1, 0, 2), (2, 0, 1, 1), (0, 2, 1, 1),
        (2, 2, 2, 0), (0, 0, 1, 2), (2, 1, 0, 0), (0, 1, 2, 1)]  # fmt: skip
 
-Costs = dict[tuple[str, str, str, Point], float]
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("browser") / "explored.db"
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Costs]:
-    """A page with explored grids, and their costs."""
-    folder = tmp_path_factory.mktemp("browser")
-    costs = explored(folder / "explored.db")
-    with Store(folder / "explored.db", read_only=True) as store:
-        return write_report(store.connection, folder / "report.html", {}), costs
+def costs(database: Path) -> Costs:
+    """Explored grids, in the database."""
+    return explored(database)
+
+
+@pytest.fixture(scope="module")
+def path(database: Path, costs: Costs) -> Path:
+    with Store(database, read_only=True) as store:
+        return write_report(store.connection, database.with_name("report.html"), {})
 
 
 @pytest.fixture
-def page(browser: Any, report: tuple[Path, Costs]) -> Iterator[Page]:
+def page(browser: Any, path: Path) -> Iterator[Page]:
     """The page, open. At the end: nothing was asked for but itself, and the console is empty."""
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
     shown, said, asked = context.new_page(), [], []
     shown.on("console", lambda message: said.append(message.text))
     shown.on("pageerror", lambda error: said.append(str(error)))
     shown.on("request", lambda request: asked.append(request.url))
-    open_at(shown, report[0])
+    open_at(shown, path)
     yield shown
     context.close()
     assert said == []
-    assert {url.partition("#")[0] for url in asked if not url.startswith("blob:")} == {
-        report[0].as_uri()
-    }
+    addresses = {url.partition("#")[0] for url in asked if not url.startswith("blob:")}
+    assert addresses == {path.as_uri()}
 
 
 def open_at(page: Page, path: Path, fragment: str = "") -> None:
@@ -113,62 +116,62 @@ def slide(page: Page, at: Point) -> None:
         assert slider.get_attribute("aria-valuetext") == words + "simulated", value
 
 
-def stored(costs: Costs, at: Point, labels: tuple[str, ...] = X86) -> dict[str, float]:
-    return {label: costs["generic", "lock", label, at] for label in labels}
+def stored(
+    costs: Costs,
+    at: Point,
+    labels: tuple[str, ...] = X86,
+    on: tuple[str, str] = ("generic", "lock"),
+) -> dict[str, str]:
+    """What the table of costs is to say."""
+    return {label: f"{costs[*on, label, at]:.2f}" for label in labels}
 
 
-def points() -> list[Point]:
-    return [Point(CAS[c], FENCE[f], CANCEL[k], SHARE[s]) for c, f, k, s in TEN]
+def pixel(page: Page, x: float, y: float) -> list[int]:
+    """Red, green, blue and alpha of the map."""
+    return page.evaluate(
+        """([x, y]) => {
+          const canvas = document.createElement("canvas"), often = {willReadFrequently: true};
+          const one = canvas.getContext("2d", often);
+          one.drawImage(document.getElementById("explorer-map"), -Math.round(x), -Math.round(y));
+          return [...one.getImageData(0, 0, 1, 1).data];
+        }""",
+        [x, y],
+    )
 
 
-def test_ten_points_cost_what_the_database_says(page: Page, report: tuple[Path, Costs]) -> None:
-    winners = set()
-    for at in points():
+def tint(label: str) -> list[float]:
+    """The colour of the region in which a lock wins."""
+    colour = style_of(LockLabel(label)).colour
+    return [255 - (255 - int(colour[i : i + 2], 16)) * TINT for i in (1, 3, 5)]
+
+
+def test_ten_points_cost_what_the_database_says_and_have_the_colour_of_the_lock_that_wins(
+    page: Page, costs: Costs
+) -> None:
+    winners, coloured = set(), 0
+    for cas, fence, cancel, share in TEN:
+        at = Point(CAS[cas], FENCE[fence], CANCEL[cancel], SHARE[share])
         slide(page, at)
         at_the_pointer(page, at)
-        expected = stored(report[1], at)
-        assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+        expected = stored(costs, at)
+        assert rows(page) == expected
         assert page.locator("#explorer-basis").text_content().startswith("Simulated")
+        ranked = sorted((float(cycles), label) for label, cycles in expected.items())
+        (first, winner), (second, _) = ranked[:2]
         if (at.cas, at.fence) == (CAS[1], FENCE[1]):
-            winners.add(min(expected, key=lambda label: expected[label]))
-    assert len(winners) > 1  # the sliders decide who wins at one and the same place
-
-
-def test_the_regions_have_the_colour_of_the_lock_that_wins(
-    page: Page, report: tuple[Path, Costs]
-) -> None:
-    shades = {}
-    for label in X86:
-        colour = style_of(LockLabel(label)).colour
-        parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-        shades[label] = [255 - (255 - part) * TINT for part in parts]
-    tried = 0
-    for at in points():
-        expected = stored(report[1], at)
-        first, second = sorted(expected.values())[:2]
+            winners.add(winner)
         if first > 0.8 * second:
             continue  # near a border: some pixels further another lock may win
-        slide(page, at)
         # Inside the map, and beside the mark of the measured point.
         dx, dy = (9 if at.cas < CAS[-1] else -9), (9 if at.fence == FENCE[-1] else -9)
-        x, y = at_the_pointer(page, at, dx, dy)
-        pixel = page.evaluate(
-            """([x, y]) => {
-              const canvas = document.createElement("canvas"), often = {willReadFrequently: true};
-              const one = canvas.getContext("2d", often);
-              const map = document.getElementById("explorer-map");
-              one.drawImage(map, -Math.round(x), -Math.round(y));
-              return [...one.getImageData(0, 0, 1, 1).data].slice(0, 3);
-            }""",
-            [x, y],
-        )
-        winner = min(expected, key=lambda label: expected[label])
-        assert all(abs(a - b) <= 1 for a, b in zip(pixel, shades[winner], strict=True)), (at, pixel)
-        tried += 1
-    assert tried >= 6
+        *seen, _ = pixel(page, *at_the_pointer(page, at, dx, dy))
+        assert all(abs(a - b) <= 1 for a, b in zip(seen, tint(winner), strict=True)), (at, seen)
+        coloured += 1
+    assert len(winners) > 1  # the sliders decide who wins at one and the same place
+    assert coloured >= 6
 
 
-def test_between_points_it_says_so(page: Page, report: tuple[Path, Costs]) -> None:
+def test_between_points_it_says_so(page: Page) -> None:
     at = Point(85, 90, CANCEL[1], SHARE[1])
     slide(page, at)
     at_the_pointer(page, at)
@@ -180,46 +183,43 @@ def test_between_points_it_says_so(page: Page, report: tuple[Path, Costs]) -> No
     assert abs(shown - (40 + at.cas + at.fence)) < 0.5  # the model is linear; a pixel is 0.2 cycles
 
 
-def test_the_keyboard_moves_the_cursor_and_it_is_read_out(
-    page: Page, report: tuple[Path, Costs]
-) -> None:
+def test_the_keyboard_moves_the_cursor_and_it_is_read_out(page: Page, costs: Costs) -> None:
     page.locator("#explorer-cursor").focus()
     for key in ("Home", "Shift+ArrowLeft", "Shift+ArrowDown"):
         page.keyboard.press(key)
     at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
     playwright.expect(page.locator("#explorer-status")).to_contain_text("CAS 22, mfence 32")
-    assert rows(page) == {label: f"{c:.2f}" for label, c in stored(report[1], at).items()}
+    assert rows(page) == stored(costs, at)
     said = page.locator("#explorer-status").text_content()
     assert said.startswith("CAS 22, mfence 32: ") and "Simulated" in said
     page.keyboard.press("ArrowUp")
     assert "fence=33&" in f"{page.url}&"
 
 
-def test_locks_and_kinds_of_fence_are_chosen(page: Page, report: tuple[Path, Costs]) -> None:
+def test_locks_and_kinds_of_fence_are_chosen(page: Page, costs: Costs) -> None:
     page.get_by_role("checkbox", name="thin").check()
     assert page.get_by_role("checkbox", name="locked RMW").is_checked()
     at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
     at_the_pointer(page, at)
-    expected = stored(report[1], at, (*X86, "thin"))
-    assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+    expected = stored(costs, at, (*X86, "thin"))
+    assert rows(page) == expected
     page.get_by_role("checkbox", name="locked RMW").uncheck()
     expected.pop("asym_tasuki/rmw")
     at_the_pointer(page, at)
-    assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+    assert rows(page) == expected
     for name in ("tasuki", "reservation", "asymmetric", "thin"):
         page.get_by_role("checkbox", name=name).uncheck()
     # The page is painted anew with its next frame.
     playwright.expect(page.locator("#explorer-where")).to_have_text("No lock is chosen.")
 
 
-def test_isa_core_and_machine_are_chosen(page: Page, report: tuple[Path, Costs]) -> None:
+def test_isa_core_and_machine_are_chosen(page: Page, costs: Costs) -> None:
     page.get_by_role("combobox", name="ISA").select_option("POWER")
     page.get_by_role("combobox", name="Core").select_option("in order")
     assert page.get_by_role("combobox", name="Machine").input_value() == "generic_inorder"
     at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
     at_the_pointer(page, at)
-    expected = {x: report[1]["generic_inorder", "larx", x, at] for x in COMPARED}
-    assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+    assert rows(page) == stored(costs, at, COMPARED, ("generic_inorder", "larx"))
     assert "hwsync 32" in page.locator("#explorer-where").text_content()
 
 
@@ -230,16 +230,9 @@ def choose(page: Page, machine: str) -> None:
 
 def painted(page: Page) -> bool:
     """Tell whether the map has a field: its upper right corner is no white."""
-    return page.evaluate(
-        """() => {
-          const canvas = document.createElement("canvas");
-          const map = document.getElementById("explorer-map");
-          const one = canvas.getContext("2d");
-          one.drawImage(map, 30 - map.width, -20);
-          const [red, green, blue, alpha] = one.getImageData(0, 0, 1, 1).data;
-          return alpha > 0 && Math.min(red, green, blue) < 250;
-        }"""
-    )
+    width = page.locator("#explorer-map").evaluate("(map) => map.width")
+    *colour, alpha = pixel(page, width - 30, 20)
+    return alpha > 0 and min(colour) < 250
 
 
 def test_a_processor_is_shown_with_its_own_values_and_runs(page: Page) -> None:
@@ -260,11 +253,11 @@ def test_a_processor_is_shown_with_its_own_values_and_runs(page: Page) -> None:
         assert all(f"--machine {machine} " in one and "latency" not in one for one in shown)
 
 
-def test_the_address_keeps_the_processor(page: Page, report: tuple[Path, Costs]) -> None:
+def test_the_address_keeps_the_processor(page: Page, path: Path) -> None:
     choose(page, "known")
     before, fragment = rows(page), "#" + page.url.partition("#")[2]
     assert "processor=known" in fragment
-    open_at(page, report[0], fragment)
+    open_at(page, path, fragment)
     assert rows(page) == before
     page.get_by_role("combobox", name="ISA").select_option("POWER")  # it has none of that
     assert page.get_by_role("combobox", name="Processor").input_value() == "generic"
@@ -296,14 +289,10 @@ def test_whatever_moves_the_point_leaves_the_processor(page: Page, how: str) -> 
         assert float(rows(page)["reservation"]) < as_is_cost("reservation", "known", "lock") - 15
 
 
-def test_every_processor_shows_the_numbers_of_the_table(browser: Any, tmp_path: Path) -> None:
+def test_every_processor_shows_the_numbers_of_the_table(browser: Any, study_page: Path) -> None:
     """On a page of the main job alone, read from the page's own table."""
-    with Store(study(tmp_path / "study.db"), read_only=True) as store:
-        path = write_report(
-            store.connection, tmp_path / "report.html", draw_all(store.connection, tmp_path)
-        )
     shown = browser.new_page()
-    open_at(shown, path)
+    open_at(shown, study_page)
     table = shown.evaluate(
         """() => {
           const costs = [...document.querySelectorAll("table")].find((one) =>
@@ -315,9 +304,8 @@ def test_every_processor_shows_the_numbers_of_the_table(browser: Any, tmp_path: 
     )
     for box in shown.locator("#explorer-locks input, #explorer-fences input").all():
         box.check()
-    machines = shown.locator("#explorer-place option").evaluate_all(
-        "(all) => all.map((o) => o.value)"
-    )
+    options = shown.locator("#explorer-place option")
+    machines = options.evaluate_all("(all) => all.map((one) => one.value)")
     assert set(machines) - {""} == set(table) and len(table) == 4
     for machine, cells in table.items():
         choose(shown, machine)
@@ -345,7 +333,7 @@ def test_a_kind_of_fence_that_does_not_hold_is_named_with_that(
     shown.close()
 
 
-def test_a_view_can_be_sent(page: Page, report: tuple[Path, Costs]) -> None:
+def test_a_view_can_be_sent(page: Page, path: Path, costs: Costs) -> None:
     at = Point(CAS[2], FENCE[0], CANCEL[2], SHARE[0])
     page.get_by_role("checkbox", name="thin").check()
     slide(page, at)
@@ -354,31 +342,28 @@ def test_a_view_can_be_sent(page: Page, report: tuple[Path, Costs]) -> None:
     page.mouse.up()
     before, fragment = rows(page), "#" + page.url.partition("#")[2]
     assert "locks=tasuki,reservation,asym_tasuki,thin" in fragment
-    open_at(page, report[0], fragment)
+    open_at(page, path, fragment)
     assert rows(page) == before
-    assert before["thin"] == f"{report[1]['generic', 'lock', 'thin', at]:.2f}"
+    assert before["thin"] == stored(costs, at, ("thin",))["thin"]
 
 
 @pytest.mark.parametrize(
     "fragment",
-    [
-        "#explorer?cas=NaN&share=x&machine=vax&locks=vax&fences=",
-        "#explorer?cancel=1e99",
-    ],
+    ["#explorer?cas=NaN&share=x&machine=vax&locks=vax&fences=", "#explorer?cancel=1e99"],
 )
-def test_an_odd_address_does_no_harm(page: Page, report: tuple[Path, Costs], fragment: str) -> None:
+def test_an_odd_address_does_no_harm(page: Page, path: Path, fragment: str) -> None:
     page.goto("about:blank")
-    page.goto(report[0].as_uri() + fragment)
+    page.goto(path.as_uri() + fragment)
     assert page.locator("#explorer-where").text_content()
 
 
-def test_the_commands_are_those_of_the_runs(page: Page, report: tuple[Path, Costs]) -> None:
+def test_the_commands_are_those_of_the_runs(page: Page, database: Path) -> None:
     at = Point(CAS[2], FENCE[1], CANCEL[0], SHARE[2])
     slide(page, at)
     at_the_pointer(page, at)
     page.mouse.down()
     page.mouse.up()
-    with Store(report[0].with_name("explored.db"), read_only=True) as store:
+    with Store(database, read_only=True) as store:
         ids = store.connection.execute("SELECT id FROM runs WHERE machine = 'generic'").fetchall()
         known = {show_run(store.connection, run_id).columns["command"] for (run_id,) in ids}
     shown = page.locator("#explorer-commands").text_content().splitlines()
@@ -431,17 +416,8 @@ def test_every_control_has_a_name_and_is_reached_by_the_keyboard(page: Page) -> 
     assert nameless == []
     reached = set()
     page.locator("#explorer-flavour").focus()
-    for _, _ in itertools.product(range(6), range(6)):
+    for _ in range(36):
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.value"))
         page.keyboard.press("Tab")
-    assert {
-        "explorer-core",
-        "tasuki",
-        "full",
-        "explorer-cancel",
-        "explorer-share",
-        "explorer-cas",
-        "explorer-place",
-        "explorer-cursor",
-        "explorer-png",
-    } <= reached
+    controls = [f"explorer-{name}" for name in "core cancel share cas place cursor png".split()]
+    assert {"tasuki", "full", *controls} <= reached

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,7 @@ from sweeps.model.cell import Cell, as_written, command
 from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
-from sweeps.questions.crossover import winners
-from sweeps.questions.crossover.winners import cost_table
+from sweeps.questions.crossover.winners import cost_table, rows
 from sweeps.questions.explore.command import explore
 from sweeps.questions.explore.explore import (
     Exploration,
@@ -51,6 +50,7 @@ from tests.fakes.exploration import (
 )
 from tests.fakes.runner import ModelRunner
 from tests.fakes.study import study
+from tests.report.test_report import Page
 
 
 def small(cancel: Sequence[int] = (0, 20000)) -> Plan:
@@ -73,7 +73,7 @@ ASKED = ["generic"], ["x86_64"]
 
 def map_cells(plan: Plan) -> list[Cell]:
     """Those of the map that is asked for."""
-    (cells,) = exploration(plan).maps.values()
+    (cells,) = Exploration(plan, *ASKED, None, None).maps.values()  # type: ignore[arg-type]
     return cells
 
 
@@ -82,22 +82,31 @@ def as_is_cells(plan: Plan, machine: str) -> list[Cell]:
     return [cell for cell in cells if cell.machine == machine]
 
 
-def exploration(plan: Plan) -> Exploration:
-    return Exploration(plan, *ASKED, None, None)  # type: ignore[arg-type]
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "own.db") as empty:
+        yield empty
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def grids(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with explored grids."""
     path = tmp_path_factory.mktemp("explored") / "explored.db"
     explored(path)
     return path
 
 
+@pytest.fixture
+def own(grids: Path, tmp_path: Path) -> Iterator[Store]:
+    """They, to be changed."""
+    with Store(Path(shutil.copy(grids, tmp_path / "own.db"))) as store:
+        yield store
+
+
 @pytest.fixture(scope="module")
-def data(database: Path) -> dict[str, Any]:
+def data(grids: Path) -> dict[str, Any]:
     """Return its data for the page."""
-    with Store(database, read_only=True) as store:
+    with Store(grids, read_only=True) as store:
         return shown(store)
 
 
@@ -118,9 +127,8 @@ def test_a_latency_that_a_lock_never_pays_makes_no_runs() -> None:
     assert counts[LockLabel("thin")] == points * grid["fence_latency"]
     assert counts[LockLabel("asym_tasuki/rmw")] == points
     assert counts[LockLabel("reservation/rmw")] == points * grid["cancel_latency"]
-    assert counts[LockLabel("reservation")] == (
-        points * grid["cancel_latency"] * grid["fence_latency"]
-    )
+    both = grid["cancel_latency"] * grid["fence_latency"]
+    assert counts[LockLabel("reservation")] == points * both
     assert len(set(map(command, cells))) == len(cells)
 
 
@@ -139,10 +147,15 @@ def test_which_maps_are_made_is_asked_for() -> None:
         maps(["skylake"], ["aarch64"])
 
 
-def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
+def test_the_command_runs_a_grid_once_and_ends_with_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sweeps.questions.explore.command.load_exploration", small)
+    explore(isas=["x86_64"], db=tmp_path / "own.db", output=tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "stands here once" not in page and '"explored": true' in page
     plan = small()
-    with Store(tmp_path / "small.db") as store:
-        Exploration(plan, *ASKED, store, Runner(store)).run()
+    with Store(tmp_path / "own.db") as store:
         again = Runner(store)
         assert not again.missing(Exploration(plan, *ASKED, store, again).cells())
         read = shown(store)
@@ -152,40 +165,36 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
         assert one["own"] and [p["machine"] for p in read["processors"]] == ["generic", "zen4"]
         for processor in read["processors"]:
             name = processor["machine"]
-            runs = again.require(as_is_cells(plan, name), "x")
-            assert {lock["label"]: lock["cost"] for lock in processor["locks"]} == {
-                cell.label: run.metrics["cycles_per_pair"]
-                for cell, run in zip(as_is_cells(plan, name), runs, strict=True)
-            }
+            cells = as_is_cells(plan, name)
+            runs = again.require(cells, "x")
+            known = [run.metrics["cycles_per_pair"] for run in runs]
+            told = {lock["label"]: lock["cost"] for lock in processor["locks"]}
+            assert told == dict(zip([cell.label for cell in cells], known, strict=True))
             assert processor["cancel"] == load_machine(name).charges.number("stop_blocked")
-            assert [show_run(store.connection, run.id).columns["command"] for run in runs] == [
-                command(cell) for cell in as_is_cells(plan, name)
-            ]
+            commands = [show_run(store.connection, run.id).columns["command"] for run in runs]
+            assert commands == list(map(command, cells))
         costs = {lock["label"]: lock for lock in one["locks"]}
         assert set(costs) == {"tasuki", "reservation", "thin", "tasuki/rmw", "reservation/rmw"}
         assert costs[LockLabel("reservation")]["shape"] == (2, 2, 2, 2)
         assert costs[LockLabel("tasuki")]["shape"] == (2, 2, 1, 2)
         # At a grid's point the template is the very command of the run.
         for cell, run in zip(map_cells(plan), again.require(map_cells(plan), "x"), strict=True):
-            given = replace(cell, parameters={**cell.parameters})
             made = costs[cell.label]["command"].format(
-                cas_latency=given.cas_latency,
-                fence_latency=given.fence_latency,
-                cancel_latency=given.cancel_latency,
-                owner_share=as_written(given.parameters["owner_share"]),
+                cas_latency=cell.cas_latency,
+                fence_latency=cell.fence_latency,
+                cancel_latency=cell.cancel_latency,
+                owner_share=as_written(cell.parameters["owner_share"]),
             )
             assert made == show_run(store.connection, run.id).columns["command"] == command(cell)
 
 
 def test_the_maps_come_in_the_order_of_the_plan(data: dict[str, Any]) -> None:
-    names = [(one["machine"], one["flavour"]) for one in data["maps"]]
-    assert names == [
-        ("generic", "lock"),
-        ("generic", "larx"),
-        ("generic_inorder", "lock"),
-        ("generic_inorder", "larx"),
+    assert [(one["machine"], one["flavour"], one["core"]) for one in data["maps"]] == [
+        ("generic", "lock", "out of order"),
+        ("generic", "larx", "out of order"),
+        ("generic_inorder", "lock", "in order"),
+        ("generic_inorder", "larx", "in order"),
     ]
-    assert [one["core"] for one in data["maps"]] == ["out of order"] * 2 + ["in order"] * 2
     assert not data["notes"]
 
 
@@ -198,20 +207,14 @@ def test_axes_are_measured_and_costs_as_stored(data: dict[str, Any], tmp_path: P
     assert by_label[LockLabel("asym_tasuki/rmw")].shape == (3, 1, 1, 3)
     for (machine, flavour, label, at), cycles in stored.items():
         if (machine, flavour) == ("generic", "lock"):
-            costs = by_label[LockLabel(label)]
-            place = (
-                CAS.index(at.cas),
-                FENCE.index(at.fence),
-                CANCEL.index(at.cancel),
-                SHARE.index(at.share),
-            )
-            assert costs[tuple(min(n, s - 1) for n, s in zip(place, costs.shape, strict=True))] == (
-                cycles
-            )
+            values = (at.cas, at.fence, at.cancel, at.share)
+            axes = zip((CAS, FENCE, CANCEL, SHARE), values, strict=True)
+            place = tuple(axis.index(value) for axis, value in axes)
+            assert np.broadcast_to(by_label[LockLabel(label)], (3, 3, 3, 3))[place] == cycles
 
 
-def test_between_points_costs_lie_on_straight_lines(database: Path) -> None:
-    with Store(database, read_only=True) as store:
+def test_between_points_costs_lie_on_straight_lines(grids: Path) -> None:
+    with Store(grids, read_only=True) as store:
         grid = cost_grid(StudyResults(store.connection), "explore/generic/x86_64/lock")
     for label, point, expected in (
         ("tasuki", (87, 47, 1000, 0.64), 40 + 85 + 45),
@@ -235,13 +238,11 @@ def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
         assert round(point[-1] * 1e6) % 50_000 == 0  # exact in 20 runs
 
 
-def test_the_page_says_how_far_interpolation_is_off(tmp_path: Path) -> None:
-    explored(tmp_path / "explored.db")
-    with Store(tmp_path / "explored.db") as store:
-        one = {"points": 10, "costs": 30, "mean": 0.01, "worst": 0.04, "wrong": 1}
-        other = {**one, "costs": 10, "mean": 0.03, "wrong": 2}
-        store.set_fact(CHECK.name, {"generic/lock": one, "generic/larx": other, "gone/lock": one})
-        page = write_report(store.connection, tmp_path / "report.html", {}).read_text()
+def test_the_page_says_how_far_interpolation_is_off(own: Store, tmp_path: Path) -> None:
+    one = {"points": 10, "costs": 30, "mean": 0.01, "worst": 0.04, "wrong": 1}
+    other = {**one, "costs": 10, "mean": 0.03, "wrong": 2}
+    own.set_fact(CHECK.name, {"generic/lock": one, "generic/larx": other, "gone/lock": one})
+    page = write_report(own.connection, tmp_path / "report.html", {}).read_text()
     assert "In 20 points\nbetween them" in page
     assert re.search(r"off by 1\.5 %\s+on average and by\s+4\.0 % at worst", page)
     assert re.search(r"the cheapest in\s+3\.", page)
@@ -266,61 +267,40 @@ def test_the_grid_reaches_the_cancellation_of_every_processor() -> None:
         check_grid(Plan.model_validate(plan))
 
 
-class _Rows(HTMLParser):
-    """The rows of every table of a page, as texts."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self._inside = False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag == "tr":
-            self.rows.append([])
-        self._inside |= tag in ("td", "th")
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside &= tag not in ("td", "th")
-
-    def handle_data(self, data: str) -> None:
-        if self._inside:
-            self.rows[-1][-1] += data
-
-
-def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -> None:
+def test_explorer_tables_and_database_agree_at_every_processor(
+    store: Store, tmp_path: Path
+) -> None:
     """With the plans that are shipped, and the costs of a model; to the digit."""
     loaded, plan = load_study("crossover"), load_exploration()
-    with Store(tmp_path / "both.db") as store:
-        runner = ModelRunner(store)
-        job = Job(loaded, store, runner)
-        job.run()
-        alone = explorer_data(StudyResults(store.connection))
-        made = runner.made
-        Exploration(plan, [], [], store, runner).run()
-        assert runner.made > made
-        data = explorer_data(StudyResults(store.connection))
-        page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
-        table = cost_table(winners.rows(StudyResults(store.connection)), loaded.plan.locks)
-        stored: dict[tuple[str, str], dict[str, float]] = {}
-        for kind in ("table", "explore/as_is"):
-            for name, lock, fence, cost in store.connection.execute(
-                "SELECT name, lock, fence, cycles_per_pair FROM series "
-                "JOIN runs ON runs.id = run_id WHERE name GLOB ?",
-                (f"{kind}/*",),
-            ):
-                machine, _, flavour = name.removeprefix(f"{kind}/").split("/")
-                costs = stored.setdefault((machine, flavour), {})
-                # The exploration makes the very runs of the winner table.
-                assert costs.setdefault(LockLabel.of(lock, fence=fence), cost) == cost
+    runner = ModelRunner(store)
+    job = Job(loaded, store, runner)
+    job.run()
+    alone = explorer_data(StudyResults(store.connection))
+    made = runner.made
+    Exploration(plan, [], [], store, runner).run()
+    assert runner.made > made
+    data = explorer_data(StudyResults(store.connection))
+    page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
+    table = cost_table(rows(StudyResults(store.connection)), loaded.plan.locks)
+    stored: dict[tuple[str, str], dict[str, float]] = {}
+    for kind in ("table", "explore/as_is"):
+        for name, lock, fence, cost in store.connection.execute(
+            "SELECT name, lock, fence, cycles_per_pair FROM series "
+            "JOIN runs ON runs.id = run_id WHERE name GLOB ?",
+            (f"{kind}/*",),
+        ):
+            machine, _, flavour = name.removeprefix(f"{kind}/").split("/")
+            costs = stored.setdefault((machine, flavour), {})
+            # The exploration makes the very runs of the winner table.
+            assert costs.setdefault(LockLabel.of(lock, fence=fence), cost) == cost
     assert data and alone and data["processors"] == alone["processors"] and not data["notes"]
     assert [one["explored"] for one in data["maps"]].count(True) == len(FLAVOURS)
+    assert data["chosen"] == ["rmw", "full"]
+    assert [kind for kind, _ in data["fences"]] == ["rmw", "lock_add", "full"]
     on_page = {(one["machine"], one["flavour"]): one for one in data["processors"]}
     tables = [name.split("/") for name in job.series if name.startswith("table/")]
     assert set(on_page) == set(stored) == {(machine, flavour) for _, machine, _, flavour in tables}
-    cells = [row[-len(table.labels) :] for row in _Rows(page).rows if len(row) > len(table.labels)]
+    cells = [row[-len(table.labels) :] for row in Page(page).rows if len(row) > len(table.labels)]
     for key, one in on_page.items():
         assert {lock["label"]: lock["cost"] for lock in one["locks"]} == stored[key]
         words = {lock["label"]: lock["shown"] for lock in one["locks"]}
@@ -336,51 +316,39 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
             assert first["label"] == row.contests["full"].overall.lock
 
 
-def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:
+def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(store: Store) -> None:
     """They are the same runs as those that set the machine's own."""
     plan = small(cancel=(0, 5000, 20000))
-    with Store(tmp_path / "shared.db") as store:
-        runner = Runner(store)
-        runner.require([replace(cell, cancel_latency=None) for cell in map_cells(plan)], "x")
-        Exploration(plan, *ASKED, store, runner).run()
-        data = shown(store)
-        (one,) = data["maps"]
-        stored = store.connection.execute(
-            "SELECT count(*) FROM series JOIN runs ON runs.id = run_id WHERE lock = 'reservation' "
-            "AND cancel_latency IS NULL AND name GLOB 'explore/generic/*'"
-        ).fetchone()[0]
+    runner = Runner(store)
+    runner.require([replace(cell, cancel_latency=None) for cell in map_cells(plan)], "x")
+    Exploration(plan, *ASKED, store, runner).run()
+    data = shown(store)
+    (one,) = data["maps"]
+    stored = store.connection.execute(
+        "SELECT count(*) FROM series JOIN runs ON runs.id = run_id WHERE lock = 'reservation' "
+        "AND cancel_latency IS NULL AND name GLOB 'explore/generic/*'"
+    ).fetchone()[0]
     assert stored and not data["notes"] and one["cancel"] == grid_of(plan)["cancel_latency"]
     reservation = next(lock for lock in one["locks"] if lock["label"] == "reservation")
     assert "--cancel-latency {cancel_latency}" in reservation["command"]
 
 
-def test_x86_64_begins_with_locked_rmw_and_full_fences(tmp_path: Path) -> None:
-    with Store(tmp_path / "kinds.db") as store:
-        plan = load_exploration()
-        Exploration(plan, *ASKED, store, ModelRunner(store)).run()
-        data = explorer_data(StudyResults(store.connection))
-    assert data and data["chosen"] == ["rmw", "full"]
-    assert [kind for kind, _ in data["fences"]] == ["rmw", "lock_add", "full"]
-
-
-def test_a_map_without_all_of_its_runs_is_left_out_with_the_reason(tmp_path: Path) -> None:
-    explored(tmp_path / "some.db")
-    with Store(tmp_path / "some.db") as store:
-        name = "explore/generic/x86_64/lock"
-        runs = store.connection.execute(
-            "SELECT run_id, latencies FROM series WHERE name = ? ORDER BY run_id", (name,)
-        ).fetchall()
-        some = {run_id: json.loads(latencies) for run_id, latencies in runs[1:]}
-        store.set_series(name, some, some)
-        data = shown(store)
+def test_a_map_without_all_of_its_runs_is_left_out_with_the_reason(own: Store) -> None:
+    name = "explore/generic/x86_64/lock"
+    runs = own.connection.execute(
+        "SELECT run_id, latencies FROM series WHERE name = ? ORDER BY run_id", (name,)
+    ).fetchall()
+    some = {run_id: json.loads(latencies) for run_id, latencies in runs[1:]}
+    own.set_series(name, some, some)
+    data = shown(own)
     assert len(data["maps"]) == 3
     assert data["notes"] == [
         "machine generic, x86_64 lock: runs of tasuki are missing; run ./lockcross explore"
     ]
 
 
-def test_a_study_alone_gives_its_winner_maps(tmp_path: Path) -> None:
-    with Store(study(tmp_path / "study.db"), read_only=True) as store:
+def test_a_study_alone_gives_its_winner_maps(database: Path) -> None:
+    with Store(database, read_only=True) as store:
         data = shown(store)
     one = json.loads(json.dumps(data))["maps"][0]
     assert not one["explored"] and one["cancel"] == [2000] and one["share"] == [0.9]
@@ -388,16 +356,8 @@ def test_a_study_alone_gives_its_winner_maps(tmp_path: Path) -> None:
     assert data["limits"] == {"thin": "it spins"}
 
 
-def test_the_command_ends_with_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sweeps.questions.explore.command.load_exploration", small)
-    explore(isas=["x86_64"], db=tmp_path / "own.db", output=tmp_path)
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "stands here once" not in page and '"explored": true' in page
-
-
-def test_a_page_of_a_grid_alone_is_written(tmp_path: Path) -> None:
-    explored(tmp_path / "explored.db")
-    with Store(tmp_path / "explored.db", read_only=True) as store:
+def test_a_page_of_a_grid_alone_is_written(grids: Path, tmp_path: Path) -> None:
+    with Store(grids, read_only=True) as store:
         figures = draw_all(store.connection, tmp_path)
         path = write_report(store.connection, tmp_path / "report.html", figures)
     page = path.read_text(encoding="utf-8")
@@ -415,8 +375,6 @@ def test_without_a_grid_the_page_says_how_to_get_one(tmp_path: Path) -> None:
     assert 'id="explorer-data"' not in page
 
 
-def test_another_study_keeps_the_grid(tmp_path: Path) -> None:
-    explored(tmp_path / "explored.db")
-    with Store(tmp_path / "explored.db") as store:
-        store.forget_series()
-        assert len(shown(store)["maps"]) == 4
+def test_another_study_keeps_the_grid(own: Store) -> None:
+    own.forget_series()
+    assert len(shown(own)["maps"]) == 4

@@ -1,9 +1,9 @@
 """`./lockcross measure`: the arithmetic on samples, and a host's permissions."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ CACHES = [
     host.Cache(2, 2048 * K, 16, 64),
     host.Cache(3, 32768 * K, 16, 64),
 ]
-ORIGIN = ("test", "A test", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
 
 
 def thread(begin: int, end: int, phases: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
@@ -38,6 +37,10 @@ def line(pairs: int, *threads: dict[str, Any]) -> dict[str, Any]:
 
 def exactly(value: float) -> Estimate:
     return estimate([value])
+
+
+def values(found: Iterable[tuple[str, Finding]]) -> dict[str, float]:
+    return {name: finding.value for name, finding in found}
 
 
 # Arithmetic
@@ -62,24 +65,10 @@ def test_phases_are_told_apart_by_their_number() -> None:
 def test_a_recorded_run() -> None:
     """Recorded from kernel sharing, op=upgrade, times=200: a line that another CPU has read costs
     more."""
-    phases = [
-        (1, 12143972114453),
-        (2, 12143972117075),
-        (3, 12143972143869),
-        (4, 12143972178057),
-        (5, 12143972178797),
-        (6, 12143972181311),
-        (7, 12143972223015),
-        (8, 12143972260509),
-    ]
-    own = {
-        "begin": 12143972112987,
-        "end": 12143972261087,
-        "before": 46160,
-        "after": 46176,
-        "phases": phases,
-    }
-    recorded = {"pairs": 400, "host": {"chain": 65536, "threads": [own]}}
+    times = [114453, 117075, 143869, 178057, 178797, 181311, 223015, 260509]
+    phases = [(number, 12143972_000000 + time) for number, time in enumerate(times, 1)]
+    span = {"begin": 12143972_112987, "end": 12143972_261087, "before": 46160, "after": 46176}
+    recorded = {"pairs": 400, "host": {"chain": 65536, "threads": [span | {"phases": phases}]}}
     first, second = programs.measured_phases(recorded)
     assert [cycles / 200 for cycles in first] == pytest.approx([18.61, 17.84], abs=0.01)
     assert [cycles / 200 for cycles in second] == pytest.approx([242.65, 266.11], abs=0.01)
@@ -101,43 +90,25 @@ def test_how_much_hides(one: float, other: float, both: float, share: float) -> 
 
 
 def test_the_parts_of_one_thread_are_differences() -> None:
-    cycles = {
-        "empty": 2.0,
-        "branch_random": 18.0,
-        "branch_steady": 8.0,
-        "width": 24.0,
-        "pause": 40.0,
-        "fence_0": 35.0,
-        "cas": 160.0,
-        "adds": 24.0,
-        "loads": 25.0,
-        "cas_once": 20.0,
-        "cas_adds": 24.0,
-        "cas_loads": 35.0,
-        "fence_adds": 59.0,
-        "fence_loads": 60.0,
-        "divisions": 300.0,
-        "jumps_many": 100.0,
-        "divisions_jumps": 360.0,
-    }
+    cycles = {"empty": 2.0, "width": 24.0, "pause": 40.0, "fence_0": 35.0, "cas": 160.0}
+    cycles |= {"branch_random": 18.0, "branch_steady": 8.0, "adds": 24.0, "loads": 25.0}
+    cycles |= {"cas_once": 20.0, "cas_adds": 24.0, "cas_loads": 35.0}
+    cycles |= {"fence_adds": 59.0, "fence_loads": 60.0}
+    cycles |= {"divisions": 300.0, "jumps_many": 100.0, "divisions_jumps": 360.0}
 
     def times(op: str, stores: str = "zero", inner: int = 1) -> Estimate:
         if op == "branches":  # a cycle a turn; what ends it is predicted up to 40 turns
             return exactly(2.0 + inner + (20.0 if inner > 40 else 0.0))
         return exactly(cycles.get(op, 80.0) + {"zero": 0, "one": 1, "four": 4}[stores])
 
-    found: dict[str, Finding] = {}
-    for part in parts.all_alone([]).values():
-        found |= dict(part(times))
-    values = {name: finding.value for name, finding in found.items()}
-    assert (values["mispredict"], values["width"], values["pause"]) == (20, 4, 40)
-    assert (values["cas"], values["div"]) == (20, 10)
-    full = next(name for name in values if name.endswith("_behind_4")).removesuffix("_behind_4")
-    assert {values[full], values[f"{full}_behind_1"], values[f"{full}_behind_4"]} == {33}
-    assert (values["cas_hides_adds"], values["cas_hides_loads"]) == (1, 0.5)
-    assert (values["fence_hides_adds"], values["fence_hides_loads"]) == (0, 0)
-    assert (values["fence_hidden"], values["adds_apart"]) == (0, 96 / 80)
-    assert (values["branches_in_flight"], values["loop_predicted"]) == (40 * 2, 32)
+    found = values(chain.from_iterable(part(times) for part in parts.all_alone([]).values()))
+    full = next(name for name in found if name.endswith("_behind_4")).removesuffix("_behind_4")
+    expected = {"mispredict": 20, "width": 4, "pause": 40, "cas": 20, "div": 10}
+    expected |= {full: 33, f"{full}_behind_1": 33, f"{full}_behind_4": 33}
+    expected |= {"cas_hides_adds": 1, "cas_hides_loads": 0.5, "fence_hidden": 0}
+    expected |= {"fence_hides_adds": 0, "fence_hides_loads": 0, "adds_apart": 96 / 80}
+    expected |= {"branches_in_flight": 40 * 2, "loop_predicted": 32}
+    assert {name: found[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -161,9 +132,8 @@ PREDICTED = {  # cycles of loops by their turns -> the longest that is predicted
 }
 
 
-@pytest.mark.parametrize("core", PREDICTED)
-def test_the_longest_loop_whose_end_is_predicted(core: str) -> None:
-    ends, longest = PREDICTED[core]
+@pytest.mark.parametrize(("ends", "longest"), PREDICTED.values(), ids=PREDICTED)
+def test_the_longest_loop_whose_end_is_predicted(ends: dict[int, float], longest: int) -> None:
     assert parts.longest_predicted(ends, once=1.0, endless=1.0, mispredict=24.0) == longest
 
 
@@ -235,28 +205,23 @@ def woken_after(parked: float, awake: bool = True, long: bool = True) -> list[pr
 @pytest.mark.parametrize("long", [True, False])
 def test_waking_is_told_by_the_sleepers_state(awake: bool, long: bool) -> None:
     after = partial(woken_after, awake=awake, long=long)
-    found = dict(
-        parts.waking(
-            [after(parked) for parked in range(-300, 3000, 100)],
-            after(100_000),
-            [after(100_000 * 2**step) for step in range(8)],
-            PARK,
-        )
-    )
+    entering = [after(parked) for parked in range(-300, 3000, 100)]
+    asleep = [after(100_000 * 2**step) for step in range(8)]
+    found = dict(parts.waking(entering, after(100_000), asleep, PARK))
     assert not [name for name, finding in found.items() if finding.trouble()]
-    values = {name: finding.value for name, finding in found.items()}
-    assert (values["unpark"], values["unpark_until_awake"]) == (33_001, 63_000)
+    told = values(found.items())
+    assert (told["unpark"], told["unpark_until_awake"]) == (33_001, 63_000)
     # Without a thread that does not sleep yet, the permit is given behind the call.
     before = 0 if awake else 33_001
-    assert values["wake"] == 63_000 - before
-    assert ("falls_asleep" in values, "sleeps_long" in values) == (awake, long)
+    assert told["wake"] == 63_000 - before
+    assert ("falls_asleep" in told, "sleeps_long" in told) == (awake, long)
     if awake:
-        assert values["unpark_awake"] == 951
-        assert values["wake_awake"] == pytest.approx(1400 - PARK, abs=2)
-        assert values["falls_asleep"] == pytest.approx(850, abs=51)
+        assert told["unpark_awake"] == 951
+        assert told["wake_awake"] == pytest.approx(1400 - PARK, abs=2)
+        assert told["falls_asleep"] == pytest.approx(850, abs=51)
     if long:
-        assert (values["unpark_long"], values["wake_long"]) == (38_001, 134_000 - before)
-        assert values["sleeps_long"] == pytest.approx(2_400_000, rel=0.35)
+        assert (told["unpark_long"], told["wake_long"]) == (38_001, 134_000 - before)
+        assert told["sleeps_long"] == pytest.approx(2_400_000, rel=0.35)
 
 
 def test_a_thread_that_wakes_by_itself_now_and_then_moves_no_threshold() -> None:
@@ -267,9 +232,8 @@ def test_a_thread_that_wakes_by_itself_now_and_then_moves_no_threshold() -> None
         awake = [replace(each, call=950.0) for each in entering[late // 100]]
         entering[late // 100] = [*awake[:15], *entering[late // 100][15:]]
     disturbed = dict(parts.waking(entering, asleep, [asleep], PARK))
-    assert (
-        found["falls_asleep"].value == disturbed["falls_asleep"].value == pytest.approx(850, abs=51)
-    )
+    threshold = found["falls_asleep"].value
+    assert threshold == disturbed["falls_asleep"].value == pytest.approx(850, abs=51)
     assert not disturbed["unpark_awake"].trouble()
 
 
@@ -284,10 +248,13 @@ def test_the_median_of_the_matrix_is_the_transfer() -> None:
     assert (found.value, found.spread) == (200, 0)
 
 
+NOISY = estimate([100.0, 120.0, 190.0, 300.0])
+
+
 def test_what_is_too_noisy_is_left_out() -> None:
     findings = Measurement("a processor", [], [0])
     assert findings.add("good", of_alone(estimate([100.0, 101.0, 102.0]), "so"))
-    assert not findings.add("bad", of_alone(estimate([100.0, 120.0, 190.0, 300.0]), "so"))
+    assert not findings.add("bad", of_alone(NOISY, "so"))
     assert findings.add("small", of_alone(estimate([0.1, 0.5, 0.9]), "below a cycle"))
     assert findings.add("both", of_both([100.0, 140.0, 100.0, 100.0, 60.0, 100.0], "so"))
     assert not findings.add("share", Finding(0.5, 0.4, "so", SHARE))
@@ -303,8 +270,8 @@ def test_a_difference_that_is_nothing_is_held_to_what_it_is_a_difference_of() ->
 
 
 def test_a_part_is_repeated_until_it_is_steady() -> None:
-    noisy, good = estimate([100.0, 120.0, 190.0, 300.0]), exactly(100.0)
-    rounds = iter([{"a": good, "b": noisy}, {"a": noisy, "b": noisy}, {"a": noisy, "b": good}])
+    good = exactly(100.0)
+    rounds = iter([{"a": good, "b": NOISY}, {"a": NOISY, "b": NOISY}, {"a": NOISY, "b": good}])
 
     def part() -> Iterator[tuple[str, Finding]]:
         return iter([(name, of_alone(one, "so")) for name, one in next(rounds).items()])
@@ -401,12 +368,10 @@ def test_what_was_measured_while_the_cpus_moved_is_measured_again(
 
 def test_cpus_that_move_for_ever_end_it() -> None:
     measured, said = Measurement("a processor", CACHES, [0, 1]), []
-    with pytest.raises(
-        LockcrossError, match=r"took 170 cycles before and 800 after.* 3 times again"
-    ) as error:
-        measured.take_in_place(
-            {"a": lambda: iter(())}, apart_by_turns(*[170.0, 800.0] * 5), said.append
-        )
+    probe = apart_by_turns(*[170.0, 800.0] * 5)
+    words = r"took 170 cycles before and 800 after.* 3 times again"
+    with pytest.raises(LockcrossError, match=words) as error:
+        measured.take_in_place({"a": lambda: iter(())}, probe, said.append)
     assert (error.value.exit_code, said) == (1, ["a"] * 4)
 
 
@@ -421,29 +386,20 @@ def test_single_accesses_to_lines_of_another_cpu() -> None:
             phases = [(1, 0), (2, first), (3, first), (4, first + second)]
             return line(1, thread(0, 99, phases))
 
-    found = {name: finding.value for name, finding in parts.lines(Known(), [0, 1])}  # type: ignore[arg-type]
-    assert found == {
-        "load_dirty": 90,
-        "upgrade": 85,
-        "upgrade_after_dirty": 0,
-        "store_dirty_apart": 4,
-        "add_dirty_apart": 21,
-    }
+    found = values(parts.lines(Known(), [0, 1]))  # type: ignore[arg-type]
+    expected = {"load_dirty": 90, "upgrade": 85, "upgrade_after_dirty": 0}
+    assert found == expected | {"store_dirty_apart": 4, "add_dirty_apart": 21}
     assert {*found} < {*parts.OF_TWO}
 
 
 def test_a_probe_is_of_the_least_hand_overs() -> None:
-    class Busy(programs.Programs):
+    class Busy(NoPrograms):
         ticks = iter([*[1000] * 6, 5000, 9000])
 
-        def build(self, *_: str, **__: bool) -> str:
-            return "transfer"
-
         def run(self, *_: object, **__: object) -> dict[str, Any]:
-            ticks = next(self.ticks)
-            return line(200, thread(0, ticks), thread(0, ticks))
+            return line(200, *[thread(0, next(self.ticks))] * 2)
 
-    assert parts.placement(Busy(), [0, 1]) == 2 * 1000 / 200
+    assert parts.placement(Busy(), [0, 1]) == 2 * 1000 / 200  # type: ignore[arg-type]
 
 
 def test_a_host_without_a_steady_counter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

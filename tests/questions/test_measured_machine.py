@@ -25,34 +25,21 @@ MECHANISMS = tomllib.loads(Path(__file__).with_name("mechanisms.toml").read_text
 
 
 @pytest.fixture(autouse=True)
-def x86_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+def isa(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Of the host: x86_64 but where the test is of another."""
+    host_isa: str = getattr(request, "param", "x86_64")
+    monkeypatch.setattr(machine_file, "host_isa", lambda: host_isa)
+    return host_isa
 
 
 def measurement(**findings: float) -> Measurement:
     """A whole measurement; `findings` replace its own."""
-    values = {
-        CLOCK: 3210.4,
-        "load_l1": 5.1,
-        "load_l2": 16.9,
-        "load_memory": 400.0,
-        "mul": 3.0,
-        "div": 14.6,
-        "mispredict": 20.2,
-        "width": 5.8,
-        "cas": 19.2,
-        "cas_lost": 18.7,
-        "fetch_add": 19.0,
-        "transfer": 210.0,
-        "upgrade_after_dirty": -0.4,
-        "upgrade": 250.0,
-        "park": 500.0,
-        "unpark": 40000.0,
-        "wake": 41000.0,
-        "switch": 210.0,
-        "yield": 1800.0,
-        "stop_by_handshake": 900.0,
-    }
+    values = {CLOCK: 3210.4, "load_l1": 5.1, "load_l2": 16.9, "load_memory": 400.0}
+    values |= {"mul": 3.0, "div": 14.6, "mispredict": 20.2, "width": 5.8}
+    values |= {"cas": 19.2, "cas_lost": 18.7, "fetch_add": 19.0}
+    values |= {"transfer": 210.0, "upgrade_after_dirty": -0.4, "upgrade": 250.0}
+    values |= {"park": 500.0, "unpark": 40000.0, "wake": 41000.0}
+    values |= {"switch": 210.0, "yield": 1800.0, "stop_by_handshake": 900.0}
     values |= {name: 30.0 for isa in ISAS.values() for name in isa.fences}
     values |= findings
     found = Measurement('a "processor", model 1', CACHES, [0, 1])
@@ -65,13 +52,12 @@ def machine(found: Measurement) -> Machine:
     return parse(Machine, document(found, *ORIGIN))
 
 
-def figures(found: Measurement, isa: str = "x86_64") -> Mapping[str, Figure]:
-    return machine(found).figures(isa)
+def figures(found: Measurement) -> Mapping[str, Figure]:
+    return machine(found).figures("x86_64")
 
 
-@pytest.mark.parametrize("isa", ISAS)
-def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: isa)
+@pytest.mark.parametrize("isa", ISAS, indirect=True)
+def test_a_measurement_is_a_machine_on_every_isa(isa: str) -> None:
     found = measurement()
     made = machine(found)
     assert (made.name, made.processor) == ("test", found.processor)
@@ -89,13 +75,8 @@ def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.M
 
 
 def test_the_machine_has_the_states_of_a_sleeper_that_were_told() -> None:
-    found = measurement(
-        falls_asleep=6000,
-        unpark_awake=40_000,
-        wake_awake=35_000,
-        sleeps_long=2e6,
-        unpark_long=38_000,
-    )
+    awake = {"falls_asleep": 6000, "unpark_awake": 40_000, "wake_awake": 35_000}
+    found = measurement(**awake, sleeps_long=2e6, unpark_long=38_000)
     assert not found.add("wake_long", Finding(100_000.0, 90_000.0, "noisy", alone=False))
     charges = machine(found).charges
     assert charges.number("falls_asleep") == 6000
@@ -150,31 +131,30 @@ def test_figures_of_the_window_follow_from_the_findings() -> None:
     for name, one in load_machine("granite_rapids").measured.items():
         found.found[name] = Finding(one.value, one.spread, one.meaning, one.unit)
     ours, by_hand = figures(found), load_machine("redwood_cove").figures("x86_64")
-    compared = (
-        "width lat_forward_part forward_fail lat_pause atomic_tail cas_success cas_failure rmw "
-        "fence_mfence fence_lfence atomic_start atomic_loads full_fence store_order acquire_load "
-        "lat_l1 lat_l2 lat_memory warm"
-    ).split()
-    measured = {name for name in compared if ours[name].value is not None}
-    assert len(measured) > len(compared) / 2  # the rest was too noisy that day
+    compared = "width lat_forward_part forward_fail lat_pause atomic_tail atomic_start atomic_loads"
+    compared += " cas_success cas_failure rmw fence_mfence fence_lfence full_fence store_order"
+    compared += " acquire_load lat_l1 lat_l2 lat_memory warm"
+    measured = {name for name in compared.split() if ours[name].value is not None}
+    assert len(measured) > len(compared.split()) / 2  # the rest was too noisy that day
     for name in measured:
         assert ours[name].number == pytest.approx(by_hand[name].number, rel=0.2, abs=1), name
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_mechanisms_follow_from_their_loops(
-    mechanism: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case: dict[str, Any] = MECHANISMS[mechanism]
-    isa = case.get("isa", "x86_64")
-    monkeypatch.setattr(machine_file, "host_isa", lambda: isa)
+@pytest.mark.parametrize(
+    ("case", "isa"),
+    [(case, case.get("isa", "x86_64")) for case in MECHANISMS.values()],
+    ids=MECHANISMS,
+    indirect=["isa"],
+)
+def test_mechanisms_follow_from_their_loops(case: dict[str, Any], isa: str) -> None:
     made = machine(measurement(**case["findings"]))
     own, order = made.figures(isa), made.ordering[isa]
-    known = {name: own[name].value for name in case.get("figures", {})}
-    known |= {name: getattr(order, name).value for name in case.get("ordering", {})}
-    expected = case.get("figures", {}) | case.get("ordering", {})
-    assert known == {name: None if value is False else value for name, value in expected.items()}
-    sources = [own[name].source for name in case.get("figures", {})]
+    figures, ordering = case.get("figures", {}), case.get("ordering", {})
+    known = {name: own[name].value for name in figures}
+    known |= {name: getattr(order, name).value for name in ordering}
+    expected = (figures | ordering).items()
+    assert known == {name: None if value is False else value for name, value in expected}
+    sources = [own[name].source for name in figures]
     assert all("spread 0.5" in source for source in sources if source)
 
 
@@ -190,11 +170,8 @@ def test_the_machine_of_the_same_kind_stands_in_for_what_was_not_measured() -> N
     assert own["rob"] == Figure(assumption=320, why="not measured; as machine zen4")
 
 
-@pytest.mark.parametrize("isa", ISAS)
-def test_what_was_left_out_is_assumed_with_its_reason(
-    isa: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine_file, "host_isa", lambda: isa)
+@pytest.mark.parametrize("isa", ISAS, indirect=True)
+def test_what_was_left_out_is_assumed_with_its_reason(isa: str) -> None:
     unknown = [host.Cache(1, 64 * K, 0, 0), host.Cache(2, 1024 * K, 0, 0)]
     found = Measurement("unknown", unknown, [0])
     found.left_out["wake"] = "it takes two CPUs"
@@ -209,16 +186,11 @@ def test_what_was_left_out_is_assumed_with_its_reason(
 
 
 def test_what_a_runtime_takes_to_stop_a_thread_is_charged_beside_a_handshake() -> None:
-    found = measurement(
-        stop_handshake_running=1600.0,
-        stop_hotspot17_running=47600.0,
-        stop_hotspot17_running_2cpus=301600.0,
-        stop_handshake_blocked=40.0,
-        stop_hotspot17_parked_anew=3440.0,
-        stop_hotspot17_parked_40frames=5040.0,
-        stop_hotspot17_ended=640.0,
-    )
-    charges = machine(found).charges
+    handshake = {"stop_handshake_running": 1600.0, "stop_handshake_blocked": 40.0}
+    hotspot = {"stop_hotspot17_running": 47600.0, "stop_hotspot17_running_2cpus": 301600.0}
+    hotspot |= {"stop_hotspot17_parked_anew": 3440.0, "stop_hotspot17_parked_40frames": 5040.0}
+    hotspot |= {"stop_hotspot17_ended": 640.0}
+    charges = machine(measurement(**handshake, **hotspot)).charges
     running, blocked, ended = charges.stop_running, charges.stop_blocked, charges.stop_ended
     assert (running.number, running.interval) == (46000, (0, 300000))
     assert (blocked.number, blocked.interval) == (3400, (0, 5000))

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from results.store.store import Store
 from tests.fakes.validation import Gem5Data
 from tests.trees import Tree
@@ -50,18 +48,12 @@ PRESENTATION = Presentation(part)
 '''
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    made = Tree(tmp_path_factory.mktemp("tree"))
-    folder = "sweeps/questions/variety"
-    made.write(f"{folder}/__init__.py", ABOUT.lstrip())
-    made.write(f"{folder}/command.py", COMMAND.lstrip())
-    made.write(f"{folder}/presentation.py", PRESENTATION.lstrip())
-    made.write(f"{folder}/templates/variety.html", "<p>{{ locks_that_ran }} locks ran.</p>\n")
-    return made
-
-
-def test_it_is_listed_answers_and_is_in_the_report(tree: Tree, tmp_path: Path) -> None:
+def test_it_is_listed_answers_and_is_in_the_report(tmp_path: Path) -> None:
+    tree, folder = Tree(tmp_path / "tree"), "sweeps/questions/variety"
+    tree.write(f"{folder}/__init__.py", ABOUT.lstrip())
+    tree.write(f"{folder}/command.py", COMMAND.lstrip())
+    tree.write(f"{folder}/presentation.py", PRESENTATION.lstrip())
+    tree.write(f"{folder}/templates/variety.html", "<p>{{ locks_that_ran }} locks ran.</p>\n")
     db = str(tmp_path / "validation.db")
     with Store(Path(db)) as store:  # of which there is but one figure
         Gem5Data(store).validation()

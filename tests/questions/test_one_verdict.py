@@ -1,5 +1,6 @@
 """One verdict for the same cells, word for word, by whichever route it is asked for."""
 
+import csv
 import json
 import shutil
 import subprocess
@@ -35,7 +36,7 @@ from tests.commands import lockcross
 USES, SEED = 20, 50
 MACHINES = {"zen4": "x86_64", "zen5": "x86_64", "skylake": "x86_64", "neoverse_v2": "aarch64"}
 LOCKS = ["thin", "reservation", "j9_flat", "biased", "tasuki", "hotspot_light", "asym_tasuki"]
-OBJECTS = {1: 400, 8: 400, 4: 50}  # with the acquisitions of each
+ACQUISITIONS = (400, 400, 50)  # of an object
 WORK = (0, 0, 30, 100, 300)
 NODE = shutil.which("node")
 TEMPLATES = ROOT / "sweeps/questions/explore/templates"
@@ -75,13 +76,9 @@ class Drawn:
 def drawn_use(random: Random) -> tuple[str, list[str], list[str], Use]:
     machine = random.choice([*MACHINES])
     fences = random.choice([["rmw"], ["rmw", "full"]]) if MACHINES[machine] == "x86_64" else []
-    objects = random.choice([*OBJECTS])
+    acquisitions, critical, think = map(random.choice, (ACQUISITIONS, WORK, WORK))
     use = Use(
-        shared_objects=0,
-        acquisitions=OBJECTS[objects],
-        threads=1,
-        critical=random.choice(WORK),
-        think=random.choice(WORK),
+        shared_objects=0, acquisitions=acquisitions, threads=1, critical=critical, think=think
     )
     return machine, random.sample(LOCKS, random.randint(2, 4)), fences, use
 
@@ -135,9 +132,8 @@ def test_advise_says_the_same_in_words_json_and_csv(
         assert (found["cheapest"], found["reliable"]) == (win.lock, win.words)
         assert (found["tie"], found["lead"]) == ([*win.tied], win.lead)
         print_csv([one.advice])
-        head, *rows = capsys.readouterr().out.splitlines()
-        lock, verdict = (head.split(",").index(name) for name in ("lock", "verdict"))
-        by_lock = {row.split(",")[lock]: row.split(",")[verdict] for row in rows}
+        rows = csv.DictReader(capsys.readouterr().out.splitlines())
+        by_lock = {row["lock"]: row["verdict"] for row in rows}
         assert by_lock[win.lock] == "cheapest"
         assert {label for label, said in by_lock.items() if said == "tie"} == {*win.tied}
 
@@ -167,12 +163,10 @@ def test_a_comparison_and_a_map_mark_the_same_ties(uses: list[Drawn], store: Sto
         (panel,) = comparison.panels
         assert [win.words for win in wins_of(comparison, panel).values()] == [one.win.words] * 2
         (group,) = groups(runs)
-        costs = group.beside_work().costs
-        beyond = _beyond_ties(
-            Rule.of(group.setting),
-            {label: np.array([band.median]) for label, band in costs.items()},
-        )
-        assert (beyond[0] < 0) == bool(one.win.tied)
+        bands = group.beside_work().costs
+        costs = {label: np.array([band.median]) for label, band in bands.items()}
+        (beyond,) = _beyond_ties(Rule.of(group.setting), costs)
+        assert (beyond < 0) == bool(one.win.tied)
 
 
 def test_runtimes_names_the_same_lock(uses: list[Drawn], store: Store, tmp_path: Path) -> None:
@@ -190,14 +184,11 @@ def test_runtimes_names_the_same_lock(uses: list[Drawn], store: Store, tmp_path:
         answered = Answered(asked, store.connection)
         (win,) = answered.winners().values()
         # Where only one kind of fence ran, the question leaves it out of a lock's name.
-        assert named(win.lock) == named(one.win.lock)
-        assert [*map(named, win.tied)] == [*map(named, one.win.tied)]
+        assert [label.with_full_fences for label in (win.lock, *win.tied)] == [
+            label.with_full_fences for label in (one.win.lock, *one.win.tied)
+        ]
         assert f"{100 * win.lead:.2f}" == one.verdict[-1]
         assert win.tied or win.words == one.win.words
-
-
-def named(label: LockLabel) -> LockLabel:
-    return label.with_full_fences
 
 
 @pytest.mark.skipif(NODE is None, reason="no Node.js: the page's script is tried in a browser")
@@ -205,11 +196,10 @@ def test_the_explorer_marks_the_same_ties(uses: list[Drawn]) -> None:
     processors, asked = [], []
     for one in uses:
         costs: Mapping[LockLabel, float] = {lock.label: lock.cost for lock in one.advice.locks}
-        flavour = one.name  # tells the uses apart on the page
         processors.append(
             {
                 "machine": one.cells[0].machine,
-                "flavour": flavour,
+                "flavour": one.name,  # tells the uses apart on the page
                 "name": one.name,
                 **dict.fromkeys(("cas", "fence", "cancel"), 1),
                 "least": least_leads(Rule.of(one.cells[0]), costs),
@@ -221,7 +211,7 @@ def test_the_explorer_marks_the_same_ties(uses: list[Drawn]) -> None:
         )
         state = {"locks": [label.lock for label in costs], "fences": ["rmw", "full"]}
         asked.append(
-            [{"map": {"flavour": flavour}, "state": state}, {"processor": one.cells[0].machine}]
+            [{"map": {"flavour": one.name}, "state": state}, {"processor": one.cells[0].machine}]
         )
     data = {"maps": [], "processors": processors, "locks": [], "fences": []}
     given = json.dumps({"data": data, "asked": asked, "folder": str(TEMPLATES)})

@@ -17,19 +17,24 @@ from tests.commands import lockcross
 MICROSECOND = 1_000  # cycles of the log's clock
 
 
-def own_file(tmp_path: Path) -> str:
-    """generic, but owners cost 10,000 (1,000 to 90,000), 3,000 (40 to 5,000) and 700 cycles."""
-    text = FILES.path("generic").read_text(encoding="utf-8")
-    kept = [line for line in text.splitlines() if not line.startswith("stop_")]
-    at = kept.index("[charges]") + 1
-    kept[at:at] = [
-        'stop_running = { value = 10000, source = "measured", low = 1000, high = 90000 }',
-        'stop_blocked = { value = 3000, source = "measured", low = 40, high = 5000 }',
-        'stop_ended = { value = 700, source = "measured" }',
-    ]
-    own = tmp_path / "own.toml"
-    own.write_text("\n".join(kept), encoding="utf-8")
-    return str(own)
+OWN = """
+name = "own"
+title = "As generic, but for the costs of stopping an owner"
+like = "generic"
+isas = ["x86_64"]
+[charges]
+stop_running = { value = 10000, source = "measured", low = 1000, high = 90000 }
+stop_blocked = { value = 3000, source = "measured", low = 40, high = 5000 }
+stop_ended = { value = 700, source = "measured" }
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> str:
+    """The path of a machine of one's own."""
+    file = tmp_path / "own.toml"
+    file.write_text(OWN, encoding="utf-8")
+    return str(file)
 
 
 @pytest.mark.parametrize(
@@ -45,9 +50,9 @@ def own_file(tmp_path: Path) -> str:
     ],
 )
 def test_a_cancellation_costs_what_the_owners_states_do(
-    tmp_path: Path, states: dict[str, float], expected: tuple[int, int, int]
+    own: str, states: dict[str, float], expected: tuple[int, int, int]
 ) -> None:
-    found = cancellation(FILES.load(Machine, own_file(tmp_path)), states)
+    found = cancellation(FILES.load(Machine, own), states)
     assert (found.cycles, found.low, found.high) == expected
 
 
@@ -60,18 +65,12 @@ def test_states_are_read() -> None:
         assert caught.value.exit_code == 2
 
 
-def test_a_state_and_a_cost_are_not_both_taken() -> None:
-    done = lockcross("advise", "--owner", "ended", "--cancel-latency", "5")
-    assert done.returncode == 2 and "--owner" in done.stderr
-
-
-def test_the_answer_has_both_ends(tmp_path: Path) -> None:
+def test_the_answer_has_both_ends(own: str, tmp_path: Path) -> None:
     """One revocation in 22 acquisitions: the cost of stopping a thread, at both ends."""
-    own = own_file(tmp_path)
-    use = ("--shared-objects", "1", "--acquisitions", "22", "--owner-share", "0.909090909")
-    how = ("--owner", "running", "--run-length", "2", "--ranking", "--format", "json")
-    names = ("--machines", own, "--locks", "reservation,thin", "--class-objects", "16")
-    done = lockcross("advise", *names, *use, *how, "--db", str(tmp_path / "a.db"))
+    line = "advise --locks reservation,thin --owner running --ranking --format json"
+    line += " --shared-objects 1 --acquisitions 22 --owner-share 0.909090909 --run-length 2"
+    line += " --class-objects 16"
+    done = lockcross(line, "--machines", own, "--db", str(tmp_path / "a.db"))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     costs = {row["label"]: row for row in found["locks"]}

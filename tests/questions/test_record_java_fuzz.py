@@ -2,9 +2,12 @@
 Every acquisition, wait and notification of theirs is in the log, by its line."""
 
 import os
+import re
 import subprocess
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,7 @@ SEED = int(os.environ.get("LOCKCROSS_FUZZ_SEED", "0"))
 PROGRAMS = int(os.environ.get("LOCKCROSS_FUZZ", "60"))  # 1,000 find what 60 do not
 TOGETHER = 10  # programs in one JVM
 _SECONDS = 100
+_PRINTED = re.compile(r"^(\d+) (\d+)$", re.MULTILINE)
 _OURS = "lockcross: "
 _COUNTED = (Kind.ACQUIRED, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
 
@@ -32,9 +36,8 @@ def programs(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     ]
     for one in every:
         (folder / f"{one.name}.java").write_text(one.source)
-    sources = [str(folder / f"{one.name}.java") for one in every]
-    command = ["javac", "-nowarn", "-XDignore.symbol.file", "--release", "11", "-d", str(folder)]
-    subprocess.run([*command, *sources], check=True, capture_output=True)
+    command = ["javac", "-nowarn", "-XDignore.symbol.file", "--release", "11", "-d", folder]
+    subprocess.run([*command, *folder.glob("*.java")], check=True, capture_output=True)
     return folder, every
 
 
@@ -44,8 +47,7 @@ def test_drawn_programs_do_the_same_and_are_counted(programs: tuple[Path, list[D
     folder, every = programs
     java = jvms()
     with ThreadPoolExecutor(max_workers=2) as pool:
-        places = range(len(every))
-        found = pool.map(lambda n: _faults(folder, every[n], java[n % len(java)]), places)
+        found = pool.map(partial(_faults, folder), every, cycle(java))
         faults = [words for one in found for words in one]
     assert not faults, "\n".join(faults[:20])
 
@@ -60,11 +62,7 @@ def _faults(folder: Path, one: Drawn, java: str) -> list[str]:
     if not one.whole:
         return []
     counted = _by_line(read_events(log), one.name)
-    said = dict(
-        map(int, line.split())
-        for line in plain[1].splitlines()
-        if line[:1].isdigit() and " " in line
-    )
+    said = {int(number): int(count) for number, count in _PRINTED.findall(plain[1])}
     expected = {line: said[number] for number, line in one.lines.items() if said[number]}
     return [
         f"{where}, line {line}: {expected.get(line)} but {counted.get(line)}"
@@ -82,9 +80,6 @@ def _run(java: str, options: list[str], folder: Path, name: str) -> tuple[int, s
 
 
 def _by_line(log: EventLog, name: str) -> Counter[int]:
-    found: Counter[int] = Counter()
-    done = log.events[log.events["kind"].isin(_COUNTED)]
-    for site, count in done.groupby("site").size().items():
-        if site and log.sites[int(site)].type.startswith(name):
-            found[log.sites[int(site)].line] += int(count)
-    return found
+    done = log.events.loc[log.events["kind"].isin(_COUNTED), "site"]
+    places = [log.sites[site] for site in done if site]
+    return Counter(place.line for place in places if place.type.startswith(name))

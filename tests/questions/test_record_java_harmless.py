@@ -3,13 +3,12 @@ class loaders that hand nothing up, a full stack, a security manager."""
 
 import subprocess
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from sweeps.lock_logs.log import EventLog, Kind, read_events
-from tests.commands import lockcross, program
+from sweeps.lock_logs.log import Kind, read_events
 from tests.java_agent import SOURCES, counts, needs_java
 from tests.jdks import RELEASES, USUAL, version_of
 
@@ -19,166 +18,136 @@ _SECONDS = 100
 # Else three quarters of a run go into compiling the JDK's own methods well. A full stack and the
 # programs that are drawn have all of the JIT.
 QUICK, WHOLE = "-XX:TieredStopAtLevel=1", "-XX:TieredStopAtLevel=4"
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 every_jvm = pytest.mark.parametrize("java", RELEASES, indirect=True)
 
 
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    output: str
-    errors: str
-    log: Path
-
-    @property
-    def events(self) -> EventLog:
-        return read_events(self.log)
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "x.locks"
 
 
-def run(agent: Path, log: Path, java: str, *words: str) -> Ran:
-    """Run a program with the agent: it must behave as without, which is tried first."""
-    plain = _run([java, QUICK, *words])
-    recorded = _run([java, QUICK, f"-javaagent:{agent}=output={log}", *words])
-    assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout), (
-        recorded.stderr
-    )
-    return Ran(recorded.returncode, recorded.stdout, recorded.stderr, log)
+@pytest.fixture
+def run(java: str, agent: Path, classes: Path, log: Path) -> Run:
+    """Runs a program with the agent: it must behave as without, which is tried first."""
+
+    def run(
+        *words: str, path: str | Path = classes, log: Path = log
+    ) -> subprocess.CompletedProcess[str]:
+        plain, recorded = (
+            subprocess.run(
+                [java, QUICK, *agents, "-cp", str(path), *words],
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+            for agents in ([], [f"-javaagent:{agent}=output={log}"])
+        )
+        both = (recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout)
+        assert both[0] == both[1], recorded.stderr
+        return recorded
+
+    return run
 
 
-def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+def jar(path: Path, manifest: str, *classes: Path) -> Path:
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("META-INF/MANIFEST.MF", manifest)
+        for one in classes:
+            file.write(one, one.name)
+    return path
 
 
 @every_jvm
 def test_another_agent_has_classes_transformed_again(
-    java: str, agent: Path, classes: Path, tmp_path: Path
+    run: Run, classes: Path, log: Path, tmp_path: Path
 ) -> None:
-    jar = tmp_path / "other.jar"
-    with zipfile.ZipFile(jar, "w") as file:
-        file.writestr(
-            "META-INF/MANIFEST.MF",
-            "Premain-Class: Again\nCan-Retransform-Classes: true\n",
-        )
-        for one in classes.glob("Again*.class"):
-            file.write(one, one.name)
-    ran = run(agent, tmp_path / "x.locks", java, f"-javaagent:{jar}", "-cp", str(jar), "Again")
-    assert ran.output == "4000\n"
-    found = counts(ran.events)
+    manifest = "Premain-Class: Again\nCan-Retransform-Classes: true\n"
+    other = jar(tmp_path / "other.jar", manifest, *classes.glob("Again*.class"))
+    assert run(f"-javaagent:{other}", "Again", path=other).stdout == "4000\n"
+    events = read_events(log)
+    found = counts(events)
     assert found["Again", "increment"] == found["Again", "block"] == 2000
-    places = [one.method for one in ran.events.sites.values() if one.type == "Again"]
+    places = [one.method for one in events.sites.values() if one.type == "Again"]
     assert sorted(places) == ["block", "increment"]
 
 
 @every_jvm
-def test_a_class_loader_that_hands_nothing_up(
-    java: str, agent: Path, classes: Path, tmp_path: Path
-) -> None:
-    ran = run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Isolated")
-    assert ran.output == "20\n"
-    found = counts(ran.events)
+def test_a_class_loader_that_hands_nothing_up(run: Run, log: Path) -> None:
+    assert run("Isolated").stdout == "20\n"
+    found = counts(read_events(log))
     assert found["Inside", "run"] == found["Inside", "increment"] == 10
 
 
 @every_jvm
-def test_a_class_loader_with_a_list_is_named(
-    java: str, agent: Path, classes: Path, tmp_path: Path
-) -> None:
-    ran = run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Isolated", "listed")
-    assert ran.output == "20\n"
-    assert "Inside: its class loader has a list" in ran.errors
+def test_a_class_loader_with_a_list_is_named(run: Run) -> None:
+    ran = run("Isolated", "listed")
+    assert ran.stdout == "20\n"
+    assert "Inside: its class loader has a list" in ran.stderr
 
 
 @every_jvm
-def test_a_full_stack(java: str, agent: Path, classes: Path, tmp_path: Path) -> None:
-    ran = run(agent, tmp_path / "x.locks", java, WHOLE, "-Xss512k", "-cp", str(classes), "Overflow")
-    assert ran.output == "60 false\n"
-    assert "disk" not in ran.errors and "out of stack" in ran.errors
-    log = ran.events
-    assert log.totals is not None and log.totals.end == "exit"
+def test_a_full_stack(run: Run, log: Path) -> None:
+    ran = run(WHOLE, "-Xss512k", "Overflow")
+    assert ran.stdout == "60 false\n"
+    assert "disk" not in ran.stderr and "out of stack" in ran.stderr
+    found = read_events(log)
+    assert found.totals is not None and found.totals.end == "exit"
     # Behind the last overflow, the thread is known to hold nothing.
-    places = [number for number, one in log.sites.items() if one.method == "main"]
-    last = log.events[log.events["site"].isin(places)]
+    places = [number for number, one in found.sites.items() if one.method == "main"]
+    last = found.events[found.events["site"].isin(places)]
     assert len(last) == 100
-    kinds = log.events["kind"].value_counts()
+    kinds = found.events["kind"].value_counts()
     assert 0 <= kinds[Kind.ACQUIRED] - kinds[Kind.RELEASE] <= 8
 
 
 @pytest.mark.parametrize("java", [USUAL, 21], indirect=True)
-def test_a_security_manager(java: str, agent: Path, classes: Path, tmp_path: Path) -> None:
+def test_a_security_manager(java: str, run: Run, log: Path, tmp_path: Path) -> None:
     if version_of(java) > LAST_WITH_MANAGER:
         pytest.skip("this JVM takes no security manager")
     manager = "-Djava.security.manager"
-    ran = run(agent, tmp_path / "x.locks", java, manager, "-cp", str(classes), "Known", "10")
-    assert "not seen: " in ran.errors
-    allowed = f"{manager}=allow"
-    words = ["-cp", str(classes), "Restricted"]
-    ran = run(
-        agent, tmp_path / "y.locks", java, *([allowed] if version_of(java) > 11 else []), *words
-    )
-    assert ran.output == "3001\n" and "not seen: " in ran.errors
-    log = ran.events
-    assert counts(log)["Restricted", "increment"] == 3000
-    assert counts(log)["Restricted$Late", "increment"] == 1
-    assert log.totals is not None and log.totals.end == "exit"
+    assert "not seen: " in run(manager, "Known", "10", log=tmp_path / "y.locks").stderr
+    ran = run(*([f"{manager}=allow"] if version_of(java) > 11 else []), "Restricted")
+    assert ran.stdout == "3001\n" and "not seen: " in ran.stderr
+    found = read_events(log)
+    assert counts(found)["Restricted", "increment"] == 3000
+    assert counts(found)["Restricted$Late", "increment"] == 1
+    assert found.totals is not None and found.totals.end == "exit"
 
 
 @every_jvm
-def test_a_program_sees_its_own_frames_and_messages(
-    java: str, agent: Path, classes: Path, tmp_path: Path
-) -> None:
-    ran = run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Visible")
-    assert ran.output.count("Visible.java") == 3
+def test_a_program_sees_its_own_frames_and_messages(run: Run) -> None:
+    assert run("Visible").stdout.count("Visible.java") == 3
+
+
+def test_a_class_has_the_same_version_for_serialization(run: Run) -> None:
+    """It is made of its methods' flags."""
+    assert "version" in run("Known", "100").stdout
 
 
 @every_jvm
-def test_waits_by_references_and_reflection(
-    java: str, agent: Path, classes: Path, tmp_path: Path
-) -> None:
-    log = run(agent, tmp_path / "x.locks", java, "-cp", str(classes), "Indirect").events
-    one = log.events[
-        log.events["site"].isin([n for n, at in log.sites.items() if at.method == "await"])
-    ]
-    events = log.events[log.events["object"] == one["object"].iloc[0]]
+def test_waits_by_references_and_reflection(run: Run, log: Path) -> None:
+    run("Indirect")
+    found = read_events(log)
+    sites = [number for number, at in found.sites.items() if at.method == "await"]
+    one = found.events[found.events["site"].isin(sites)]
+    events = found.events[found.events["object"] == one["object"].iloc[0]]
     kinds = events["kind"].value_counts()
     assert kinds[Kind.WAIT] == kinds[Kind.WAITED] == 3
     assert kinds[Kind.NOTIFY_ALL] == 3
 
 
-def test_where_nothing_can_be_recorded_the_program_goes_on(
-    agent: Path, classes: Path, tmp_path: Path
-) -> None:
-    log = tmp_path / "none" / "x.locks"
-    ran = run(agent, log, "java", "-cp", str(classes), "Isolated")
-    assert ran.code == 0 and "nothing can be recorded" in ran.errors
-
-
-def test_quotes_in_a_path(classes: Path, tmp_path: Path) -> None:
-    folder = tmp_path / 'it\'s "his"'
-    folder.mkdir()
-    program(tmp_path, "start", f"exec java -cp '{classes}' Isolated")
-    log = folder / "it's.locks"
-    done = lockcross("record", "--output", str(log), "--", str(tmp_path / "start"))
-    assert done.returncode == 0 and done.stdout == "20\n", done.stderr
-    assert counts(read_events(log))["Inside", "run"] == 10
-
-
-def test_behind_the_limit_acquisitions_are_counted(
-    agent: Path, classes: Path, tmp_path: Path
-) -> None:
-    log = tmp_path / "x.locks"
-    options = f"-javaagent:{agent}=most=2000000;output={log}"
-    done = _run(["java", options, "-cp", str(classes), "Endless", "1500", "0"])
-    assert done.returncode == 0, done.stderr
-    made = int(done.stdout.split()[-1])
-    found = read_events(log)
-    assert found.totals is not None and found.totals.end == "limit"
-    all_ = found.totals.acquisitions + (found.totals.counted or 0)
-    assert made <= all_ <= made + 1000
+def test_where_nothing_can_be_recorded_the_program_goes_on(run: Run, tmp_path: Path) -> None:
+    ran = run("Isolated", log=tmp_path / "none" / "x.locks")
+    assert ran.returncode == 0 and "nothing can be recorded" in ran.stderr
 
 
 @pytest.fixture(scope="module")
-def libraries(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The programs that use libraries, and these. Skips where the libraries cannot be had."""
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of libraries with the programs that use them, in `own`. Skips where the libraries
+    cannot be had."""
     folder = tmp_path_factory.mktemp("libraries")
     project = SOURCES / "with-libraries"
     copy = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
@@ -186,37 +155,28 @@ def libraries(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Pat
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"the libraries cannot be had: {done.stdout[-300:]}")
-    path = [folder / "own", *sorted(folder.glob("*.jar"))]
-    files = [str(one) for one in project.glob("*.java")]
-    path_text = ":".join(map(str, path))
-    compile_ = ["javac", "-nowarn", "--release", "11", "-cp", path_text, "-d", str(path[0])]
-    subprocess.run([*compile_, *files], check=True, capture_output=True)
-    return path
+    compile_ = ["javac", "-nowarn", "--release", "11", "-cp", f"{folder}/*", "-d", folder / "own"]
+    subprocess.run([*compile_, *project.glob("*.java")], check=True, capture_output=True)
+    return folder
 
 
 @every_jvm
 @pytest.mark.long
-def test_a_mocking_library(java: str, agent: Path, libraries: list[Path], tmp_path: Path) -> None:
-    path = ":".join(map(str, libraries))
-    ran = run(agent, tmp_path / "x.locks", java, "-cp", path, "Mocked")
-    assert ran.output == "42 51\n"
-    assert counts(ran.events)["Mocked$Account", "add"] >= 51
+def test_a_mocking_library(run: Run, libraries: Path, log: Path) -> None:
+    assert run("Mocked", path=f"{libraries}/own:{libraries}/*").stdout == "42 51\n"
+    assert counts(read_events(log))["Mocked$Account", "add"] >= 51
 
 
 @every_jvm
 @pytest.mark.long
-def test_an_osgi_framework(java: str, agent: Path, libraries: list[Path], tmp_path: Path) -> None:
-    bundle = tmp_path / "bundle.jar"
-    with zipfile.ZipFile(bundle, "w") as file:
-        file.writestr(
-            "META-INF/MANIFEST.MF",
-            "Manifest-Version: 1.0\nBundle-ManifestVersion: 2\nBundle-SymbolicName: b\n"
-            "Bundle-Version: 1\nBundle-Activator: Bundled\nImport-Package: org.osgi.framework\n\n",
-        )
-        file.write(libraries[0] / "Bundled.class", "Bundled.class")
-    path = ":".join(map(str, libraries))
-    words = ["-cp", path, "Bundled", str(bundle), str(tmp_path / "storage")]
-    ran = run(agent, tmp_path / "x.locks", java, *words)
-    assert ran.output == "100\n"
-    found = counts(ran.events)
+def test_an_osgi_framework(run: Run, libraries: Path, log: Path, tmp_path: Path) -> None:
+    bundle = jar(
+        tmp_path / "bundle.jar",
+        "Manifest-Version: 1.0\nBundle-ManifestVersion: 2\nBundle-SymbolicName: b\n"
+        "Bundle-Version: 1\nBundle-Activator: Bundled\nImport-Package: org.osgi.framework\n\n",
+        libraries / "own" / "Bundled.class",
+    )
+    words = ("Bundled", str(bundle), str(tmp_path / "storage"))
+    assert run(*words, path=f"{libraries}/own:{libraries}/*").stdout == "100\n"
+    found = counts(read_events(log))
     assert found["Bundled", "start"] == found["Bundled", "increment"] == 50

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,16 +28,33 @@ PROGRAM = ROOT / "tests" / "pthread" / "known.c"
 OTHERS = 12
 
 
+def compiled(app: Path, *flags: str) -> Path:
+    subprocess.run(["cc", "-O1", "-pthread", *flags, "-o", app, PROGRAM], check=True)
+    return app
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("pthread") / "app")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "app.locks"
+
+
+def record(log: Path, *command: str | Path, options: str = "") -> subprocess.CompletedProcess[str]:
+    words = ("--output", str(log), "--", *map(str, command))
+    return lockcross(f"record --pthread {options}", *words)
+
+
 @contextmanager
-def watched(command: list[str], log: Path) -> Iterator[tuple["subprocess.Popen[bytes]", Watch]]:
-    watch = Watch()
-    try:
-        prepared = preloaded(command, log, 10**9, watch.path)
+def watched(log: Path, *command: str | Path) -> Iterator[tuple["subprocess.Popen[bytes]", Watch]]:
+    with closing(Watch()) as watch:
+        prepared = preloaded([*map(str, command)], log, 10**9, watch.path)
         environment = os.environ | dict(prepared.environment)
         with subprocess.Popen(prepared.command, env=environment) as process:
             yield process, watch
-    finally:
-        watch.close()
 
 
 def test_a_log_of_which_nothing_could_be_written_is_removed(
@@ -68,34 +85,8 @@ def writer_of(process: int) -> int:
     raise AssertionError("no writer")
 
 
-def altered(program: Path, folder: Path, to: str) -> Path:
-    """A program whose header says that it is another one."""
-    content = bytearray(program.read_bytes())
-    if to == "musl":
-        place = content.index(b"/lib", 64)
-        end = content.index(b"\0", place)
-        content[place:end] = b"/lib/ld-musl-x86.so".ljust(end - place, b"1")
-    else:  # the smallest header of a program of 32 bits with a loader
-        content = bytearray(b"\x7fELF\x01\x01\x01".ljust(16, b"\0"))
-        content += struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0, 52, 0, 0, 52, 32, 1, 0, 0, 0)
-        content += struct.pack("<8I", 3, 84, 0, 0, 19, 19, 4, 1) + b"/lib/ld-linux.so.2\0"
-    made = folder / to
-    made.write_bytes(content)
-    made.chmod(0o755)
-    return made
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("pthread")
-    built = folder / "app"
-    subprocess.run(["cc", "-O1", "-pthread", "-o", built, PROGRAM], check=True)
-    return built
-
-
-def test_every_lock_is_counted(program: Path, tmp_path: Path) -> None:
-    log = tmp_path / "app.locks"
-    done = lockcross("record", "--pthread", "--output", str(log), "--", str(program), "20000")
+def test_every_lock_is_counted(program: Path, log: Path) -> None:
+    done = record(log, program, "20000")
     assert done.returncode == 7, done.stderr
     assert "the program ended with code 7" in done.stderr
     found = read_events(log)
@@ -108,64 +99,48 @@ def test_every_lock_is_counted(program: Path, tmp_path: Path) -> None:
     least, middle, most = found.totals.recording
     assert 0 < least <= middle <= most < 100_000
     assert all(one.file == "app" for one in found.sites.values())
-    again = lockcross("record", "--pthread", "--output", str(log), "--", str(program))
+    again = record(log, program)
     assert again.returncode == 2 and "--force" in again.stderr
 
 
 @pytest.mark.skipif(shutil.which("addr2line") is None, reason="needs addr2line")
-def test_a_program_with_debug_information_has_lines_of_source(tmp_path: Path) -> None:
-    program, log = tmp_path / "app", tmp_path / "app.locks"
-    subprocess.run(["cc", "-g", "-O1", "-pthread", "-o", program, PROGRAM], check=True)
-    assert (
-        lockcross("record", "--pthread", "--output", str(log), "--", str(program)).returncode == 7
-    )
-    line = 1 + next(
-        number
-        for number, text in enumerate(PROGRAM.read_text("utf-8").splitlines())
-        if "sum++" in text
-    )
+def test_a_program_with_debug_information_has_lines_of_source(tmp_path: Path, log: Path) -> None:
+    assert record(log, compiled(tmp_path / "app", "-g")).returncode == 7
+    source = PROGRAM.read_text("utf-8").splitlines()
+    line = next(number for number, text in enumerate(source) if "sum++" in text)
     counted = sites(read_events(log)).iloc[0]
-    assert counted["line"] == f"known.c:{line - 1}, count" and counted["acquisitions"] == 2000
+    assert counted["line"] == f"known.c:{line}, count" and counted["acquisitions"] == 2000
 
 
-def test_the_log_of_a_killed_program_is_whole(program: Path, tmp_path: Path) -> None:
-    log = tmp_path / "app.locks"
-    with watched([str(program), "1000000000"], log) as (process, watch):
+@pytest.mark.parametrize(
+    ("writer_too", "end"), [(False, "exit"), (True, "cut")], ids=["alone", "with its writer"]
+)
+def test_the_log_of_a_program_that_is_killed(
+    writer_too: bool, end: str, program: Path, log: Path
+) -> None:
+    """It is whole; where its writer is killed, too, it is read up to its last mark."""
+    with watched(log, program, "1000000000") as (process, watch):
         time.sleep(0.35)
+        if writer_too:
+            os.kill(writer_of(process.pid), signal.SIGKILL)
+            assert process.poll() is None
         process.kill()
         process.wait()
         watch.wait()
     found = read_events(log)
-    assert found.totals and found.totals.end == "exit"
+    assert found.totals and found.totals.end == end
     assert (found.events["kind"] == Kind.ACQUIRED).sum() > 1000
 
 
-def test_a_log_is_read_up_to_its_last_mark_where_its_writer_is_killed_too(
-    program: Path, tmp_path: Path
-) -> None:
-    log = tmp_path / "app.locks"
-    with watched([str(program), "1000000000"], log) as (process, _):
-        time.sleep(0.35)
-        os.kill(writer_of(process.pid), signal.SIGKILL)
-        assert process.poll() is None
-        process.kill()
-    found = read_events(log)
-    assert found.totals and found.totals.end == "cut"
-    assert (found.events["kind"] == Kind.ACQUIRED).sum() > 1000
-
-
-def test_a_program_goes_on_where_its_writer_is_killed(program: Path, tmp_path: Path) -> None:
-    with watched([str(program), "3000000"], tmp_path / "app.locks") as (process, _):
+def test_a_program_goes_on_where_its_writer_is_killed(program: Path, log: Path) -> None:
+    with watched(log, program, "3000000") as (process, _):
         time.sleep(0.05)
         os.kill(writer_of(process.pid), signal.SIGKILL)
         assert process.wait(timeout=60) == 7
 
 
-def test_the_limit_ends_recording_and_not_the_program(program: Path, tmp_path: Path) -> None:
-    log = tmp_path / "app.locks"
-    words = ["--most", "1M", "--output", str(log), "--", str(program), "200000"]
-    done = lockcross("record", "--pthread", *words)
-    assert done.returncode == 7
+def test_the_limit_ends_recording_and_not_the_program(program: Path, log: Path) -> None:
+    assert record(log, program, "200000", options="--most 1M").returncode == 7
     assert 10**6 <= log.stat().st_size < 2 * 10**6
     found = read_events(log)
     assert found.totals and found.totals.end == "limit"
@@ -174,12 +149,8 @@ def test_the_limit_ends_recording_and_not_the_program(program: Path, tmp_path: P
     assert line["acquisitions"] + line["counted"] == 400_000 + OTHERS and line["lost"] == 0
 
 
-def test_a_log_that_cannot_grow_is_said_and_the_rest_is_counted(
-    program: Path, tmp_path: Path
-) -> None:
-    log = tmp_path / "app.locks"
-    words = ["record", "--pthread", "--output", str(log), "--"]
-    done = lockcross(*words, "sh", "-c", f"ulimit -f 200; exec {program} 200000")
+def test_a_log_that_cannot_grow_is_said_and_the_rest_is_counted(program: Path, log: Path) -> None:
+    done = record(log, "sh", "-c", f"ulimit -f 200; exec {program} 200000")
     assert done.returncode == 7 and "ulimit -f" in done.stderr
     said = re.search(r"(\d+) acquisitions in .*\n.*: (\d+) further .*, (\d+) records", done.stderr)
     assert said
@@ -189,20 +160,20 @@ def test_a_log_that_cannot_grow_is_said_and_the_rest_is_counted(
     assert abs(acquired + counted + lost / 2 - 400_000 - OTHERS) <= 10
 
 
-def test_programs_that_cannot_be_recorded_are_refused(program: Path, tmp_path: Path) -> None:
-    static = tmp_path / "static"
-    subprocess.run(["cc", "-static", "-pthread", "-o", static, PROGRAM], check=True)
-    for words, said in (
-        ([str(static)], "linked statically"),
-        ([str(altered(program, tmp_path, "musl"))], "C library of musl"),
-        ([str(altered(program, tmp_path, "x86"))], "32 bits, x86"),
-        (["no-such-program"], "no such program"),
+def test_programs_that_cannot_be_recorded_are_refused(tmp_path: Path, log: Path) -> None:
+    x86 = tmp_path / "x86"  # the smallest header of a program of 32 bits with a loader
+    header = struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    loader = struct.pack("<8I", 3, 84, 0, 0, 19, 19, 4, 1) + b"/lib/ld-linux.so.2\0"
+    x86.write_bytes(b"\x7fELF\x01\x01\x01".ljust(16, b"\0") + header + loader)
+    x86.chmod(0o755)
+    musl = "-Wl,--dynamic-linker=/lib/ld-musl-x86.so1"
+    for app, said in (
+        (compiled(tmp_path / "static", "-static"), "linked statically"),
+        (compiled(tmp_path / "musl", musl), "C library of musl"),
+        (x86, "32 bits, x86"),
     ):
-        log = str(tmp_path / "none.locks")
-        done = lockcross("record", "--pthread", "--output", log, "--", *words)
-        assert done.returncode == 2 and said in done.stderr, words
-    done = lockcross("record", "--pthread", "--sample", "4", "--", str(program))
-    assert done.returncode == 2 and "--sample" in done.stderr
+        done = record(log, app)
+        assert done.returncode == 2 and said in done.stderr, app
 
 
 def test_the_commands_of_the_page_work(program: Path, tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 programs (pthread_programs.py). LOCKCROSS_FUZZ says how many."""
 
 import os
-import shutil
 import struct
 import subprocess
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -23,28 +25,25 @@ _SECONDS = 60
 
 def built(folder: Path, numbers: range) -> Path:
     (folder / "app.c").write_text(source(numbers, SEED))
-    flags = ["-O1", "-w", "-pthread"]
-    app = folder / "app"
-    subprocess.run(["cc", *flags, "-o", app, folder / "app.c"], check=True)
-    made = ["-shared", "-fPIC", "-o", folder / "app.so", SOURCES / "library.c"]
-    subprocess.run(["cc", *flags, *made], check=True)
-    return app
+    for made in (["app", "app.c"], ["app.so", SOURCES / "library.c", "-shared", "-fPIC"]):
+        subprocess.run(["cc", "-O1", "-w", "-pthread", "-o", *made], cwd=folder, check=True)
+    return folder / "app"
 
 
-def ran(
-    command: tuple[str, ...], folder: Path, environment: dict[str, str]
-) -> tuple[int, str, str]:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
+def ran(command: Sequence[str], side: Path, **variables: str) -> tuple[int, str, str]:
+    """Exit code, output and errors, in an empty folder."""
+    side.write_bytes(bytes(16 * MUTEXES))
+    environment = os.environ | variables
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -63,24 +62,18 @@ def counted(side: Path) -> dict[int, int]:
 def test_programs_are_the_same_and_every_acquisition_is_counted(first: int, tmp_path: Path) -> None:
     numbers = range(first, min(first + AT_ONCE, PROGRAMS))
     app = built(tmp_path, numbers)
-    side, log, place = tmp_path / "side", tmp_path / "app.locks", tmp_path / "place"
+    side, log = tmp_path / "side", tmp_path / "app.locks"
     for number in numbers:
         words = (str(app), str(number), str(side))
-        side.write_bytes(bytes(16 * MUTEXES))
-        plain = ran(words, place, {})
-        side.write_bytes(bytes(16 * MUTEXES))
+        plain = ran(words, side)
         for old in tmp_path.glob("app.locks*"):
             old.unlink()
-        watch = Watch()
-        try:
+        with closing(Watch()) as watch:
             program = preloaded(words, log, 10**9, watch.path)
-            recorded = ran(program.command, place, dict(program.environment))
+            recorded = ran(program.command, side, **dict(program.environment))
             watch.wait()
-            failed = [one for one in watch.lines() if one.what == "failed"]
-        finally:
-            watch.close()
+            assert not [one for one in watch.lines() if one.what == "failed"]
         assert recorded == plain, f"program {number} of seed {SEED}"
-        assert not failed
         expected = counted(side)
         found = {}
         if log.exists():

@@ -3,7 +3,7 @@
 import fnmatch
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite, nan
 from pathlib import Path
@@ -27,7 +27,6 @@ from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import load_machine
 from sweeps.plans import FIRST_STATEMENTS, REPRODUCTIONS
 from sweeps.questions.reproduce import answer, macro, overtake
-from sweeps.questions.reproduce import overtake as overtake_results
 from sweeps.questions.reproduce.answer import (
     CURVE,
     EXPONENT,
@@ -40,7 +39,6 @@ from sweeps.questions.reproduce.answer import (
     errors_of,
     exponents,
     first_statements,
-    in_words,
     rank_correlation,
     run,
 )
@@ -77,6 +75,21 @@ each = { lock = ["tasuki", "tasuki/rmw"] }
 published = { table = "K_table_5_4", row = "flat in original", column = "outermost" }
 ours = "({lock} - nop.cycles / 10) * ns"
 """
+CAUSE = """
+[[cause]]
+rows = ["tas*"]
+why = "It is slow."
+shown_by = "./lockcross locks"
+"""
+BARNES = Case(
+    "Barnes", "p3", "full", 1, 6, 3, (Border("cas_latency", 20, 30, "asym_tasuki", 0, 9),)
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "a.db") as empty:
+        yield empty
 
 
 def published(value: float) -> Published:
@@ -113,9 +126,8 @@ def test_order_counts_clear_pairs_of_a_group() -> None:
         PublishedRow("e", published(50), None, missing="failed"),
     )
     assert found.order == (1, 2)
-    assert [(low.label, high.label) for low, high, agrees in found.pairs() if not agrees] == [
-        ("a", "c")
-    ]
+    wrong = [(low.label, high.label) for low, high, agrees in found.pairs() if not agrees]
+    assert wrong == [("a", "c")]
     assert "order 1 of 2 pairs" in found.verdict and "1 of 5 rows missing" in found.verdict
     assert cells(found.rows[0]) == ("10", "5.00", "0.500", "")
     assert cells(found.rows[4])[1] == "failed"
@@ -171,10 +183,8 @@ def test_rows_of_a_kind_that_judge_are_summed_up() -> None:
         PublishedRow("f", published(1.5), 1.8, kind=EXPONENT, group="f"),
         PublishedRow("g", published(10), 30.0, group="g"),
     )
-    assert example(*rows).sums() == [
-        "loads: median factor 2.00 of 3",
-        "1 of 2 exponents within 0.25",
-    ]
+    sums = example(*rows).sums()
+    assert sums == ["loads: median factor 2.00 of 3", "1 of 2 exponents within 0.25"]
     assert cells(rows[3])[3] == "made from it" and "median factor 2.00" in example(*rows).verdict
 
 
@@ -213,9 +223,8 @@ def test_published_figures_with_a_cell_are_compared_with_it() -> None:
 
 @pytest.mark.skipif(compiler() != REFERENCE, reason="stored results are of another compiler")
 @pytest.mark.papers
-def test_the_shipped_errors_at_published_figures_are_what_is_reproduced(tmp_path: Path) -> None:
-    with Store(tmp_path / "a.db") as store:
-        result = run(load("foreign"), Runner(store, 2), store)
+def test_the_shipped_errors_at_published_figures_are_what_is_reproduced(store: Store) -> None:
+    result = run(load("foreign"), Runner(store, 2), store)
     counted = errors_of(result)
     stored = [row for row in read_rows() if row.reference == PUBLISHED]
     assert text_of(counted) == text_of(stored)
@@ -249,51 +258,34 @@ def test_errors_are_counted_by_processor_and_work_of_what_judges() -> None:
 
 def test_a_verdict_that_hangs_on_our_bound_says_so() -> None:
     ours = {"bound_from": "ours: a reason"}
-    rows = (
-        PublishedRow("same", published(1), 1.08, 0.1, **ours),  # not within 5 %
-        PublishedRow("other", published(1), 1.15, 0.1, **ours),  # within 20 %
-        PublishedRow("far", published(1), 1.3, 0.1, **ours),
-        PublishedRow("near", published(1), 1.01, 0.1, **ours),
-        PublishedRow("theirs", published(1), 1.08, 0.1, bound_from="within a tenth"),
-        PublishedRow("more", Published(1, None), 1.15, -0.1, **ours),  # by 20 % it is not
-    )
-    assert [row.agreement for row in rows] == [
-        "holds, by our bound",
-        "does not hold, by our bound",
-        "does not hold",
-        "holds",
-        "holds",
-        "holds, by our bound",
-    ]
+    agreements = {
+        PublishedRow("same", published(1), 1.08, 0.1, **ours): "holds, by our bound",  # not in 5 %
+        PublishedRow("other", published(1), 1.15, 0.1, **ours): "does not hold, by our bound",
+        PublishedRow("far", published(1), 1.3, 0.1, **ours): "does not hold",  # nor within 20 %
+        PublishedRow("near", published(1), 1.01, 0.1, **ours): "holds",
+        PublishedRow("theirs", published(1), 1.08, 0.1, bound_from="within a tenth"): "holds",
+        # By 20 % it is not more.
+        PublishedRow("more", Published(1, None), 1.15, -0.1, **ours): "holds, by our bound",
+    }
+    assert {row: row.agreement for row in agreements} == agreements
 
 
 def test_causes_are_of_the_statements_that_fail() -> None:
-    text = (
-        TINY
-        + """
-[[cause]]
-rows = ["tas*"]
-why = "It is slow."
-shown_by = "./lockcross locks"
-"""
-    )
-    assert [one.row.why for one in parse("tiny", text).rows] == ["It is slow."] * 2
+    assert [one.row.why for one in parse("tiny", TINY + CAUSE).rows] == ["It is slow."] * 2
+    cause = {"why": "It is slow.", "shown_by": "./lockcross locks"}
     rows = (
-        PublishedRow("a", Published(2, None), 1.0, why="It is slow.", shown_by="./lockcross locks"),
-        PublishedRow("b", Published(2, None), 3.0, why="It is slow.", shown_by="./lockcross locks"),
+        PublishedRow("a", Published(2, None), 1.0, **cause),
+        PublishedRow("b", Published(2, None), 3.0, **cause),
         PublishedRow("c", Published(2, None), 1.0),
     )
-    assert example(*rows).causes() == {
-        ("It is slow.", "./lockcross locks"): ["a"],
-        ("", ""): ["c"],
-    }
+    known = tuple(cause.values())
+    assert example(*rows).causes() == {known: ["a"], ("", ""): ["c"]}
 
 
 @pytest.mark.papers
-def test_each_statement_of_the_papers_that_fails_has_a_cause(tmp_path: Path) -> None:
+def test_each_statement_of_the_papers_that_fails_has_a_cause(store: Store) -> None:
     names = [name for name in REPRODUCTIONS.names() if name[:2] in {"b_", "k_", "o_", "s_", "w_"}]
-    with Store(tmp_path / "a.db") as store:
-        found = [run(load(name), Runner(store, 2), store) for name in names]
+    found = [run(load(name), Runner(store, 2), store) for name in names]
     assert not [
         (one.name, row.label)
         for one in found
@@ -356,35 +348,29 @@ def test_shape_is_the_least_rank_correlation_of_a_group() -> None:
     assert example(*rows[:2]).shape is None
     assert rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
     assert rank_correlation([1, 2, 3], [5, 5, 5]) == 0
-    assert [digits(x) for x in (None, 0.0, 0.01234, 12.34, 1234.5)] == [
-        "",
-        "0",
-        "0.0123",
-        "12.3",
-        "1,234",
-    ]
+    shown = [digits(x) for x in (None, 0.0, 0.01234, 12.34, 1234.5)]
+    assert shown == ["", "0", "0.0123", "12.3", "1,234"]
 
 
-def test_a_fact_gives_back_what_went_in(tmp_path: Path) -> None:
+def test_a_fact_gives_back_what_went_in(store: Store) -> None:
     row = PublishedRow("a", Published(None, 2), 1.5, 0.1, "s", "1", "g", "n", mark=published(3))
-    found = example(
-        row, PublishedRow("b"), plot=Plot(kind="lines", x="x", y="y", log=True, low=-1.0)
-    )
-    with Store(tmp_path / "a.db") as store:
-        KEPT.of(found.name).write(store, found)
-        assert KEPT.of(found.name).read(store.connection) == found
-        (text,) = store.connection.execute("SELECT value FROM facts").fetchone()
-        assert '"published": [null, 2]' in text  # a whole number is not stored as 2.0
+    plot = Plot(kind="lines", x="x", y="y", log=True, low=-1.0)
+    found = example(row, PublishedRow("b"), plot=plot)
+    KEPT.of(found.name).write(store, found)
+    assert KEPT.of(found.name).read(store.connection) == found
+    (text,) = store.connection.execute("SELECT value FROM facts").fetchone()
+    assert '"published": [null, 2]' in text  # a whole number is not stored as 2.0
 
 
 def test_every_definition_loads_and_its_cells_can_be_run() -> None:
-    plans = [load(name).rows for name in REPRODUCTIONS.names()]
+    plans = {name: load(name) for name in REPRODUCTIONS.names()}
+    assert len(plans) >= 8
     # Those without published numbers are experiments that a cause names.
-    shown = {word for rows in plans for one in rows for word in one.row.shown_by.split()}
-    assert len(REPRODUCTIONS.names()) >= 8
-    for name in REPRODUCTIONS.names():
-        planned = load(name)
-        rows = [planned_row.row for planned_row in planned.rows]
+    shown = {
+        word for plan in plans.values() for one in plan.rows for word in one.row.shown_by.split()
+    }
+    for name, planned in plans.items():
+        rows = [one.row for one in planned.rows]
         assert len({row.label for row in rows}) == len(rows), name
         assert any(row.published for row in rows) or name in shown, f"{name}: nothing published"
         used: set[str] = set()
@@ -415,26 +401,22 @@ def test_a_faulty_definition_says_what_is_wrong() -> None:
             'stated = "rounds_base" }\ntolerance = 0.2',
             "stands beside its words, in results/paper/K_stated.csv",
         ),
-        (
-            "[[row]]",
-            '[[cause]]\nrows = ["x"]\nwhy = "y"\nshown_by = "./lockcross locks"\n[[row]]',
-            "no row is labelled 'x'",
-        ),
-        ("[[row]]", '[[cause]]\nrows = ["*"]\nwhy = "y"\nshown_by = "ls"\n[[row]]', "shown_by"),
+        ('rows = ["tas*"]', 'rows = ["x"]', "no row is labelled 'x'"),
+        ("./lockcross locks", "ls", "shown_by"),
     ):
-        assert old in TINY
-        with pytest.raises(ValueError, match=complaint.replace("[", r"\[")):
-            parse("tiny", TINY.replace(old, new, 1))
+        text = TINY + CAUSE
+        assert old in text
+        with pytest.raises(ValueError, match=complaint):
+            parse("tiny", text.replace(old, new, 1))
 
 
-def test_a_run_is_stored_compared_and_not_done_again(tmp_path: Path) -> None:
+def test_a_run_is_stored_compared_and_not_done_again(store: Store) -> None:
     planned = parse("tiny", TINY)
-    with Store(tmp_path / "a.db") as store:
-        found = run(planned, Runner(store, 2), store)
-        (count,) = store.connection.execute("SELECT max(id) FROM runs").fetchone()
-        assert run(planned, Runner(store, 2), store) == found
-        assert store.connection.execute("SELECT max(id) FROM runs").fetchone() == (count,) == (3,)
-        assert KEPT.of("tiny").read(store.connection) == found
+    found = run(planned, Runner(store, 2), store)
+    (count,) = store.connection.execute("SELECT max(id) FROM runs").fetchone()
+    assert run(planned, Runner(store, 2), store) == found
+    assert store.connection.execute("SELECT max(id) FROM runs").fetchone() == (count,) == (3,)
+    assert KEPT.of("tiny").read(store.connection) == found
     assert [row.label for row in found.rows] == ["tasuki", "tasuki, locked RMW"]
     assert all(row.ours and 20 < row.ours < 300 and row.value == 228.9 for row in found.rows)
 
@@ -451,20 +433,17 @@ def test_rows_that_measure_the_same_give_a_range() -> None:
     rows = [planned_row.row for planned_row in parse("tiny", text).rows]
     table = paper.table("lockhammer")
     ratios = [
-        float(table.number(f"{host} swap_mutex 0 0", "threads_32"))
-        / float(table.number(f"{host} osq_lock 0 0", "threads_32"))
-        for host in hosts
+        float(table.number(part, "threads_32")) / float(table.number(whole, "threads_32"))
+        for part, whole in zip(parts, wholes, strict=True)
     ]
     assert rows[0].published == Published(min(ratios), max(ratios)) and rows[0].value is None
 
 
 @pytest.mark.long
-def test_a_machine_far_from_a_published_hand_over_says_why(tmp_path: Path) -> None:
+def test_a_machine_far_from_a_published_hand_over_says_why(store: Store) -> None:
     """Each preset beside the medians of core-to-core-latency: where they are more than a fifth
     apart, the machine's file names that processor and its figure."""
-    planned = load("core_to_core")
-    with Store(tmp_path / "a.db") as store:
-        found = run(planned, Runner(store, 2), store)
+    found = run(load("core_to_core"), Runner(store, 2), store)
     assert all(row.ratio for row in found.rows)
     for row in found.rows:
         machine, _, rest = row.label.partition(", ")
@@ -503,23 +482,20 @@ class ClosedForm:
     """A runner without runs: tasuki costs a CAS, the asymmetric lock two fences, the reservation
     lock nothing but cancellations."""
 
-    def __init__(self) -> None:
-        self.asked = 0
-
     def require(self, wanted: Sequence[Cell], _plan: str) -> list[StoredRun]:
-        return [self._one(cell) for cell in wanted]
+        metrics = [self._metrics(cell) for cell in wanted]
+        return [StoredRun(1, "x", "ok", "", of_cell) for of_cell in metrics]
 
-    def _one(self, cell: Cell) -> StoredRun:
-        self.asked += 1
+    def _metrics(self, cell: Cell) -> dict[str, float]:
         latency = load_machine(cell.machine).figures(cell.isa)
         stop = cell.cancel_latency
         if stop is None:
             stop = latency["charge_stop_running"].number
         if cell.workload == "transition":
-            phases = {"phase_4_cycles": macro.TRANSITION * (stop + 100.0), "phase_5_cycles": 0.0}
-            return StoredRun(self.asked, "x", "ok", "", phases)
-        fence = next(v.number for k, v in latency.items() if k.startswith("fence_"))
-        fence = fence if cell.fence_latency is None else cell.fence_latency
+            return {"phase_4_cycles": macro.TRANSITION * (stop + 100.0), "phase_5_cycles": 0.0}
+        fence = cell.fence_latency
+        if fence is None:
+            fence = next(v.number for k, v in latency.items() if k.startswith("fence_"))
         count = int(cell.parameters["acquisitions"])
         shared = int(cell.parameters["shared_objects"])
         cycles = {
@@ -528,32 +504,23 @@ class ClosedForm:
             "asym_tasuki": (10 + 2 * fence) * count,
             "reservation": 10 * count + shared * (stop + 100),
         }[cell.lock]
-        return StoredRun(self.asked, "x", "ok", "", {"cycles": float(cycles)})
+        return {"cycles": float(cycles)}
 
 
-def test_borders_are_where_the_costs_are_equal(tmp_path: Path) -> None:
+def test_borders_are_where_the_costs_are_equal(store: Store) -> None:
     cases, _ = overtake.find(ClosedForm())  # type: ignore[arg-type]
-    with Store(tmp_path / "a.db") as store:
-        overtake_results.KEPT.write(store, overtake_results.Overtaken(cases))
-        assert overtake_results.load(store.connection) == cases
+    overtake.KEPT.write(store, overtake.Overtaken(cases))
+    assert overtake.load(store.connection) == cases
     of = macro.statistics(overtake.TABLE, "Barnes")
     (one,) = (c for c in cases if (c.program, c.machine, c.kind) == ("Barnes", "p3", "full"))
     stop = 17714 + 100
     fences = 2 * load_machine("p3").latency["x86_64"]["fence_mfence"].number
     assert one.reservation == pytest.approx(of.rate * stop, rel=1e-6)
-    assert one.asymmetric == fences
-    assert one.tasuki == 50
+    assert (one.asymmetric, one.tasuki) == (fences, 50)
     border = {border.axis: border for border in one.borders}
-    assert (
-        border["cas_latency"]
-        and border["cas_latency"].value is None
-        and border["cas_latency"].above == "asym_tasuki"
-    )
-    assert border["cancel_latency"] and border["cancel_latency"].value
+    assert border["cas_latency"].value is None and border["cas_latency"].above == "asym_tasuki"
     assert border["cancel_latency"].value == pytest.approx(fences / of.rate - 100, rel=0.02)
-    assert border["fence_latency"] and border["fence_latency"].value == pytest.approx(
-        of.rate * stop / 2, rel=0.01
-    )
+    assert border["fence_latency"].value == pytest.approx(of.rate * stop / 2, rel=0.01)
     assert {c.machine for c in cases} == set(overtake.MACHINES)
     assert [c.borders for c in cases if c.kind == "rmw"] == [()] * 16
 
@@ -573,7 +540,7 @@ def test_a_tolerance_of_our_own_stands_apart_from_what_was_published() -> None:
     assert cells(theirs)[0] == "1 (within 10%)" and cells(theirs)[3] == "holds"
 
 
-def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
+def test_the_report_shows_reproductions_and_borders(store: Store, tmp_path: Path) -> None:
     lines = [
         PublishedRow("", Published(y - 1, y + 1) if x == 64 else None, y, series=s, x=str(x))
         for s in ("tasuki", "thin:inline/rmw")
@@ -583,67 +550,48 @@ def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
         PublishedRow(f"b {x}", None, -200.0, series="tasuki", x=x, mark=m)
         for x, m in (("p", published(5)), ("q", Published(1, 2)), ("r", Published(None, 2)))
     ]
-    both = example(
-        PublishedRow("<both>", published(3), 4.0), PublishedRow("said", Published(1, None), 0.5)
-    )
-    with Store(tmp_path / "a.db") as store:
-        for name, rows, plot in (
-            ("lines", lines, Plot(kind="lines", x="x", y="y", log=True)),
-            ("bars", bars, Plot(kind="bars", y="y", low=-100.0)),
-            ("pairs", both.rows, Plot(kind="bars", y="y")),
-            (
-                "none",
-                (PublishedRow("all failed", missing="failed: <why>"),),
-                Plot(kind="bars", y="y"),
-            ),
-        ):
-            KEPT.of(name).write(store, replace(example(*rows, plot=plot), name=name))
-        border = Border("cas_latency", 20, 30, "asym_tasuki", 0, 9)
-        cases = [Case("Barnes", "p3", "full", 1, 6, 3, (border,))]
-        overtake_results.KEPT.write(store, overtake_results.Overtaken(cases))
-        drawn = draw_all(store.connection, tmp_path / "figures")
-        page = render(store.connection, drawn)
+    pairs = [
+        PublishedRow("<both>", published(3), 4.0),
+        PublishedRow("said", Published(1, None), 0.5),
+    ]
+    failed = [PublishedRow("all failed", missing="failed: <why>")]
+    for name, rows, plot in (
+        ("lines", lines, Plot(kind="lines", x="x", y="y", log=True)),
+        ("bars", bars, Plot(kind="bars", y="y", low=-100.0)),
+        ("pairs", pairs, Plot(kind="bars", y="y")),
+        ("none", failed, Plot(kind="bars", y="y")),
+    ):
+        KEPT.of(name).write(store, replace(example(*rows, plot=plot), name=name))
+    overtake.KEPT.write(store, overtake.Overtaken([BARNES]))
+    drawn = draw_all(store.connection, tmp_path / "figures")
+    page = render(store.connection, drawn)
     assert {f"reproduction_{name}" for name in ("lines", "bars", "pairs")} <= set(drawn)
     assert page.count("data:image/webp") >= 3
-    for text in (
-        "&lt;both&gt;",
-        "failed: &lt;why&gt;",
-        "does not hold",
-        "1.33",
-        "30, 1.5 times its own",
-        "Barnes",
-    ):
+    cells_of_page = ("&lt;both&gt;", "failed: &lt;why&gt;", "does not hold", "1.33", "Barnes")
+    for text in (*cells_of_page, "30, 1.5 times its own"):
         assert text in page
 
 
 def test_the_command(tmp_path: Path) -> None:
+    """On one terminal: the first one's table, then the bar of the second."""
     listed = lockcross("reproduce", "--list")
     assert listed.returncode == 0 and "K Table 5.4" in listed.stdout
     assert "overtake" in listed.stdout
-    db = str(tmp_path / "a.db")
-    dry = lockcross("reproduce", "k_table_5_5", "--dry-run", "--db", db)
-    assert dry.returncode == 0 and "6 to run" in dry.stdout and not Path(db).exists()
-    done = lockcross("reproduce", "k_table_5_5", "--db", db)
-    assert done.returncode == 0 and "order 3 of 3 pairs" in done.stdout, done.stderr
-    assert "0 to run" in lockcross("reproduce", "k_table_5_5", "--dry-run", "--db", db).stdout
-
-
-def test_what_is_done_is_printed_before_the_next_is_run(tmp_path: Path) -> None:
-    """On one terminal: the first one's table, then the bar of the second."""
-    words = ("k_table_5_5", "k_table_8_1", "--db", str(tmp_path / "a.db"))
-    code, written = at_terminal(100, "reproduce", *words)
-    assert code == 0, written
+    db = tmp_path / "a.db"
+    dry = f"reproduce k_table_5_5 --dry-run --db {db}"
+    asked = lockcross(dry)
+    assert asked.returncode == 0 and "6 to run" in asked.stdout and not db.exists()
+    code, written = at_terminal(100, *f"reproduce k_table_5_5 k_table_8_1 --db {db}".split())
+    assert code == 0 and "order 3 of 3 pairs" in written, written
     first, second = (written.index(f"{name}: ") for name in ("k_table_5_5", "k_table_8_1"))
     assert first < written.rindex("left: ") < second
+    assert "0 to run" in lockcross(dry).stdout
 
 
 def test_overtake_alone_has_no_verdicts_to_sum_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = Case(
-        "Barnes", "p3", "full", 1, 6, 3, (Border("cas_latency", 20, 30, "asym_tasuki", 0, 9),)
-    )
-    monkeypatch.setattr(overtake, "run", lambda *_: [case])
+    monkeypatch.setattr(overtake, "run", lambda *_: [BARNES])
     words = ["reproduce", "overtake", "--db", str(tmp_path / "a.db")]
     done = CliRunner().invoke(make_app(), words, catch_exceptions=False)
     assert done.exit_code == 0 and "Barnes" in done.stdout
@@ -660,15 +608,10 @@ def test_verdicts_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_line_has_a_gap_where_a_logarithm_has_no_value() -> None:
     rows = [PublishedRow(str(x), None, y, series="tnp", x=str(x)) for x, y in ((2, 0.0), (4, 3.0))]
     for log, known in ((True, [False, True]), (False, [True, True])):
-        figure = draw_reproduction(
-            example(*rows, plot=Plot(kind="lines", x="threads", y="y", log=log))
-        )
+        plot = Plot(kind="lines", x="threads", y="y", log=log)
+        figure = draw_reproduction(example(*rows, plot=plot))
         (line,) = figure.axes[0].get_lines()
         assert [isfinite(float(y)) for y in np.asarray(line.get_ydata())] == known
-
-
-def test_fence_kinds_are_put_in_words() -> None:
-    assert in_words("tasuki/rmw, x") == "tasuki, locked RMW, x"
 
 
 def test_an_out_of_order_core_removes_what_the_thesis_says_of_db() -> None:
@@ -691,13 +634,11 @@ def test_an_out_of_order_core_removes_what_the_thesis_says_of_db() -> None:
 def test_a_users_own_machine_reproduces_and_leaves_what_figures_are_made_of(tmp_path: Path) -> None:
     own, db = tmp_path / "mine.toml", tmp_path / "a.db"
     own.write_bytes((MACHINES / "zen5.toml").read_bytes())
-    words = ["reproduce", "k_table_5_5", "--machine", str(own), "--db", str(db), "--format", "json"]
-    done = lockcross(*words)
+    done = lockcross(f"reproduce k_table_5_5 --machine {own} --db {db} --format json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert {row["reproduction"] for row in rows} == {"k_table_5_5"} and rows[0]["simulated"]
     with Store(db, read_only=True) as store:
         assert KEPT.of("k_table_5_5").optional(store.connection) is None
-        machines = store.connection.execute("SELECT DISTINCT machine FROM runs").fetchall()
-    ((machine,),) = machines
+        ((machine,),) = store.connection.execute("SELECT DISTINCT machine FROM runs").fetchall()
     assert machine.startswith("zen5@")

@@ -2,8 +2,10 @@
 from the runs."""
 
 import json
+import re
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +34,28 @@ lock = ["mcs", "thin"]
 workload = "random_threads"
 parameters = { iterations = 200, critical = 0, think = [0, 50] }
 """
+THINK, FIRST = (f"json_extract(parameters, '$.{key}')" for key in ("think", "first"))
+
+
+def ran(folder: Path, text: str) -> list[dict[str, Any]]:
+    """The rows of a question of one's own, whose runs are added to a database."""
+    (folder / "own.toml").write_text(text)
+    own = str(folder / "own.toml"), "--db", str(folder / "own.db")
+    done = lockcross("runtimes", *own, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return [*json.loads(done.stdout)]
+
+
+def answered(folder: Path) -> Answered:
+    with reading(folder / "own.db") as connection:
+        return Answered(load(str(folder / "own.toml")), connection)
+
+
+def cycles(folder: Path, *columns: str) -> dict[tuple[Any, ...], float]:
+    """The stored cost of each run by some of its columns."""
+    with sqlite3.connect(folder / "own.db") as connection:
+        rows = connection.execute(f"SELECT {', '.join(columns)}, cycles_per_pair FROM runs")
+        return {tuple(of_run): cost for *of_run, cost in rows}
 
 
 def test_the_shipped_questions_are_read() -> None:
@@ -43,22 +67,14 @@ def test_the_shipped_questions_are_read() -> None:
 
 
 def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
-    file, db = tmp_path / "own.toml", tmp_path / "own.db"
-    file.write_text(OWN)
-    done = lockcross("runtimes", str(file), "--db", str(db), "--format", "json")
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+    rows = ran(tmp_path, OWN)
     costs = {(row["machine"], row["think"], row["lock"]): row["ns_per_pair"] for row in rows}
-    assert len(rows) == len(costs) == 8
-    stored = "SELECT machine, json_extract(parameters, '$.think') AS think, lock, cycles_per_pair"
-    stored += " FROM runs ORDER BY id"
-    done = lockcross("query", stored, "--db", str(db), "--format", "json")
-    for run in json.loads(done.stdout):
-        mhz = load_machine(run["machine"]).clock_mhz.number
-        cost = costs[run["machine"], run["think"], run["lock"]]
-        assert cost == pytest.approx(run["cycles_per_pair"] * 1000 / mhz)
-    with reading(db) as connection:
-        answer = Answered(load(str(file)), connection).answer()
+    stored = cycles(tmp_path, "machine", THINK, "lock")
+    assert len(rows) == len(costs) == len(stored) == 8
+    for (machine, *place), cost in stored.items():
+        mhz = load_machine(machine).clock_mhz.number
+        assert costs[machine, *place] == pytest.approx(cost * 1000 / mhz)
+    answer = answered(tmp_path).answer()
     places = [place for *place, lock in costs if lock == "thin"]
     leads = [costs[*place, "mcs"] - costs[*place, "thin"] for place in places]
     assert min(leads) > 0
@@ -90,27 +106,19 @@ parameters = { objects = 1, first = 400, critical = 0, think = [0, 1000] }
 
 def test_costs_are_beside_what_the_program_takes_without_a_lock(tmp_path: Path) -> None:
     """A core of power10 waits for every atomic; one of zen5 works on."""
-    file, db = tmp_path / "own.toml", tmp_path / "own.db"
-    file.write_text(WITH_WORK)
-    done = lockcross("runtimes", str(file), "--db", str(db), "--format", "json")
-    assert done.returncode == 0, done.stderr
-    read = "SELECT machine, json_extract(parameters, '$.think'), lock, cycles_per_pair FROM runs"
-    with sqlite3.connect(db) as connection:
-        found = {tuple(place): cost for *place, cost in connection.execute(read)}
-    rows = json.loads(done.stdout)
+    rows = ran(tmp_path, WITH_WORK)
+    found = cycles(tmp_path, "machine", THINK, "lock")
     assert len(rows) == 8 and not [row for row in rows if row["lock"] == "nop"]
     for row in rows:
         machine, work = row["machine"], row["think"]
-        cycles = found[machine, work, row["lock"]] - found[machine, work, "nop"]
-        cycles += found[machine, 0, "nop"]  # the simplest loop stays in
+        cost = found[machine, work, row["lock"]] - found[machine, work, "nop"]
+        cost += found[machine, 0, "nop"]  # the simplest loop stays in
         mhz = load_machine(machine).clock_mhz.number
-        assert row["ns_per_pair"] == pytest.approx(cycles * 1000 / mhz)
-    with reading(db) as connection:
-        answered = Answered(load(str(file)), connection)
-    free = answered.free()
+        assert row["ns_per_pair"] == pytest.approx(cost * 1000 / mhz)
+    said = answered(tmp_path)
+    free = said.free()
     assert free["power10"] is None and free["zen5"] is not None and 0 < free["zen5"] < 1000 / 5.7
-    answer = answered.answer()
-    assert answer.endswith(
+    assert said.answer().endswith(
         f"from {free['zen5']:,.0f} (zen5) to {free['zen5']:,.0f} (zen5) ns, "
         "not up to 1,000 cycles on power10"
     )
@@ -144,69 +152,46 @@ threads = 2
 def test_what_a_state_of_owners_costs_is_what_runs_with_that_cost_say(tmp_path: Path) -> None:
     """The rows of states lie between runs at other costs; the same cells at a state's own cost are
     run to compare."""
-    file, db = tmp_path / "own.toml", tmp_path / "own.db"
-    file.write_text(BY_OWNER)
-    done = lockcross("runtimes", str(file), "--db", str(db), "--format", "json")
-    assert done.returncode == 0, done.stderr
-    rows = [row for row in json.loads(done.stdout) if row["lock"] == "reservation"]
+    rows = [row for row in ran(tmp_path, BY_OWNER) if row["lock"] == "reservation"]
+    said = answered(tmp_path)
     assert {(row["owner"], row["first"]) for row in rows} == {
         (owner, first) for owner in ("ended", "blocked", "running") for first in (10, 1000)
     }
     charges, mhz = load_machine("zen4").charges, load_machine("zen4").clock_mhz.number
     stops = {owner: charges.number(f"stop_{owner}") for owner in ("blocked", "running")}
-    direct = tmp_path / "direct.toml"
-    costs = str(list(stops.values()))
-    direct.write_text(
-        BY_OWNER.replace("[0, 1000, 100000]", costs)
-        .replace('"owner", ', "")
-        .replace(
-            "thresholds('reservation', 'thin', 'first', 'zen4', owner='running')", "cost('thin')"
-        )
-    )
-    assert lockcross("runtimes", str(direct), "--db", str(db)).returncode == 0
-    read = "SELECT cancel_latency, json_extract(parameters, '$.first'), cycles_per_pair FROM runs"
-    with sqlite3.connect(db) as connection:
-        found = {(stop, first): cost for stop, first, cost in connection.execute(read)}
+    direct = BY_OWNER.replace("[0, 1000, 100000]", str([*stops.values()])).replace('"owner", ', "")
+    ran(tmp_path, re.sub(r"thresholds\(.*\)", "cost('thin')", direct))
+    found = cycles(tmp_path, "cancel_latency", FIRST)
     for row in rows:
         if row["owner"] in stops:
-            cycles = found[stops[row["owner"]], row["first"]]
-            assert row["ns_per_pair"] == pytest.approx(cycles * 1000 / mhz, rel=1e-6)
-    with reading(db) as connection:
-        answered = Answered(load(str(file)), connection)
+            cost = found[stops[row["owner"]], row["first"]]
+            assert row["ns_per_pair"] == pytest.approx(cost * 1000 / mhz, rel=1e-6)
     value, low, high = (
-        answered.crossings("reservation", "thin", "first", end, owner="running")["zen4"]
+        said.crossings("reservation", "thin", "first", end, owner="running")["zen4"]
         for end in ("value", "low", "high")
     )
     assert value is not None and low is not None and high is not None and low < value < high
-    assert answered.answer() == f"From {value:,.0f} ({low:,.0f} to {high:,.0f}) on zen4."
+    assert said.answer() == f"From {value:,.0f} ({low:,.0f} to {high:,.0f}) on zen4."
 
 
-@pytest.mark.parametrize(
-    ("thin", "mcs", "said"),
-    [
-        ((100, 110, 150), (140, 180, 190), "as much"),
-        ((100, 110, 130), (140, 180, 190), "less"),
-        ((200, 210, 230), (140, 180, 190), "more"),
-    ],
-)
-def test_a_lead_that_the_seeds_turn_is_none(
-    thin: tuple[int, ...], mcs: tuple[int, ...], said: str, tmp_path: Path
-) -> None:
+def test_a_lead_that_the_seeds_turn_is_none(tmp_path: Path) -> None:
     """Here the medians always lie far apart."""
-    file, db = tmp_path / "own.toml", tmp_path / "own.db"
     own = OWN.replace('["zen5", "neoverse_v2"]', '"zen5"').replace("[0, 50]", "0")
     own = own.replace(" {{ beside('think', 0, 50, machine='zen5') }}", "")
-    file.write_text(f"{own}seed = [1, 2, 3]\n")
-    assert lockcross("runtimes", str(file), "--db", str(db)).returncode == 0
-    with sqlite3.connect(db) as connection:
-        for lock, costs in (("thin", thin), ("mcs", mcs)):
-            for seed, cost in enumerate(costs, 1):
-                changed = "UPDATE runs SET cycles_per_pair = ? WHERE lock = ? AND seed = ?"
-                assert connection.execute(changed, (cost, lock, seed)).rowcount == 1
-    with reading(db) as connection:
-        compared = Answered(load(str(file)), connection).compared("thin", "mcs")
-    sides = {"less": compared.less, "more": compared.more, "as much": compared.tied}
-    assert [name for name, side in sides.items() if side] == [said]
+    ran(tmp_path, f"{own}seed = [1, 2, 3]\n")
+    changed = "UPDATE runs SET cycles_per_pair = ? WHERE lock = ? AND seed = ?"
+    for thin, said in (
+        ((100, 110, 150), "as much"),
+        ((100, 110, 130), "less"),
+        ((200, 210, 230), "more"),
+    ):
+        costs = [(cost, "thin", seed) for seed, cost in enumerate(thin, 1)]
+        costs += [(cost, "mcs", seed) for seed, cost in enumerate((140, 180, 190), 1)]
+        with sqlite3.connect(tmp_path / "own.db") as connection:
+            assert connection.executemany(changed, costs).rowcount == len(costs) == 6
+        compared = answered(tmp_path).compared("thin", "mcs")
+        sides = {"less": compared.less, "more": compared.more, "as much": compared.tied}
+        assert [name for name, side in sides.items() if side] == [said]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +222,7 @@ def test_an_answer_asks_for_what_was_run(tmp_path: Path, call: str) -> None:
 
 def test_the_page_is_what_the_stored_runs_say() -> None:
     with reading(REFERENCE / "runtimes.db") as connection:
-        answered = [Answered(load(name), connection) for name in RUNTIMES.names()]
-    assert PAGE.read_text(encoding="utf-8") == page_of(answered), (
+        every = [Answered(load(name), connection) for name in RUNTIMES.names()]
+    assert PAGE.read_text(encoding="utf-8") == page_of(every), (
         "./lockcross runtimes --db results/reference/runtimes.db --page docs/runtimes.md"
     )

@@ -14,6 +14,7 @@ from sweeps.engines.native import host
 from sweeps.engines.native.measure import stopping, whole
 from sweeps.engines.native.measure.stopping import Jvm, Sampled, Stop
 from sweeps.engines.native.sample import estimate
+from tests.commands import program
 from tests.jdks import version_of
 
 CPUS = [cpu.number for cpu in host.cpus()]
@@ -26,20 +27,12 @@ def near() -> float:
     return 100.0
 
 
-def sampled(middle: float, state: str = "parked", apart: float = 0) -> Sampled:
+def sampled(median: float, apart: float = 0) -> Sampled:
     """As a program prints it, around a median."""
-    return Sampled(
-        mechanism="revoke",
-        state=state,
-        samples=100,
-        least=middle - 20,
-        quarter=middle - 10,
-        median=middle,
-        three_quarters=middle + 30,
-        percentile_99=middle + 500,
-        mean=middle + 9,
-        apart=apart,
-    )
+    below = {"least": median - 20, "quarter": median - 10}
+    above = {"three_quarters": median + 30, "percentile_99": median + 500, "mean": median + 9}
+    about = {"mechanism": "revoke", "state": "parked", "samples": 100, "apart": apart}
+    return Sampled(**about, **below, median=median, **above)
 
 
 def test_the_quietest_run_counts_in_cycles_of_the_clock() -> None:
@@ -52,7 +45,7 @@ def test_the_quietest_run_counts_in_cycles_of_the_clock() -> None:
 
 
 def test_runs_on_cpus_that_a_hypervisor_moved_do_not_count() -> None:
-    runs = [sampled(500, apart=460), sampled(700, apart=110), sampled(600, apart=120)]
+    runs = [sampled(500, 460), sampled(700, 110), sampled(600, 120)]
     stop = Stop("signal", "parked", "a signal", runs)
     assert stop.quietest.median == 600
     assert stop.finding(1000).meaning.endswith("on CPUs that hand a line over in 120 cycles")
@@ -122,13 +115,12 @@ def test_no_jvm_is_said_and_one_that_fails_too(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_java_that_is_none_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "java"
-    other.write_text("#!/bin/sh\necho 'openjdk version \"17.0.1\"\nEclipse OpenJ9 VM' >&2\n")
-    other.chmod(0o755)
+    program(tmp_path, "java", "echo 'openjdk version \"17.0.1\"\nEclipse OpenJ9 VM' >&2")
     for java in (str(other), str(tmp_path / "none")):
         with pytest.raises(LockcrossError, match="no java of a HotSpot") as error:
             stopping.jvms([java])
         assert error.value.exit_code == 2
-    other.write_text("#!/bin/sh\necho 'openjdk version \"99\"\nOpenJDK 64-Bit Server VM' >&2\n")
+    program(tmp_path, "java", "echo 'openjdk version \"99\"\nOpenJDK 64-Bit Server VM' >&2")
     assert stopping.jvms([str(other)])[-1] == Jvm(str(other), 99)
 
 

@@ -7,6 +7,7 @@ reference/cycles.json.
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS
@@ -14,36 +15,25 @@ from tests.engines.test_engine import Options, Program, execute
 from tests.reference import programs as reference_programs
 
 REFERENCE = reference_programs.FOLDER / "cycles.json"
-OPTIONS: Options = {"seed": 1, "offset_max": 20}
-OUT_OF_ORDER: Options = OPTIONS | {
-    "out_of_order": 1,
-    "width": 4,
-    "predictor_history": 8,
-    "fuse_branches": 1,
-    "store_order": 0,
-}
-_SYNC: tuple[str, Options] = ("sync", {"threads": 1, "iterations": 100})
-_CONTENDED: tuple[str, Options] = (
-    "threads",
-    {"threads": 3, "iterations": 40, "critical": 4, "think": 10},
+
+
+def _numbers(words: str) -> Options:
+    return {name: int(value) for name, _, value in (word.partition("=") for word in words.split())}
+
+
+OPTIONS = _numbers("seed=1 offset_max=20")
+OUT_OF_ORDER = OPTIONS | _numbers(
+    "out_of_order=1 width=4 predictor_history=8 fuse_branches=1 store_order=0"
 )
+_SYNC = ("sync", _numbers("threads=1 iterations=100"))
+_CONTENDED = ("threads", _numbers("threads=3 iterations=40 critical=4 think=10"))
+_SEQUENCE = "threads=2 objects=8 runs=4 run_length=10 owner_share=500000 critical=2 think=3"
 CASES: dict[str, tuple[str, Options]] = {
     "sync": _SYNC,
     "sync, out of order": _SYNC,
     "contended": _CONTENDED,
     "contended, out of order": _CONTENDED,
-    "sequence": (
-        "lock_sequence",
-        {
-            "threads": 2,
-            "objects": 8,
-            "runs": 4,
-            "run_length": 10,
-            "owner_share": 500000,
-            "critical": 2,
-            "think": 3,
-        },
-    ),
+    "sequence": ("lock_sequence", _numbers(_SEQUENCE)),
 }
 
 
@@ -60,16 +50,21 @@ def programs(case: str) -> list[Program]:
     ]
 
 
+def report_of(name: str, arguments: Options, options: Options, folder: Path) -> dict[str, Any]:
+    """Return the engine's report on a program that is kept."""
+    report, binary = folder / "report.json", reference_programs.unpacked() / name
+    done = execute(binary, name.rpartition("-")[2], arguments, options, report)
+    assert done.returncode == 0, f"{name} {arguments}: {done.stdout}{done.stderr}"
+    document: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    assert document["complete"]
+    return document
+
+
 def measure(case: str, program: Program, folder: Path) -> list[int]:
     """Cycles of each core, of the program that is kept."""
-    binary = reference_programs.unpacked() / reference_programs.name(program)
-    report = folder / "report.json"
     options = OUT_OF_ORDER if "out of order" in case else OPTIONS
-    done = execute(binary, program.flavour, CASES[case][1], options, report)
-    assert done.returncode == 0, done.stdout + done.stderr
-    document = json.loads(report.read_text())
-    assert document["complete"]
-    return [core["cycles"] for core in document["cores"]]
+    report = report_of(reference_programs.name(program), CASES[case][1], options, folder)
+    return [core["cycles"] for core in report["cores"]]
 
 
 def key(program: Program) -> str:

@@ -15,17 +15,15 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel
 
 from sweeps.engines.qemu.engine import own_options
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import isas_of, machine_names
-from sweeps.programs import TARGETS, Program
-from tests.engines.test_engine import execute
+from sweeps.programs import TARGETS
 from tests.reference import programs as reference_programs
-from tests.reference.cycles import CASES, programs
+from tests.reference.cycles import CASES, programs, report_of
 
 STORED = reference_programs.FOLDER / "drawn.json"
 COUNT = 1000
@@ -71,7 +69,9 @@ def stored() -> Stored:
 def draw() -> Stored:
     """Cells over all kept programs and all machines that the engine simulates by itself."""
     chance = random.Random(_SEED)
-    kept = sorted({program for case in CASES for program in programs(case)}, key=_name)
+    kept = sorted(
+        {program for case in CASES for program in programs(case)}, key=reference_programs.name
+    )
     machines = [name for name in machine_names() if not name.startswith("sst_")]
     sets: dict[str, dict[str, int]] = {}
     cells = []
@@ -85,19 +85,9 @@ def draw() -> Stored:
         most = load_locks()[program.lock].threads or high
         arguments["threads"] = chance.randint(low, min(high, most))
         further = _numbers(chance, _OPTIONS)
-        cells.append(
-            Drawn(
-                program=_name(program),
-                arguments=arguments,
-                options=f"{machine} {isa}",
-                further=further,
-            )
-        )
+        given = {"arguments": arguments, "options": f"{machine} {isa}", "further": further}
+        cells.append(Drawn(program=reference_programs.name(program), **given))
     return Stored(options=dict(sorted(sets.items())), cells=cells)
-
-
-def _name(program: Program) -> str:
-    return reference_programs.name(program)
 
 
 def _numbers(chance: random.Random, bounds: Mapping[str, tuple[int, int]]) -> dict[str, int]:
@@ -106,13 +96,7 @@ def _numbers(chance: random.Random, bounds: Mapping[str, tuple[int, int]]) -> di
 
 def measure(cell: Drawn, options: Mapping[str, int], folder: Path) -> Drawn:
     """Return the cell with the engine's present report."""
-    report = folder / "report.json"
-    flavour = cell.program.rpartition("-")[2]
-    binary = reference_programs.unpacked() / cell.program
-    done = execute(binary, flavour, dict(cell.arguments), {**options, **cell.further}, report)
-    assert done.returncode == 0, f"{cell}: {done.stdout}{done.stderr}"
-    document: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
-    assert document["complete"]
+    document = report_of(cell.program, dict(cell.arguments), {**options, **cell.further}, folder)
     cycles = [core["cycles"] for core in document["cores"]]
     del document["version"], document["options"]
     whole = json.dumps(document, sort_keys=True)

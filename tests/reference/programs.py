@@ -8,7 +8,6 @@ here; `tests.reference.cycles` must follow.
 import hashlib
 import io
 import json
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,14 +15,18 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from results.paths import ROOT, WORK
 from sweeps.programs import TARGETS, Program, compiler_version, find_compiler, loaded_digest
+from tests.trees import made_once
 
 FOLDER = Path(__file__).parent
 SOURCES = ("lockimpl", "workloads")
 ARCHIVE = FOLDER / "programs.tar.xz"
 MANIFEST = FOLDER / "programs.json"  # how each was made, and its digest
+# Python 3.11.4 and later can unpack so.
+_SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
 def name(program: Program) -> str:
@@ -40,30 +43,16 @@ def command(program: Program, output: str) -> list[str]:
 def unpacked() -> Path:
     """The folder with the programs; unpacked once for each archive."""
     digest = hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()[:16]
-    folder = WORK / "build" / f"reference-programs-{digest}"
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".unpacking-"))
+
+    def unpack(folder: Path) -> None:
         with tarfile.open(ARCHIVE) as archive:
-            _extract(archive, temporary)
-        try:
-            temporary.replace(folder)
-        except OSError:  # another test was first
-            shutil.rmtree(temporary)
-    return folder
+            archive.extractall(folder, **_SAFELY)
 
-
-def _extract(archive: tarfile.TarFile, folder: Path) -> None:
-    if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and later
-        archive.extractall(folder, filter="data")
-    else:
-        archive.extractall(folder)
+    return made_once(WORK / "build" / f"reference-programs-{digest}", unpack)
 
 
 def _git(*arguments: str) -> bytes:
-    return subprocess.run(
-        ["git", "-C", str(ROOT), *arguments], stdout=subprocess.PIPE, check=True
-    ).stdout
+    return subprocess.check_output(["git", "-C", str(ROOT), *arguments])
 
 
 def sources_of(revision: str, folder: Path) -> Path | None:
@@ -73,7 +62,7 @@ def sources_of(revision: str, folder: Path) -> Path | None:
     except subprocess.CalledProcessError:
         return None
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        _extract(archive, folder)
+        archive.extractall(folder, **_SAFELY)
     return folder
 
 
@@ -94,16 +83,12 @@ def pack(programs: list[Program]) -> None:
             entry = tarfile.TarInfo(file)
             entry.size, entry.mode = len(content), 0o755
             archive.addfile(entry, io.BytesIO(content))
-    flavours = {program.flavour for program in programs}
+    flavours = sorted({program.flavour for program in programs})
+    names = ("WORKLOAD", "LOCK", "FENCE")
     manifest = {
         "source_revision": _git("log", "-1", "--format=%H", "--", *SOURCES).decode().strip(),
-        "compilers": {
-            flavour: compiler_version(find_compiler(flavour)) for flavour in sorted(flavours)
-        },
-        "commands": {
-            flavour: " ".join(command(Program("WORKLOAD", "LOCK", "FENCE", flavour), "OUTPUT"))
-            for flavour in sorted(flavours)
-        },
+        "compilers": {one: compiler_version(find_compiler(one)) for one in flavours},
+        "commands": {one: " ".join(command(Program(*names, one), "OUTPUT")) for one in flavours},
         "digests": {file: loaded_digest(content) for file, content in sorted(built.items())},
     }
     MANIFEST.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")

@@ -1,17 +1,20 @@
-"""The finished page of the main job (docs/report.html) and one of a synthetic study, in a real
-browser: how long they are, that they fit, sort, fold, print, and are dark where that is wanted. A
-screen is 1,000 by 1,000 pixels."""
+"""The finished page of the main job (docs/report.html) and one of a synthetic study: that they
+stand alone, and in a real browser how long they are, that they fit, sort, fold, print, and are dark
+where that is wanted. A screen is 1,000 by 1,000 pixels."""
 
+import base64
+import io
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from sweeps.report.documents import PAGE
 from tests.browsing import Page, browser
+from tests.report.test_report import Page as Parsed
 
 __all__ = ["browser"]
 
@@ -20,55 +23,53 @@ WIDTHS = (390, 1000, 1920)
 _ADDRESS = re.compile(r"""(?:src|href|action|srcset)=["']([^"']*)|url\(([^)]*)""")
 
 
-class Ids(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.ids += [value or "" for key, value in attrs if key == "id"]
-
-
-def test_the_finished_page_is_small_and_asks_for_nothing() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    assert len(text.encode()) < 1_500_000
-    addresses = {one or other for one, other in _ADDRESS.findall(text)}
-    assert addresses
-    assert all(one.startswith(("#", "data:image/")) for one in addresses)
-    assert not {"<link", "<iframe", "<object", "@import", "fetch(", "XMLHttp"} & set(
-        re.findall(r"<link|<iframe|<object|@import|fetch\(|XMLHttp", text)
-    )
-    assert "default-src 'none'" in text
-    assert "prefers-color-scheme: dark" in text
-
-
-def test_the_finished_page_has_a_place_for_every_link() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    ids = Ids(text).ids
-    assert len(ids) == len(set(ids))
-    assert {"answer", "figures", "explorer", "by-machine", "provenance"} <= set(ids)
-    assert set(re.findall(r'href="#([^"]*)"', text)) <= set(ids)
-
-
 @pytest.fixture(params=["made", "finished"])
 def path(request: pytest.FixtureRequest, study_page: Path) -> Path:
     return study_page if request.param == "made" else PAGE
 
 
-def opened(browser: Any, path: Path, width: int = SCREEN, scheme: str = "light") -> Page:
-    context = browser.new_context(viewport={"width": width, "height": SCREEN}, color_scheme=scheme)
-    page = context.new_page()
+def test_it_is_small_and_needs_nothing_else(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    page = Parsed(text)
+    assert len(text.encode()) < 1_500_000
+    addresses = {one or other for one, other in _ADDRESS.findall(text)}
+    assert addresses
+    assert all(one.startswith(("#", "data:image/")) for one in addresses)
+    assert not re.findall(r"<link|<iframe|<object|@import|fetch\(|XMLHttp", text)
+    assert "default-src 'none'" in text and "prefers-color-scheme: dark" in text
+    assert page.tags.count("script") == 3  # the map's data, its script and the page's; no sources
+    for source, alt in zip(page.all("src"), page.all("alt", "img"), strict=True):
+        head, data = source.split(",", 1)
+        assert head == "data:image/webp;base64" and len(alt) > 40
+        with Image.open(io.BytesIO(base64.b64decode(data))) as image:
+            assert image.width > 400
+
+
+def test_its_contents_lead_to_every_section(path: Path) -> None:
+    page = Parsed(path.read_text(encoding="utf-8"))
+    assert page.headings[:4] == ["The answer", "Contents", "Figures", "Explore the map"]
+    assert page.headings[-1] == "Provenance"
+    ids, sections = page.all("id"), page.all("id", "section")
+    assert len(ids) == len(set(ids))
+    assert {"answer", "figures", "explorer", "by-machine", "provenance"} <= set(ids)
+    assert all(link.startswith("#") for link in page.all("href"))
+    assert {link.removeprefix("#") for link in page.all("href")} <= set(ids)
+    assert page.contents == [f"#{section}" for section in sections]
+    assert len(sections) == len(page.headings) - 1
+
+
+def load(page: Page, path: Path) -> None:
     page.goto(path.as_uri())
     page.locator("#explorer-costs tbody tr").first.wait_for()
-    return page
 
 
 @pytest.fixture
 def page(browser: Any, path: Path) -> Iterator[Page]:
-    shown = opened(browser, path)
+    context = browser.new_context(viewport={"width": SCREEN, "height": SCREEN})
+    shown = context.new_page()
+    load(shown, path)
     yield shown
-    shown.context.close()
+    context.close()
 
 
 def test_it_is_at_most_fifteen_screens(page: Page) -> None:
@@ -76,26 +77,26 @@ def test_it_is_at_most_fifteen_screens(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_it_never_scrolls_sideways(browser: Any, path: Path, width: int) -> None:
-    page = opened(browser, path, width)
+def test_it_never_scrolls_sideways(page: Page, path: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": SCREEN})
+    load(page, path)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     lost = page.evaluate(
         "[...document.querySelectorAll('table')].filter((one) => !one.closest('.scroll')).length"
     )
-    page.context.close()
     assert lost == 0
 
 
-def test_dark_mode_is_dark_and_figures_stay_on_white(browser: Any, path: Path) -> None:
+def test_dark_mode_is_dark_and_figures_stay_on_white(page: Page, path: Path) -> None:
     seen = {}
     for scheme in ("light", "dark"):
-        page = opened(browser, path, scheme=scheme)
+        page.emulate_media(color_scheme=scheme)
+        load(page, path)
         seen[scheme] = page.evaluate(
             "['body', 'figure img', '.sheet'].map((one) =>"
             " getComputedStyle(document.querySelector(one)).backgroundColor)"
         )
-        page.context.close()
     white = "rgb(255, 255, 255)"
     assert seen["light"] == [white] * 3
     assert seen["dark"][1:] == [white] * 2
@@ -133,13 +134,11 @@ def test_tables_sort_by_the_keyboard(page: Page) -> None:
 
 
 @pytest.mark.parametrize("place", ["by-machine", "provenance", "crossovers"])
-def test_a_link_opens_what_it_leads_into(browser: Any, path: Path, place: str) -> None:
-    page = opened(browser, path)
+def test_a_link_opens_what_it_leads_into(page: Page, place: str) -> None:
     shown = page.locator(f"#{place} table").first
     assert not shown.is_visible()
     page.evaluate(f"location.hash = '#{place}'")
     shown.wait_for(state="visible")
-    page.context.close()
 
 
 def test_on_paper_what_is_folded_is_left_out(page: Page) -> None:
@@ -157,6 +156,5 @@ def test_the_first_figures_numbers_are_a_table(page: Page) -> None:
         ".map((one) => one.textContent)"
     )
     assert heads[:2] == ["Lock", "Ships in"] and len(heads) > 2
-    assert all(
-        re.match(r"[\d.]+ \(\d+ to \d+\)$", one) for one in column(page, "#processors table", 2)
-    )
+    cells = column(page, "#processors table", 2)
+    assert all(re.fullmatch(r"[\d.]+ \(\d+ to \d+\)", one) for one in cells)

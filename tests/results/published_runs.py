@@ -16,6 +16,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import median
 
 from results.paths import PAPER
@@ -44,19 +45,15 @@ def runs(lines: Iterable[str]) -> Iterator[Run]:
 def lockhammer_table(found: Iterable[Run]) -> Iterator[Sequence[str]]:
     """A head, and a row for each host, lock, critical and parallel time: medians by threads."""
     values: dict[tuple[str, str, int, int], dict[int, list[float]]] = defaultdict(dict)
-    for *key, threads, ns in found:
-        host, lock, critical, parallel = key
+    for host, lock, critical, parallel, threads, ns in found:
         values[host, lock, critical, parallel].setdefault(threads, []).append(ns)
     columns = (f"threads_{threads}" for threads in THREADS)
     yield ("run", "host", "lock", "critical", "parallel", *columns)
     for place, by_threads in sorted(values.items()):
         texts = [str(part) for part in place]
         numbers = (by_threads.get(threads) for threads in THREADS)
-        yield (
-            " ".join(texts),
-            *texts,
-            *(f"{median(each):.1f}" if each else "" for each in numbers),
-        )
+        medians = [f"{median(each):.1f}" if each else "" for each in numbers]
+        yield (" ".join(texts), *texts, *medians)
 
 
 @dataclass(frozen=True)
@@ -78,59 +75,32 @@ class Part:
     def cpus(self) -> dict[int, tuple[int, int]]:
         """Each CPU's core and cluster."""
         found = {}
-        for core in range(self.first, self.last or self.cores):
-            for thread in range(self.threads):
-                cpu = core * self.threads + thread
-                if not self.neighbours:
-                    cpu = thread * self.cores + core
-                found[cpu] = core, (core - self.first) // self.cluster
+        cores = range(self.first, self.last or self.cores)
+        for core, thread in product(cores, range(self.threads)):
+            cpu = core * self.threads + thread if self.neighbours else thread * self.cores + core
+            found[cpu] = core, (core - self.first) // self.cluster
         return found
 
 
+DIE, SOCKET = "another die", "another socket"
 PARTS = (
-    Part("EPYC 7R13", "AMD EPYC 7R13 48-Core Processor", 96, 8, "another die", threads=2, last=48),
-    Part("EPYC 7773X", "AMD EPYC 7773X", 64, 8, "another die", threads=2),
-    Part("Ryzen 9 5950X", "AMD Ryzen 9 5950X @ 3.40 GHz", 16, 8, "another die", threads=2),
+    Part("EPYC 7R13", "AMD EPYC 7R13 48-Core Processor", 96, 8, DIE, threads=2, last=48),
+    Part("EPYC 7773X", "AMD EPYC 7773X", 64, 8, DIE, threads=2),
+    Part("Ryzen 9 5950X", "AMD Ryzen 9 5950X @ 3.40 GHz", 16, 8, DIE, threads=2),
     Part("Ryzen 7 5700X", "AMD Ryzen 7 5700X", 8, 8, threads=2),
-    Part("Ryzen 9 7950X", "AMD Ryzen 9 7950X", 16, 8, "another die", True, 2),
+    Part("Ryzen 9 7950X", "AMD Ryzen 9 7950X", 16, 8, DIE, True, 2),
     Part("Core i9-12900K", "Intel Core i9-12900K", 8, 8, "", True, 2),
+    Part("Xeon 8375C", "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", 64, 32, SOCKET, threads=2),
+    Part("Xeon Gold 6242", "Dual Intel(R) Xeon Gold 6242 @ 2.8GHz", 32, 16, SOCKET, threads=2),
     Part(
-        "Xeon 8375C",
-        "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz",
-        64,
-        32,
-        "another socket",
-        threads=2,
+        "Xeon 8275CL", "Intel(R) Xeon(R) Platinum 8275CL CPU @ 3.00GHz", 48, 24, SOCKET, threads=2
     ),
-    Part(
-        "Xeon Gold 6242",
-        "Dual Intel(R) Xeon Gold 6242 @ 2.8GHz",
-        32,
-        16,
-        "another socket",
-        threads=2,
-    ),
-    Part(
-        "Xeon 8275CL",
-        "Intel(R) Xeon(R) Platinum 8275CL CPU @ 3.00GHz",
-        48,
-        24,
-        "another socket",
-        threads=2,
-    ),
-    Part(
-        "Xeon X5650",
-        "Dual Intel(R) Xeon(R) CPU X5650  @ 2.67GHz",
-        12,
-        6,
-        "another socket",
-        threads=2,
-    ),
+    Part("Xeon X5650", "Dual Intel(R) Xeon(R) CPU X5650  @ 2.67GHz", 12, 6, SOCKET, threads=2),
     Part("Graviton 2", "AWS Graviton2", 64, 64),
     Part("Graviton 3", "AWS Graviton3", 64, 64),
-    Part("Kunpeng 920-6426", "HiSilicon Kunpeng 920-6426 @ 2.6GHz", 64, 32, "another die"),
+    Part("Kunpeng 920-6426", "HiSilicon Kunpeng 920-6426 @ 2.6GHz", 64, 32, DIE),
     Part("M1 Pro", "Apple M1 Pro", 8, 3, "another cluster", first=2),
-    Part("POWER7", "Dual IBM Power7 8 cores@3.3 GHz 2010-Q1", 16, 8, "another socket"),
+    Part("POWER7", "Dual IBM Power7 8 cores@3.3 GHz 2010-Q1", 16, 8, SOCKET),
 )
 
 

@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +59,7 @@ def by_polars(path: Path) -> Table:
     return frame.columns, frame.rows()
 
 
-READERS: dict[str, Callable[[Path], Table]] = {
-    "pandas": by_pandas,
-    "duckdb": by_duckdb,
-    "polars": by_polars,
-}
+READERS: tuple[Callable[[Path], Table], ...] = (by_pandas, by_duckdb, by_polars)
 
 
 def same(read: object, wanted: object) -> bool:
@@ -99,13 +95,9 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = study(tmp_path_factory.mktemp("study") / "study.db")
     with Store(path) as store:
         Gem5Data(store).validation()
-        for number, output in enumerate(
-            ("a\nb", "a\rb", "a\r\nb", 'say "a", b', " a ", "a,b", "é")
-        ):
-            failed = record(
-                f"bad {number}", status="failed", cause=f"lost, {number}", output=output
-            )
-            store.add_run(failed, "p")
+        for output in ("a\nb", "a\rb", "a\r\nb", 'say "a", b', " a ", "a,b", "é"):
+            failed = {"status": "failed", "cause": "lost, then", "output": output}
+            store.add_run(record(f"bad {output}", **failed), "p")
         mixed = {"op": "cas", "iterations": 10}
         store.add_run(record("nop", lock="nop", workload="calibrate", parameters=mixed), "p")
         store.add_run(record("signal", lock="reservation", variant="signal"), "p")
@@ -119,67 +111,52 @@ EXPORTED = ("wide", *TABLES, *VIEWS)
 
 
 @pytest.mark.parametrize("table", EXPORTED)
-def test_csv_is_read_back(database: Path, tmp_path: Path, table: str) -> None:
-    path = tmp_path / "a.csv"
+def test_every_form_is_read_back(database: Path, tmp_path: Path, table: str) -> None:
+    lines, parquet, text = (tmp_path / f"a.{ending}" for ending in ("csv", "parquet", "json"))
     with Store(database, read_only=True) as store:
         kinds, rows = whole(store.connection, table)
-        assert export(store.connection, table, path) == (len(rows), len(kinds))
-    rows = [[v.hex() if isinstance(v, bytes) else v for v in row] for row in rows]
-    for reader in READERS.values() if rows else ():
-        check(reader(path), list(kinds), rows)
-
-
-@pytest.mark.parametrize("table", EXPORTED)
-def test_parquet_and_json_are_read_back(database: Path, tmp_path: Path, table: str) -> None:
-    parquet, text = tmp_path / "a.parquet", tmp_path / "a.json"
-    with Store(database, read_only=True) as store:
-        kinds, rows = whole(store.connection, table)
-        for path in (parquet, text):
+        for path in (lines, parquet, text):
             assert export(store.connection, table, path) == (len(rows), len(kinds))
+    plain = [[v.hex() if isinstance(v, bytes) else v for v in row] for row in rows]
+    for reader in READERS if rows else ():
+        check(reader(lines), list(kinds), plain)
     wanted = [tuple(row) for row in rows]
     assert pl.read_parquet(parquet).rows() == wanted
     assert duckdb.sql(f"SELECT * FROM '{parquet}'").fetchall() == wanted
     frame = pd.read_parquet(parquet)
-    assert list(frame.columns) == list(kinds)
-    assert len(frame) == len(rows)
-    texts = [name for name, kind in kinds.items() if kind is str]
-    for name in texts:
-        place = list(kinds).index(name)
-        assert [v if isinstance(v, str) else None for v in frame[name]] == [r[place] for r in rows]
+    assert (list(frame.columns), len(frame)) == (list(kinds), len(rows))
+    for place, (name, kind) in enumerate(kinds.items()):
+        if kind is str:
+            texts = [v if isinstance(v, str) else None for v in frame[name]]
+            assert texts == [row[place] for row in rows]
     read = json.loads(text.read_text(encoding="utf-8"))
-    plain = [[v.hex() if isinstance(v, bytes) else v for v in row] for row in rows]
     assert [list(row.values()) for row in read] == plain
+
+
+def under(prefix: str, row: Mapping[str, object]) -> dict[str, object]:
+    """What a row has in the columns of a prefix, by their names without it."""
+    there = {name: value for name, value in row.items() if value is not None}
+    return {name.removeprefix(prefix): there[name] for name in there if name.startswith(prefix)}
 
 
 def test_what_is_exported_is_what_is_stored(database: Path) -> None:
     with Store(database, read_only=True) as store:
         kinds, rows = whole(store.connection, "wide")
-        columns = list(kinds)
         metrics = store.connection.execute("SELECT run_id, name, value FROM metrics").fetchall()
         resolved = store.connection.execute("SELECT run_id, resolved FROM resolved").fetchall()
-        stored = {
-            row[0]: row[1:]
-            for row in store.connection.execute("SELECT id, lock, variant, parameters FROM runs")
-        }
-    by_id = {row[0]: dict(zip(columns, row, strict=True)) for row in rows}
+        sql = "SELECT id, lock, variant, parameters FROM runs"
+        stored = {run: rest for run, *rest in store.connection.execute(sql)}
+    by_id = {row[0]: dict(zip(kinds, row, strict=True)) for row in rows}
     assert set(by_id) == set(stored)
     numbers = {
-        (run, name.removeprefix("metric_"), value)
-        for run, row in by_id.items()
-        for name, value in row.items()
-        if name.startswith("metric_") and value is not None
+        (run, *metric) for run, row in by_id.items() for metric in under("metric_", row).items()
     }
     assert numbers == set(metrics)
     assert {run: row["resolved"] for run, row in by_id.items()} == dict(resolved)
     for run, (lock, variant, parameters) in stored.items():
         row = by_id[run]
         assert (row["lock"], row["variant"]) == (lock, variant or FIRST_VARIANT)
-        keys = {
-            name.removeprefix("parameter_"): value
-            for name, value in row.items()
-            if name.startswith("parameter_") and value is not None
-        }
-        assert keys == json.loads(parameters)
+        assert under("parameter_", row) == json.loads(parameters)
 
 
 def test_no_column_of_texts_has_both_an_empty_one_and_none(database: Path) -> None:
@@ -233,9 +210,19 @@ COMMANDS = [
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_rows_of_commands_are_read_back(database: Path, tmp_path: Path, words: list[str]) -> None:
-    path = tmp_path / "a.csv"
     if words[0] in ("query", "runs", "footprint", "compare"):
         words = [*words, "--db", str(database)]
+    is_read_back(words, tmp_path / "a.csv")
+
+
+def test_what_a_log_shows_is_read_back(tmp_path: Path) -> None:
+    log = str(tmp_path / "a.log")
+    small = ["--lock", "nop", "--workload", "sync", "iterations=50", "--events", log]
+    assert lockcross("run", *small).returncode == 0
+    is_read_back(["locality", log], tmp_path / "a.csv")
+
+
+def is_read_back(words: Sequence[str], path: Path) -> None:
     done = lockcross(*words, "--format", "csv")
     assert done.returncode == 0, done.stderr
     path.write_text(done.stdout, encoding="utf-8")
@@ -243,27 +230,13 @@ def test_rows_of_commands_are_read_back(database: Path, tmp_path: Path, words: l
     assert rows
     lost = {value for row in rows for value in row if value.lower() in WORDS - {""}}
     assert not lost
-    for reader in READERS.values():
+    for reader in READERS:
         read = reader(path)
-        assert read[0] == columns
-        assert len(read[1]) == len(rows)
+        assert (read[0], len(read[1])) == (columns, len(rows))
         for mine, theirs in zip(rows, read[1], strict=True):
             assert [value in (None, "") for value in theirs] == [value == "" for value in mine]
             texts = zip(mine, theirs, strict=True)
             assert all(a == b for a, b in texts if isinstance(b, str) and b)
-
-
-def test_what_a_log_shows_is_read_back(tmp_path: Path) -> None:
-    log, path = tmp_path / "a.log", tmp_path / "a.csv"
-    small = ["--lock", "nop", "--workload", "sync", "iterations=50", "--events", str(log)]
-    assert lockcross("run", *small).returncode == 0
-    done = lockcross("locality", str(log), "--format", "csv")
-    assert done.returncode == 0, done.stderr
-    path.write_text(done.stdout, encoding="utf-8")
-    columns, *rows = csv.reader(io.StringIO(done.stdout))
-    for reader in READERS.values():
-        read = reader(path)
-        assert (read[0], len(read[1])) == (columns, len(rows))
 
 
 def test_the_words_are_those_of_the_readers() -> None:
@@ -274,32 +247,31 @@ def test_the_words_are_those_of_the_readers() -> None:
         assert not why_no_name(word)
 
 
-def names() -> Iterator[tuple[str, str]]:
-    """Return every name that a table can hold, and its kind."""
-    for lock in load_locks().values():
-        yield "lock", lock.name
-        yield from (("variant", name) for name in lock.variants)
-    for name, workload in WORKLOADS.items():
-        yield "workload", name
-        yield from (("key", key) for key in workload.keys)
-        yield from (("metric", metric) for metric in workload.metrics)
-        for key in workload.keys.values():
-            yield from (("choice", word) for word in getattr(key, "choices", ()))
-    yield from (("fence", kind) for kind in FENCE_KINDS)
-    yield from (("isa", isa) for isa in ISAS)
-    yield from (("flavour", flavour) for flavour in FLAVOURS)
-    yield from (("engine", label) for label in engines.labels())
-    yield from (("machine", name) for name in machine_names())
-    yield from (("axis", axis.name) for axis in AXES)
-    yield from (("status", status) for status in ("ok", "failed", "refused"))
-    yield from (("verdict", one) for one in ("crosses", "a_always", "b_always", "tie"))
-    yield "variant", FIRST_VARIANT
+def names() -> Iterator[tuple[str, Iterable[str]]]:
+    """Every kind of name that a table can hold, and its names."""
+    locks, workloads = load_locks().values(), WORKLOADS.values()
+    keys = [key for workload in workloads for key in workload.keys.items()]
+    yield "lock", [lock.name for lock in locks]
+    yield "variant", [FIRST_VARIANT, *(name for lock in locks for name in lock.variants)]
+    yield "workload", WORKLOADS
+    yield "key", [name for name, _ in keys]
+    yield "choice", [word for _, key in keys if isinstance(key, Choice) for word in key.choices]
+    yield "metric", [metric for workload in workloads for metric in workload.metrics]
+    yield "fence", FENCE_KINDS
+    yield "isa", ISAS
+    yield "flavour", FLAVOURS
+    yield "engine", engines.labels()
+    yield "machine", machine_names()
+    yield "axis", [axis.name for axis in AXES]
+    yield "status", ("ok", "failed", "refused")
+    yield "verdict", ("crosses", "a_always", "b_always", "tie")
     for kind in (EXPLORATIONS, REPRODUCTIONS, RUNTIMES, STUDIES, SWEEPS, VALIDATIONS):
-        yield from ((kind.words, name) for name in kind.names())
+        yield kind.words, kind.names()
 
 
 def test_no_name_is_read_as_a_missing_value() -> None:
-    assert [(kind, name) for kind, name in names() if why_no_name(name)] == []
+    wrong = [(kind, name) for kind, of_kind in names() for name in of_kind if why_no_name(name)]
+    assert wrong == []
     assert all(FIRST_VARIANT not in lock.variants for lock in load_locks().values())
 
 
@@ -313,30 +285,29 @@ def test_a_key_is_of_one_type_in_every_workload() -> None:
 
 
 LOCK = 'LOCK({}, "a", "b", TRAIT_NONE, FENCE_FULL, 0, 0, "c")'
+WORKLOAD = 'WORKLOAD({}, 1, 1, "", ANY_CORES)'
 
 
 @pytest.mark.parametrize("name", ["null", "NaN", "na", "NULL"])
 def test_new_names_of_that_kind_are_refused(tmp_path: Path, name: str) -> None:
     words = f"'{name}' cannot be a name: pandas, R and others read it as a missing value"
-    with pytest.raises(LockcrossError, match=words):
-        parse_locks(LOCK.format(name))
-    with pytest.raises(LockcrossError, match=words):
-        parse_locks(f'{LOCK.format("a")}\nVARIANT(a, {name}, TRAIT_NONE, "d")')
-    workload = f'#ifdef WORKLOAD_{name}\nWORKLOAD({name}, 1, 1, "", ANY_CORES)\n#endif\n'
-    with pytest.raises(LockcrossError, match=words):
-        parse_workloads(workload)
-    choice = f'WORKLOAD(a, 1, 1, "", ANY_CORES)\nCHOICE(op, REQUIRED, b, WORD(b) WORD({name}))\n'
-    with pytest.raises(LockcrossError, match=words):
-        parse_workloads(f"#ifdef WORKLOAD_a\n{choice}#endif\n")
+    plan = tmp_path / f"{name}.toml"
+    plan.write_text((ROOT / "sweeps" / "plans" / "smoke.toml").read_text(encoding="utf-8"))
+    choice = f"{WORKLOAD.format('a')}\nCHOICE(op, REQUIRED, b, WORD(b) WORD({name}))\n"
+    for read, text in (
+        (parse_locks, LOCK.format(name)),
+        (parse_locks, f'{LOCK.format("a")}\nVARIANT(a, {name}, TRAIT_NONE, "d")'),
+        (parse_workloads, f"#ifdef WORKLOAD_{name}\n{WORKLOAD.format(name)}\n#endif\n"),
+        (parse_workloads, f"#ifdef WORKLOAD_a\n{choice}#endif\n"),
+        (load_plan, str(plan)),
+    ):
+        with pytest.raises(LockcrossError, match=words):
+            read(text)
     machine = tmp_path / "mine.toml"
     machine.write_text(load_machine("generic").as_toml().replace('"generic"', f'"{name}"', 1))
     done = lockcross("run", "--machine", str(machine), "--lock", "thin", "--workload", "sync")
     assert done.returncode == 2
     assert words in done.stderr
-    plan = tmp_path / f"{name}.toml"
-    plan.write_text((ROOT / "sweeps" / "plans" / "smoke.toml").read_text(encoding="utf-8"))
-    with pytest.raises(LockcrossError, match=words):
-        load_plan(str(plan))
 
 
 def many(path: Path, runs: int) -> Path:
@@ -345,27 +316,22 @@ def many(path: Path, runs: int) -> Path:
     with sqlite3.connect(path) as connection:
         (least,) = connection.execute("SELECT max(id) FROM runs").fetchone()
         columns = [row[1] for row in connection.execute("PRAGMA table_info(runs)")]
-        copied = ", ".join(
-            {"id": "n.value", "identity": "'r' || n.value"}.get(c, c) for c in columns
-        )
-        numbers = (
-            f"WITH RECURSIVE n(value) AS (SELECT {least + 1} UNION ALL SELECT value + 1 FROM n "
-            f"WHERE value < {runs})"
-        )
-        connection.execute(
-            f"{numbers} INSERT INTO runs SELECT {copied} FROM n "
-            f"JOIN runs ON id = 1 + value % {least}"
-        )
-        connection.execute(
-            f"{numbers} INSERT INTO run_metrics SELECT n.value, metric_set, numbers FROM n "
-            f"JOIN run_metrics ON run_id = 1 + value % {least}"
-        )
+        new = {"id": "n.value", "identity": "'r' || n.value"}
+        copied = ", ".join(new.get(column, column) for column in columns)
+        connection.executescript(f"""
+            CREATE TEMP VIEW n AS WITH RECURSIVE n(value) AS
+                (SELECT {least + 1} UNION ALL SELECT value + 1 FROM n WHERE value < {runs})
+                SELECT value FROM n;
+            INSERT INTO runs SELECT {copied} FROM n JOIN runs ON id = 1 + value % {least};
+            INSERT INTO run_metrics SELECT n.value, metric_set, numbers
+                FROM n JOIN run_metrics ON run_id = 1 + value % {least};
+            """)
     return path
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
 def test_rows_are_read_as_they_are_written(
-    database: Path, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No batch is read before the one before it is in the file."""
     path, sizes = many(tmp_path / "many.db", 4_000), []

@@ -4,20 +4,20 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
-from typer.core import TyperGroup
 
 from results.paths import ROOT
-from sweeps.cli.main import VERSION, make_app
+from sweeps.cli.main import VERSION, commands, loaded
 from tests.commands import SMALL, lockcross
 
 # Commands that print no rows, or one run as text.
-WITHOUT_ROWS = (
-    "check crossover explore export figures measure python record report serve show test".split()
-)
-WITHOUT_ROWS += ["new machine", "new plan", "new study"]
+WITHOUT_ROWS = [
+    *"check crossover explore export figures measure python record report serve show test".split(),
+    *("new machine", "new plan", "new study"),
+]
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,14 @@ WITHOUT_ROWS += ["new machine", "new plan", "new study"]
         (["run", *SMALL], "metric", "cycles_per_pair"),
         (["build", "smoke"], "flavour", "lock"),
         (["reproduce", "--list"], "name", "k_rounds"),
+        (["query", "SELECT id, lock, cause FROM runs ORDER BY id"], "lock", "thin"),
     ],
 )
-def test_rows_are_the_same_in_csv_and_json(words: list[str], column: str, value: str) -> None:
+def test_rows_are_the_same_in_csv_and_json(
+    words: list[str], column: str, value: str, database: Path
+) -> None:
+    if words[0] == "query":
+        words = [*words, "--db", str(database)]
     done = lockcross(*words, "--format", "json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
@@ -64,14 +69,17 @@ def test_a_sweep_prints_its_winners_as_rows(tmp_path: Path) -> None:
     assert "2 cells, 2 distinct: 2 ok" in done.stderr
 
 
+def every_command() -> dict[str, Any]:
+    """The commands by their words, those of a group in its place."""
+    every = {}
+    for name in commands():
+        inner = getattr(loaded(name), "commands", {})
+        every |= {f"{name} {word}": one for word, one in inner.items()} or {name: loaded(name)}
+    return every
+
+
 def test_every_command_that_prints_rows_has_the_one_option() -> None:
-    group = typer.main.get_command(make_app())
-    assert isinstance(group, TyperGroup)
-    commands = {}
-    for name, command in group.commands.items():
-        inner = getattr(command, "commands", {})
-        commands |= {f"{name} {word}": one for word, one in inner.items()} or {name: command}
-    for name, command in commands.items():
+    for name, command in every_command().items():
         options = {one for parameter in command.params for one in parameter.opts}
         assert ("--format" in options) != (name in WITHOUT_ROWS), name
         assert not options & {"--csv", "--json"}, name
@@ -84,17 +92,11 @@ def test_the_version_is_the_change_logs() -> None:
     assert f"version: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
 
 
-def test_a_shell_completes_commands_and_options() -> None:
-    asked = {"_LOCKCROSS_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
-    assert lockcross(COMP_WORDS="lockcross swe", **asked).stdout.split() == ["sweep"]
-    asked["COMP_CWORD"] = "2"
-    done = lockcross(COMP_WORDS="lockcross compare --al", **asked)
-    assert "--along" in done.stdout.split()
-
-
 @pytest.mark.parametrize(
     ("line", "there"),
     [
+        ("swe", {"sweep"}),
+        ("compare --al", {"--along"}),
         ("run --machine zen", {"zen3", "zen4", "zen5"}),
         ("machines sky", {"skylake"}),
         ("run --lock asym_t", {"asym_tasuki"}),
@@ -111,24 +113,16 @@ def test_a_shell_completes_commands_and_options() -> None:
         ("crossovers --isa ppc", {"ppc64le"}),
     ],
 )
-def test_a_shell_completes_names(line: str, there: set[str]) -> None:
+def test_a_shell_completes(line: str, there: set[str]) -> None:
     words = f"lockcross {line}"
     asked = {"_LOCKCROSS_COMPLETE": "complete_bash", "COMP_CWORD": str(len(words.split()) - 1)}
     assert set(lockcross(COMP_WORDS=words, **asked).stdout.split()) == there
 
 
 def test_every_option_and_argument_that_takes_a_name_completes_it() -> None:
-    named = set(
-        "machine lock locks workload plan isa isas flavour engine study against fence".split()
-    )
-    group = typer.main.get_command(make_app())
-    assert isinstance(group, TyperGroup)
-    commands = dict(group.commands)
-    for inner in ("bench", "new"):
-        commands |= commands.pop(inner).commands  # type: ignore[attr-defined]
-    for name, command in commands.items():
-        context = typer.Context(command, info_name=name)  # type: ignore[arg-type]
+    names = "machine lock locks workload plan isa isas flavour engine study against fence".split()
+    for name, command in every_command().items():
+        context = typer.Context(command, info_name=name)
         for parameter in command.params:
-            if parameter.name in named:
-                found = parameter.shell_complete(context, "")
-                assert found, f"{name} {parameter.name}"
+            if parameter.name in names:
+                assert parameter.shell_complete(context, ""), f"{name} {parameter.name}"

@@ -16,12 +16,6 @@ from results.extras import REQUIREMENTS, Extra
 from results.store.queries import ask, named_queries
 from results.store.store import Store
 from tests.commands import lockcross, start
-from tests.fakes.study import study
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return study(tmp_path_factory.mktemp("study") / "study.db")
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +40,7 @@ def address(database: Path) -> Iterator[str]:
 
 def get(address: str) -> str:
     with urllib.request.urlopen(address, timeout=60) as answer:
-        text: str = html.unescape(answer.read().decode())
-        return text
+        return html.unescape(answer.read().decode())
 
 
 def test_every_query_gives_the_commands_rows(address: str, database: Path) -> None:

@@ -3,9 +3,9 @@
 import csv
 import io
 import json
-import sqlite3
-from contextlib import closing
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,12 +19,20 @@ from tests.commands import SMALL, lockcross
 DATABASES = sorted(REFERENCE.glob("*.db"))
 
 
-def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def check(known: Mapping[str, str], columns: Sequence[str], rows: Iterable[Any], of: str) -> None:
+    """Every column of `rows` that has a number has a unit, in words or in its row."""
+    numbers = [
+        name
+        for name, values in zip(columns, zip(*rows, strict=True), strict=False)
+        if any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    ]
+    assert [name for name in numbers if name not in known] == [], of
+    if any(known[name] == OF_THE_ROW for name in numbers):
+        assert "unit" in columns, of
 
 
 @pytest.mark.parametrize("database", DATABASES, ids=lambda path: path.stem)
-def test_every_number_of_a_database_has_a_unit(database: Path) -> None:
+def test_every_number_of_a_database_and_of_its_named_queries_has_a_unit(database: Path) -> None:
     with reading(database) as connection:
         known = units(connection)
         for table in ("wide", *TABLES, *VIEWS):
@@ -32,19 +40,9 @@ def test_every_number_of_a_database_has_a_unit(database: Path) -> None:
             numbers = [name for name, kind in columns.items() if kind in (int, float)]
             assert [name for name in numbers if name not in known] == [], table
         assert all(known.values())
-
-
-@pytest.mark.parametrize("database", DATABASES, ids=lambda path: path.stem)
-def test_every_number_of_a_named_query_has_a_unit(database: Path) -> None:
-    with reading(database) as connection:
-        known = units(connection)
         for name in named_queries():
             answer = ask(connection, name, database)
-            columns = zip(answer.columns, zip(*answer.rows, strict=True), strict=False)
-            numbers = [column for column, values in columns if any(map(is_number, values))]
-            assert [column for column in numbers if column not in known] == [], name
-            if any(known[column] == OF_THE_ROW for column in numbers):
-                assert "unit" in answer.columns, name
+            check(known, answer.columns, answer.rows, name)
 
 
 COMMANDS = [
@@ -70,19 +68,15 @@ COMMANDS = [
 @pytest.mark.long
 def test_what_commands_print_for_programs_has_plain_names_and_units(tmp_path: Path) -> None:
     db = ["--db", str(tmp_path / "a.db")]
+    with reading(REFERENCE / "runtimes.db") as connection:
+        known = units(connection)
     for words in COMMANDS:
         stored = words[0] in ("calibrate", "footprint", "sweep", "compare", "runs")
         done = lockcross(*words, "--format", "json", *(db if stored else []))
         assert done.returncode == 0, done.stderr
-        rows = json.loads(done.stdout)
-        with closing(sqlite3.connect(REFERENCE / "runtimes.db")) as connection:
-            known = units(connection)
-        for row in rows:
+        for row in json.loads(done.stdout):
             assert all(name.isidentifier() for name in row), words
-            numbers = [name for name, value in row.items() if is_number(value)]
-            assert [name for name in numbers if name not in known] == [], words
-            if any(known[name] == OF_THE_ROW for name in numbers):
-                assert "unit" in row, words
+            check(known, list(row), [row.values()], " ".join(words))
 
 
 def test_units_are_listed_by_a_command() -> None:

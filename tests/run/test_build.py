@@ -1,15 +1,17 @@
 """Building: the cache, the registry, and the message when it cannot be done."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.isa import ISAS
+from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import Trait, load_locks, parse_locks
 from sweeps.programs import Builder, Program
+from tests.commands import program
 
 THIN = Program("sync", "thin", "full", "lock")
 
@@ -37,11 +39,7 @@ def test_a_program_is_built_once_and_anew_when_a_source_changes(tree: Path) -> N
 
 
 def test_the_same_sources_give_the_same_program_anywhere(tree: Path) -> None:
-    programs = [
-        Program("sync", "thin", "full", flavour)
-        for isa in ISAS.values()
-        for flavour in isa.flavours
-    ]
+    programs = [replace(THIN, flavour=flavour) for flavour in FLAVOURS]
     here = Builder().build(programs)
     there = Builder(tree, tree / "bin").build(programs)
     assert [here[p].digest for p in programs] == [there[p].digest for p in programs]
@@ -58,16 +56,13 @@ def test_a_compile_error_is_one_message(tree: Path) -> None:
 
 def test_a_missing_compiler_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    program = Program("sync", "thin", "full", "larx")
     with pytest.raises(LockcrossError, match="gcc-powerpc64le-linux-gnu") as error:
-        Builder().build([program])
+        Builder().build([replace(THIN, flavour="larx")])
     assert error.value.exit_code == 1
 
 
 def test_a_broken_compiler_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = tmp_path / "x86_64-linux-gnu-gcc"
-    fake.write_text("#!/bin/sh\nexit 1\n")
-    fake.chmod(0o755)
+    program(tmp_path, "x86_64-linux-gnu-gcc", "exit 1")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LockcrossError, match="does not run"):
         Builder().build([THIN])
@@ -75,14 +70,8 @@ def test_a_broken_compiler_is_one_message(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_registry_is_read() -> None:
     locks = load_locks()
-    assert {"nop", "cas_spin", "thin", "tasuki", "reservation", "asym_tasuki"} <= set(locks)
-    assert locks["asym_tasuki"].fence_kinds == (
-        "full",
-        "rmw",
-        "lock_add",
-        "store_forward",
-        "membarrier",
-    )
+    kinds = "full rmw lock_add store_forward membarrier".split()
+    assert [*locks["asym_tasuki"].fence_kinds] == kinds
     assert locks["thin"].java and not locks["cas_spin"].java
 
 
@@ -102,9 +91,8 @@ def test_a_faulty_registry_names_the_line() -> None:
     assert [lock.reads_time(variant) for variant in ("", "f")] == [False, True]
     assert lock.variants == ("e", "f") and lock.variant_lines[1].summary == "h"
     assert lock.java and lock.has(Trait.CANCELS, "f")
-    assert [lock.has(Trait.UNORDERED, variant) for variant in ("", "e", "f")] == [False] * 2 + [
-        True
-    ]
+    unordered = [lock.has(Trait.UNORDERED, variant) for variant in ("", "e", "f")]
+    assert unordered == [False, False, True]
     for wrong, words in (
         (good + "LOCK(b)\n", r"not an entry: LOCK\(b"),
         (good.replace("FENCE_RMW", "FENCE_HALF"), "a: FENCE_HALF is unknown; allowed are FENCE_"),

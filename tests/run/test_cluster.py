@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,19 +28,16 @@ from sweeps.run.runner import Runner
 from sweeps.run.work import Done, Work
 from sweeps.support.paths import CLUSTERS
 from tests.commands import environment, fresh
+from tests.processes import until
+from tests.run.jobs import RUNS, rows, write_cluster, write_plan
 from tests.run.test_runner import CELL
 
 CLUSTER = Cluster(title="a test", provider="slurm", workers=4, blocks=2)
 
 
-def work(number: int, expected_s: float | None = 0.1, cell: Cell = CELL) -> Work:
+def work(number: int, expected_s: float | None = 0.1) -> Work:
     binary = Binary(Path("no"), f"digest {number}", "gcc")
-    return Work(cell, str(number), "version", binary, Limits(60.0), expected_s, keep=False)
-
-
-def done(one: Work, seconds: float) -> Done:
-    place = Place("n1", "a processor")
-    return Done(one.identity, duration_s=seconds, place=place)
+    return Work(CELL, str(number), "version", binary, Limits(60.0), expected_s, keep=False)
 
 
 # The cluster file
@@ -53,27 +50,25 @@ def test_every_cluster_file_of_the_tree_is_valid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("key", "value", "message"),
     [
-        ('provider = "slurmm"', "provider: 'slurmm': Input should be 'slurm', 'local', 'pbs'"),
-        ("workers = 0", "workers: 0: Input should be greater than or equal to 1"),
-        ('wall_time = "2h"', "wall_time: '2h': allowed is a time as 02:00:00"),
-        ('wall_time = "00:00:00"', "wall_time: '00:00:00': allowed is a time as 02:00:00"),
-        ('scratch = "/a b"', "scratch: '/a b': spaces, quotes and backslashes are not allowed"),
-        ("partitions = 3", "partitions: unknown key; allowed are title, provider, partition"),
-        ("commands = [3]", "commands.0: 3: Input should be a valid string"),
+        ("provider", "slurmm", "'slurmm': Input should be 'slurm', 'local', 'pbs'"),
+        ("workers", 0, "0: Input should be greater than or equal to 1"),
+        ("wall_time", "2h", "'2h': allowed is a time as 02:00:00"),
+        ("wall_time", "00:00:00", "'00:00:00': allowed is a time as 02:00:00"),
+        ("scratch", "/a b", "'/a b': spaces, quotes and backslashes are not allowed"),
+        ("partitions", 3, "unknown key; allowed are title, provider, partition"),
+        ("commands.0", 3, "3: Input should be a valid string"),
     ],
 )
 def test_a_wrong_cluster_file_is_named_with_key_and_value(
-    tmp_path: Path, line: str, message: str
+    tmp_path: Path, key: str, value: object, message: str
 ) -> None:
-    rest = {"title": '"a test"', "provider": '"slurm"', "workers": "2"}
-    rest.pop(line.partition(" ")[0], None)
-    text = "\n".join([*(f"{key} = {value}" for key, value in rest.items()), line])
-    (tmp_path / "c.toml").write_text(text)
+    changed = {"commands": [value]} if key == "commands.0" else {key: value}
+    file = write_cluster(tmp_path, **{"provider": "slurm", "workers": 2} | changed)
     with pytest.raises(LockcrossError) as error:
-        load_cluster(str(tmp_path / "c.toml"))
-    assert error.value.exit_code == 2 and message in error.value.message
+        load_cluster(str(file))
+    assert error.value.exit_code == 2 and f"{key}: {message}" in error.value.message
 
 
 def test_a_command_without_its_cluster_file(tmp_path: Path) -> None:
@@ -84,16 +79,13 @@ def test_a_command_without_its_cluster_file(tmp_path: Path) -> None:
 # Chunks
 
 
-def all_of(chunks: Chunks) -> list[list[Work]]:
-    found = []
-    while chunk := chunks.next():
-        found.append(chunk)
-    return found
+def all_of(works: Sequence[Work]) -> list[list[Work]]:
+    return list(iter(Chunks(works, slots=4).next, []))
 
 
 def test_chunks_hold_two_seconds_and_get_smaller_towards_the_end() -> None:
     works = [work(number, 0.125) for number in range(2000)]
-    found = all_of(Chunks(works, slots=4))
+    found = all_of(works)
     assert [one.identity for chunk in found for one in chunk] == [one.identity for one in works]
     lengths = [0.125 * len(chunk) for chunk in found]
     assert lengths[0] == CHUNK_S and lengths == sorted(lengths, reverse=True)
@@ -101,7 +93,7 @@ def test_chunks_hold_two_seconds_and_get_smaller_towards_the_end() -> None:
 
 
 def test_cells_that_take_long_go_one_by_one() -> None:
-    assert {len(chunk) for chunk in all_of(Chunks([work(n, 60.0) for n in range(9)], 4))} == {1}
+    assert [len(chunk) for chunk in all_of([work(n, 60.0) for n in range(9)])] == [1] * 9
 
 
 def test_of_unknown_cells_few_are_sent_until_one_has_ended() -> None:
@@ -109,7 +101,8 @@ def test_of_unknown_cells_few_are_sent_until_one_has_ended() -> None:
     chunks = Chunks(works, slots=4)
     first = chunks.next()
     assert len(first) == 4
-    chunks.learn(first, [done(one, 0.01) for one in first])
+    place = Place("n1", "a processor")
+    chunks.learn(first, [Done(one.identity, duration_s=0.01, place=place) for one in first])
     assert len(chunks.next()) == pytest.approx(0.01 * 996 / 8 / 0.01, abs=2)
 
 
@@ -221,9 +214,9 @@ def test_nodes_that_cannot_run_cells_are_left_out(
 # The worker
 
 
-def chunk_of(tmp_path: Path, *cells: Cell, **changes: Any) -> Chunk:
+def chunk_of(tmp_path: Path, *cells: Cell, limits: Limits | None = None) -> Chunk:
     with Store(tmp_path / "prepare.db") as store:
-        works = [replace(one, **changes) for one in Runner(store).prepare(cells)]
+        works = Runner(store, limits=limits).prepare(cells)
     return Chunk(works, str(tmp_path / "scratch"), worker.plugin_digest())
 
 
@@ -246,17 +239,18 @@ def test_a_failed_run_says_why(tmp_path: Path) -> None:
     assert one.output.startswith("standard output:")
 
 
-def test_a_worker_with_another_engine_refuses(tmp_path: Path) -> None:
-    reply = worker.run_chunk(chunk_of(tmp_path, CELL, engine_version="qemu-timing 0, QEMU 9"))
-    assert not reply.done
-    assert "there, and qemu-timing 0, QEMU 9 here; install the same version" in reply.refused
-
-
-def test_a_worker_with_another_plugin_or_program_refuses(tmp_path: Path) -> None:
+def test_a_worker_with_another_engine_plugin_or_program_refuses(tmp_path: Path) -> None:
     chunk = chunk_of(tmp_path, CELL)
-    assert "is the tree shared" in worker.run_chunk(replace(chunk, plugin="0" * 64)).refused
-    other = replace(chunk.works[0], binary=replace(chunk.works[0].binary, digest="0" * 64))
-    assert "is the tree shared" in worker.run_chunk(replace(chunk, works=[other])).refused
+    engine = replace(chunk.works[0], engine_version="qemu-timing 0, QEMU 9")
+    program = replace(chunk.works[0], binary=replace(chunk.works[0].binary, digest="0" * 64))
+    shared = "is the tree shared"
+    for changed, why in (
+        ({"works": [engine]}, "there, and qemu-timing 0, QEMU 9 here; install the same version"),
+        ({"plugin": "0" * 64}, shared),
+        ({"works": [program]}, shared),
+    ):
+        reply = worker.run_chunk(replace(chunk, **changed))
+        assert not reply.done and why in reply.refused
 
 
 # Provenance
@@ -266,11 +260,10 @@ def test_a_run_knows_where_it_ran_and_its_identity_does_not(tmp_path: Path) -> N
     db = tmp_path / "a.db"
     with Store(db) as store:
         (run,) = Runner(store).run([CELL], "test")
-        (identity,) = {item.identity for item in Runner(store).prepare([CELL])}
-        assert run.identity == identity
-        host, processor, job = store.connection.execute(
-            "SELECT host, processor, job FROM places JOIN runs ON place_id = places.id"
-        ).fetchone()
+        (prepared,) = Runner(store).prepare([CELL])
+    assert run.identity == prepared.identity
+    where = "SELECT host, processor, job FROM places JOIN runs ON place_id = places.id"
+    ((host, processor, job),) = rows(db, where)
     assert host == os.environ.get("SLURMD_NODENAME", os.uname().nodename) and processor and not job
     assert host in fresh("show", str(run.id), "--db", str(db)).stdout
 
@@ -286,25 +279,16 @@ def with_parsl() -> None:
         pytest.skip(error.message)
 
 
-def rows(db: Path) -> list[Any]:
-    with Store(db, read_only=True) as store:
-        return store.connection.execute(
-            "SELECT identity, status, cause, numbers, binary_digest, resolved_options.digest "
-            "FROM runs LEFT JOIN run_metrics ON run_id = runs.id "
-            "JOIN resolved_options ON resolved_options.id = resolved_id ORDER BY identity"
-        ).fetchall()
-
-
 @pytest.mark.long
 @pytest.mark.usefixtures("with_parsl")
 def test_a_sweep_on_this_machine_through_parsl(tmp_path: Path) -> None:
-    file = (CLUSTERS / "local.toml").read_text().replace('"local"', '"local"\nscratch = "SCRATCH"')
-    (tmp_path / "local.toml").write_text(file.replace("SCRATCH", str(tmp_path / "scratch")))
+    file = (CLUSTERS / "local.toml").read_text() + f'scratch = "{tmp_path}/scratch"\n'
+    (tmp_path / "local.toml").write_text(file)
     here, there = tmp_path / "here.db", tmp_path / "there.db"
     assert fresh("sweep", "smoke", "--db", str(here)).returncode == 0
     said = fresh("sweep", "smoke", "--db", str(there), "--cluster", str(tmp_path / "local.toml"))
     assert said.returncode == 0, said.stderr
-    assert rows(here) == rows(there) and len(rows(here)) > 20
+    assert rows(here, RUNS) == rows(there, RUNS) and len(rows(here, RUNS)) > 20
     assert "workers" in said.stderr and "cells/s" in said.stderr
     again = fresh("sweep", "smoke", "--db", str(there), "--cluster", "local")
     assert again.returncode == 0 and "workers" not in again.stderr  # nothing to run: no jobs
@@ -313,14 +297,9 @@ def test_a_sweep_on_this_machine_through_parsl(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("with_parsl")
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
 def test_a_sweep_that_is_ended_leaves_no_process(tmp_path: Path, blow: signal.Signals) -> None:
-    plan = tmp_path / "plan.toml"
-    plan.write_text(
-        'title = "long"\n[[sweep]]\nmachine = "generic"\nlock = "cas_spin"\nworkload = "sync"\n'
-        "parameters = { iterations = 100000 }\ncas_latency = { from = 1, to = 60, step = 1 }\n"
-    )
+    plan = write_plan(tmp_path, latencies=60, iterations=100_000)
     scratch = tmp_path / "scratch"
-    cluster = tmp_path / "local.toml"
-    cluster.write_text(f'title = "x"\nprovider = "local"\nworkers = 2\nscratch = "{scratch}"\n')
+    cluster = write_cluster(tmp_path, provider="local", workers=2, scratch=str(scratch))
     words = ["sweep", str(plan), "--db", str(tmp_path / "a.db"), "--cluster", str(cluster)]
     driver = subprocess.Popen(
         [sys.executable, "-P", "-m", "sweeps", *words],
@@ -329,10 +308,8 @@ def test_a_sweep_that_is_ended_leaves_no_process(tmp_path: Path, blow: signal.Si
         env=environment(LOCKCROSS_WORK=str(WORK)),
         start_new_session=True,
     )
-    deadline = time.monotonic() + 90
-    while not list(scratch.glob("*/runs/driver-*/*")) and time.monotonic() < deadline:
-        assert driver.poll() is None
-        time.sleep(0.2)
+    assert until(lambda: driver.poll() or [*scratch.glob("*/runs/driver-*/*")], 90)
+    assert driver.poll() is None
     (logs,) = (WORK / "build" / "cluster").glob(f"*-{driver.pid}-*")
     if blow == signal.SIGINT:
         os.killpg(driver.pid, blow)  # as a terminal does
@@ -341,11 +318,8 @@ def test_a_sweep_that_is_ended_leaves_no_process(tmp_path: Path, blow: signal.Si
     else:
         driver.kill()
         driver.wait()
-    deadline = time.monotonic() + 30
     places = str(tmp_path), str(logs)
-    while (left := [*map(naming, places)]) != [[], []] and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert left == [[], []]
+    assert until(lambda: not any(map(naming, places))), [*map(naming, places)]
 
 
 def naming(text: str) -> list[str]:

@@ -4,7 +4,9 @@ nothing is left behind, and the next run goes on from there."""
 import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,10 @@ from sweeps.model.cell import Cell
 from sweeps.run import work
 from sweeps.run.processes import Processes, Task
 from sweeps.run.runner import Runner
-from tests.run.test_runner import CELL, children
+from sweeps.support.paths import RUN_FOLDERS
+from tests.processes import children
+from tests.run.jobs import rows
+from tests.run.test_runner import CELL
 
 _CELLS = [replace(CELL, seed=seed) for seed in range(1, 11)]
 _FULL_FROM = 6  # cells that are started before the disk is full: a server is alive
@@ -43,7 +48,8 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert children(os.getpid()) <= before
 
 
-def fill(monkeypatch: pytest.MonkeyPatch, break_it: Callable[[Path], None]) -> None:
+@contextmanager
+def befallen(break_it: Callable[[Path], None]) -> Iterator[None]:
     """From one cell on, something befalls the folder of each before it is started."""
     started = []
     real: Process = Processes._process
@@ -54,7 +60,9 @@ def fill(monkeypatch: pytest.MonkeyPatch, break_it: Callable[[Path], None]) -> N
             break_it(folder)
         return real(self, task, cpus, folder)
 
-    monkeypatch.setattr(Processes, "_process", process)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Processes, "_process", process)
+        yield
 
 
 def end_of(
@@ -73,70 +81,62 @@ def end_of(
             said = _os_error(error)
         except LockcrossError as error:
             said = error.message
-        (stored,) = store.connection.execute("SELECT count(*) FROM runs").fetchone()
-    return said, stored
+    return said, len(rows(db, "SELECT id FROM runs"))
 
 
 def goes_on(db: Path, limits: Limits, cells: Sequence[Cell] = _CELLS) -> None:
     """Each cell is run once, those that were stored before not again."""
+    query = "SELECT id, identity, started FROM runs WHERE attempts = 1"
+    before = rows(db, query)
     with Store(db) as store:
-        before = store.connection.execute("SELECT id, identity, started FROM runs").fetchall()
         runs = Runner(store, 1, limits=limits).run(cells, "test")
-        rows = store.connection.execute(
-            "SELECT id, identity, started FROM runs WHERE attempts = 1 ORDER BY id"
-        ).fetchall()
+    after = rows(db, query)
     assert {run.status for run in runs} == {"ok"}
-    assert len(rows) == len(cells) and set(before) <= set(rows)
+    assert len(after) == len(cells) and set(before) <= set(after)
 
 
-@pytest.mark.parametrize("name", [REPORT, "stdout"])
-def test_a_cell_that_cannot_write_ends_the_run_where_the_disk_is_full(
-    tmp_path: Path, folders: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, name: str
+def cell_cannot_write(name: str, folder: Path) -> None:
+    (folder / name).symlink_to(_FULL)
+    (folder.parent.parent / ".probe").symlink_to(_FULL)
+
+
+def driver_cannot_write(folder: Path) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent.parent))
+
+
+@pytest.mark.parametrize(
+    "break_it",
+    [partial(cell_cannot_write, REPORT), partial(cell_cannot_write, "stdout"), driver_cannot_write],
+    ids=["report", "stdout", "folder"],
+)
+def test_a_run_ends_where_the_disk_is_full(
+    tmp_path: Path, folders: Path, limits: Limits, break_it: Callable[[Path], None]
 ) -> None:
-    def full(folder: Path) -> None:
-        (folder / name).symlink_to(_FULL)
-        (folders / ".probe").symlink_to(_FULL)
-
-    with monkeypatch.context() as patched:
-        fill(patched, full)
+    with befallen(break_it):
         said, stored = end_of(tmp_path / "a.db", limits)
     assert said.startswith(f"the disk is full ({folders}); free some space")
     assert stored == _FULL_FROM
     goes_on(tmp_path / "a.db", limits)
 
 
+@pytest.mark.usefixtures("folders")
 def test_a_cell_that_cannot_write_has_failed_where_there_is_room(
-    tmp_path: Path, folders: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, limits: Limits
 ) -> None:
-    with monkeypatch.context() as patched:
-        fill(patched, lambda folder: (folder / REPORT).symlink_to(_FULL))
+    with befallen(lambda folder: (folder / REPORT).symlink_to(_FULL)):
         said, stored = end_of(tmp_path / "a.db", limits)
     assert (said, stored) == ("", len(_CELLS))
-    with Store(tmp_path / "a.db") as store:
-        causes = store.connection.execute(
-            "SELECT cause FROM runs WHERE status = 'failed' ORDER BY id"
-        ).fetchall()
+    causes = rows(tmp_path / "a.db", "SELECT cause FROM runs WHERE status = 'failed' ORDER BY id")
     why = f"cannot write {REPORT}: {os.strerror(errno.ENOSPC)}"
     assert causes == [(f"engine failure: lockcross-timing: {why}",)] * (len(_CELLS) - _FULL_FROM)
 
 
-def test_a_driver_that_cannot_write_a_folder_ends(
-    tmp_path: Path, folders: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(folder: Path) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent.parent))
-
-    with monkeypatch.context() as patched:
-        fill(patched, full)
-        said, stored = end_of(tmp_path / "a.db", limits)
-    assert said.startswith(f"the disk is full ({folders}); free some space")
-    assert stored == _FULL_FROM
-    goes_on(tmp_path / "a.db", limits)
+def test_a_full_disk_of_the_tree_is_named_from_its_root() -> None:
+    assert "the disk is full (build/runs)" in _os_error(OSError(errno.ENOSPC, "", str(RUN_FOLDERS)))
 
 
-def test_a_database_without_room_keeps_what_it_has(
-    tmp_path: Path, folders: Path, limits: Limits
-) -> None:
+@pytest.mark.usefixtures("folders")
+def test_a_database_without_room_keeps_what_it_has(tmp_path: Path, limits: Limits) -> None:
     db, few = tmp_path / "a.db", _CELLS[:1]
     assert end_of(db, limits, few) == ("", 1)
     many = [replace(CELL, seed=seed) for seed in range(1, 100)]

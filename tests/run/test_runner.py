@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-import sqlite3
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,31 +16,16 @@ from sweeps.cli.progress import one_bar
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.engine import REPORT
-from sweeps.model.cell import Cell, command
+from sweeps.model.cell import command
 from sweeps.run.runner import Runner
 from sweeps.run.system import SYSTEM, this_system
 from sweeps.run.work import with_paths
 from tests.commands import SMALL, lockcross, program, start
 from tests.fakes.cells import cell_of
+from tests.processes import alive, children, until
+from tests.run.jobs import rows, write_plan
 
 CELL = cell_of("cas_spin", parameters={"iterations": 50})
-PLAN = """
-title = "Long enough to be killed in the middle"
-[[sweep]]
-machine = "generic"
-lock = "cas_spin"
-workload = "sync"
-parameters = { iterations = 20000 }
-cas_latency = { from = 1, to = 30, step = 1 }
-"""
-
-
-def rows(db: Path, query: str) -> list[tuple[object, ...]]:
-    connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
 
 
 def test_cells_run_once_and_come_back_in_order(tmp_path: Path) -> None:
@@ -88,45 +71,37 @@ def test_the_system_s_packages_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
         store.connection.execute("ALTER TABLE runs DROP COLUMN system")
         Runner(store).run([CELL], "test")
         assert len(SYSTEM.every(store.connection)) == 1
-    assert (
-        "gcc-12:amd64=12.2.0-14 make:amd64=4.3-4.1"
-        in lockcross("show", "1", "--db", str(db)).stdout
-    )
+    shown = lockcross("show 1 --db", str(db)).stdout
+    assert "gcc-12:amd64=12.2.0-14 make:amd64=4.3-4.1" in shown
     program(tmp_path, "dpkg-query", "exit 2")
     assert this_system.__wrapped__().packages == {}
 
 
 def test_an_identity_tells_what_can_change_the_answer(tmp_path: Path) -> None:
+    changes: list[dict[str, Any]] = [
+        {"cas_latency": 1},
+        {"fence_latency": 1},
+        {"cancel_latency": 1},
+        {"seed": 2},
+        {"threads": 2},
+        {"parameters": {"iterations": 51}},
+        {"lock": "thin"},
+        {"workload": "nosync"},
+        {"isa": "ppc64le", "flavour": "larx"},
+        {"machine": "p3"},
+    ]
+    cells = [CELL, *(replace(CELL, **change) for change in changes)]
     with Store(tmp_path / "a.db") as store:
-
-        def identity(cell: Cell) -> str:
-            return Runner(store).prepare([cell])[0].identity
-
-        changed = [
-            replace(CELL, **change)  # type: ignore[arg-type]
-            for change in (
-                {"cas_latency": 1},
-                {"fence_latency": 1},
-                {"cancel_latency": 1},
-                {"seed": 2},
-                {"threads": 2},
-                {"parameters": {"iterations": 51}},
-                {"lock": "thin"},
-                {"workload": "nosync"},
-                {"isa": "ppc64le", "flavour": "larx"},
-                {"machine": "p3"},
-            )
-        ]
-        assert len({identity(cell) for cell in [CELL, *changed]}) == len(changed) + 1
-        # The machine's own figures (20 cycles, less the L1 access of 4), set by hand: the same run.
-        assert identity(replace(CELL, cas_latency=16)) == identity(CELL)
+        works = Runner(store).prepare(cells)
+    assert len({work.identity for work in works}) == len(cells)
 
 
 def test_cells_that_are_one_run_are_stored_as_the_first(tmp_path: Path) -> None:
+    """The machine's own figures (20 cycles, less the L1 access of 4), set by hand."""
     with Store(tmp_path / "a.db") as store:
         first, second = Runner(store).run([CELL, replace(CELL, cas_latency=16)], "test")
-        assert first.id == second.id
-        assert store.connection.execute("SELECT cas_latency FROM runs").fetchall() == [(None,)]
+    assert first.id == second.id
+    assert rows(tmp_path / "a.db", "SELECT cas_latency FROM runs") == [(None,)]
 
 
 def test_refused_cells_are_stored_with_the_reason(tmp_path: Path) -> None:
@@ -142,22 +117,14 @@ def test_a_cell_of_unknown_values_is_an_error(tmp_path: Path) -> None:
         Runner(store).run([replace(CELL, lock="thim")], "test")
 
 
-GUEST = {
-    "workload": "sync",
-    "lock": "cas_spin",
-    "isa": "x86_64",
-    "flavour": "lock",
-    "fence": "full",
-    "threads": 1,
-    "pairs": 50,
-    "ok": True,
-    "error": "",
-    "ticks": 0,
-}
+# The output of a workload's run of CELL.
+GUEST = {key: vars(CELL)[key] for key in "workload lock isa flavour fence threads".split()}
+GUEST |= {"pairs": 50, "ok": True, "error": "", "ticks": 0}
 NOT_AGREED = "workload output does not match the schema"
-SAY_GUEST = f"echo '{json.dumps(GUEST)}'"
-SAY_WRONG = f"echo '{json.dumps(GUEST | {'ok': False, 'error': 'counter is 3, not 4'})}'; exit 1"
-SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
+
+
+def say(**changes: object) -> str:
+    return f"echo '{json.dumps(GUEST | changes)}'"
 
 
 @pytest.mark.parametrize(
@@ -166,21 +133,18 @@ SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
         ("echo rubbish", "workload output is not JSON"),
         ("echo '{}'", "workload output does not match the schema: workload: missing"),
         ("head -c 3000 /dev/urandom", "workload output is not JSON"),
-        (SAY_GUEST, "engine output is missing"),
-        (f"echo '{{' > engine.json; {SAY_GUEST}", "engine output is not JSON"),
-        (f"echo '{{}}' > engine.json; {SAY_GUEST}", "engine output does not match the schema"),
-        (SAY_OTHER, "workload output belongs to another run: lock 'thin', not 'cas_spin'"),
-        (SAY_WRONG, "check failed: counter is 3, not 4"),
+        (say(), "engine output is missing"),
+        (f"echo '{{' > engine.json; {say()}", "engine output is not JSON"),
+        (f"echo '{{}}' > engine.json; {say()}", "engine output does not match the schema"),
+        (say(lock="thin"), "workload output belongs to another run: lock 'thin', not 'cas_spin'"),
+        (say(ok=False, error="counter is 3") + "; exit 1", "check failed: counter is 3"),
         ("echo no such file >&2; exit 1", "QEMU failed: no such file"),
         ("echo 'sync: x: unknown key' >&2; exit 2", "arguments refused: sync: x: unknown key"),
         ("echo 'lockcross-timing: option x' >&2; exit 2", "options refused: lockcross-timing"),
         ("exit 3", "instruction limit: 4000000000"),
         ("echo 'lockcross-timing: broken' >&2; exit 4", "engine failure: lockcross-timing: broken"),
-        (
-            f"echo '{json.dumps(GUEST | {'pairs': -1})}'",
-            f"{NOT_AGREED}: pairs: -1: Input should be",
-        ),
-        (f"echo '{json.dumps(GUEST | {'pairs': 10**400})}'", f"{NOT_AGREED}: pairs: 1000000000"),
+        (say(pairs=-1), f"{NOT_AGREED}: pairs: -1: Input should be"),
+        (say(pairs=10**400), f"{NOT_AGREED}: pairs: 1000000000"),
         ("exit 77", "exit code 77: it did not say why"),
         ("kill -SEGV $$", "killed by SIGSEGV"),
         ("kill -40 $$", "killed by signal 40"),
@@ -199,33 +163,21 @@ def test_every_bad_end_of_an_engine_has_its_cause(
     )
     program(tmp_path, "qemu-x86_64", script)
     db = tmp_path / "a.db"
-    done = lockcross(
-        "run",
-        *SMALL,
-        "--time-limit",
-        "0.5" if re.search("sleep|while", behaviour) else "30",
-        "--db",
-        str(db),
-        PATH=f"{tmp_path}:{os.environ['PATH']}",
-        LOCKCROSS_QEMU="",
-    )
+    limit = "0.5" if re.search("sleep|while", behaviour) else "30"
+    words = [*SMALL, "--time-limit", limit, "--db", str(db)]
+    done = lockcross("run", *words, PATH=f"{tmp_path}:{os.environ['PATH']}", LOCKCROSS_QEMU="")
     assert done.returncode == 1
     assert f"failed: {cause}" in done.stderr
     ((status, stored),) = rows(db, "SELECT status, cause FROM runs")
     assert status == "failed" and cause in str(stored)
 
 
-def report_of(folder: Path) -> dict[str, Any]:
-    """Return the engine's report of a run of CELL."""
-    kept: list[str] = []
-    with Store(folder / "a.db") as store:
-        Runner(store, collect=lambda at: kept.append((at / REPORT).read_text())).run([CELL], "t")
-    return json.loads(kept[0])  # type: ignore[no-any-return]
-
-
 def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path) -> None:
     path, end = tmp_path / REPORT, ProcessResult(0, json.dumps(GUEST), "", "", 1.0)
-    good = report_of(tmp_path)
+    kept: list[str] = []
+    with Store(tmp_path / "a.db") as store:
+        Runner(store, collect=lambda at: kept.append((at / REPORT).read_text())).run([CELL], "t")
+    good = json.loads(kept[0])
     core = good["cores"][0]
     mark = {"phase": 1, "cycle": 10} | {
         name: core[name]
@@ -252,52 +204,29 @@ def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path) -> None:
     assert "1 phases, not a multiple of 6" in with_paths(footprint, outcome).cause
 
 
-def test_a_run_past_its_limits_is_ended(tmp_path: Path) -> None:
+def test_a_run_past_its_instruction_limit_is_ended() -> None:
     endless = [*SMALL[:-1], "iterations=4000000000"]
     done = lockcross("run", *endless, "--instruction-limit", "100000")
     assert done.returncode == 1 and "instruction limit: 100000" in done.stderr
-    done = lockcross("run", *endless, "--time-limit", "0.5")
-    assert done.returncode == 1 and "CPU time limit: 0.5 s" in done.stderr
-
-
-def children(pid: int) -> set[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return {int(child) for child in text.split()}
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_until(condition: object, seconds: float = 30.0) -> None:
-    assert callable(condition)
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, blow: signal.Signals) -> None:
-    plan, db = tmp_path / "long.toml", tmp_path / "a.db"
-    plan.write_text(PLAN)
+    plan, db = write_plan(tmp_path, latencies=30, iterations=20_000), tmp_path / "a.db"
     sweep = ["sweep", str(plan), "--db", str(db), "--jobs", "2"]
     query = "SELECT id, identity, started, attempts FROM runs ORDER BY id"
 
     driver = start(*sweep)
-    wait_until(lambda: db.exists() and "runs" in str(rows(db, "SELECT name FROM sqlite_master")))
-    wait_until(lambda: len(rows(db, query)) >= 3 and len(children(driver.pid)) == 2)
+    names = "SELECT name FROM sqlite_master"
+    assert until(lambda: db.exists() and "runs" in str(rows(db, names)))
+    assert until(lambda: len(rows(db, query)) >= 3 and len(children(driver.pid)) == 2)
     engines = children(driver.pid)
     driver.send_signal(blow)
     _, said = driver.communicate(timeout=30)
     if blow != signal.SIGKILL:
         assert driver.returncode == 128 + blow and "interrupted" in said and "Traceback" not in said
-    wait_until(lambda: not any(alive(engine) for engine in engines), 5)
-
+    assert until(lambda: not any(map(alive, engines)), 5)
     kept = rows(db, query)
     assert 3 <= len(kept) < 30 * 3
     again = lockcross(*sweep)
@@ -308,8 +237,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, blow: signal.Signal
 
 
 def test_failed_cells_are_retried_only_when_asked(tmp_path: Path) -> None:
-    plan, db = tmp_path / "p.toml", tmp_path / "a.db"
-    plan.write_text(PLAN.replace("to = 30", "to = 1"))
+    plan, db = write_plan(tmp_path, latencies=1, iterations=20_000), tmp_path / "a.db"
     query = "SELECT status, attempts, cause FROM runs"
     sweep = ["sweep", str(plan), "--db", str(db)]
     first = lockcross(*sweep, "--instruction-limit", "1000")

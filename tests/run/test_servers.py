@@ -6,7 +6,7 @@ import random
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,17 +14,18 @@ import pytest
 
 from results.store.records import StoredRun
 from results.store.store import Store
-from sweeps.engines.base import Limits, Request, load_engine
+from sweeps.engines.base import Limits, ProcessResult, Request, load_engine
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.model.cell import Cell, arguments
-from sweeps.model.isa import ISAS
+from sweeps.model.isa import FLAVOURS
 from sweeps.model.machine import isas_of, machine_names
-from sweeps.programs import Builder
+from sweeps.programs import TARGETS, Builder
 from sweeps.run.processes import Processes, Task
 from sweeps.run.runner import Runner
 from sweeps.run.servers import Server, ServerLostError, Servers
 from tests.fakes.cells import cell_of
-from tests.run.test_runner import CELL, alive, children, wait_until
+from tests.processes import alive, children, until
+from tests.run.test_runner import CELL
 
 _PROGRAMS, _EACH = 12, 5  # drawn programs, and cells of each
 _LOCKS = ("thin", "tasuki", "reservation", "asym_tasuki", "mcs", "monitor_table", "revocable")
@@ -50,27 +51,21 @@ def drawn(seed: int) -> list[Cell]:
     machines = [name for name in machine_names() if not name.startswith("sst_")]
     cells = []
     for _ in range(_PROGRAMS):
-        isa = chance.choice(list(ISAS.values()))
-        flavour, lock = chance.choice(isa.flavours), chance.choice(_LOCKS)
-        for _ in range(_EACH):
-            machine = chance.choice([name for name in machines if isa.name in isas_of(name)])
-            cells.append(
-                cell_of(
-                    lock,
-                    "threads",
-                    machine=machine,
-                    isa=isa.name,
-                    flavour=flavour,
-                    threads=chance.randint(1, 5),
-                    seed=chance.randint(1, 99),
-                    cas_latency=chance.choice([None, chance.randint(0, 200)]),
-                    parameters={
-                        "iterations": chance.randint(1, 40),
-                        "critical": 3,
-                        "think": 9,
-                    },
-                )
+        flavour, lock = chance.choice(FLAVOURS), chance.choice(_LOCKS)
+        of_isa = [name for name in machines if TARGETS[flavour].isa in isas_of(name)]
+        cells += [
+            cell_of(
+                lock,
+                "threads",
+                flavour=flavour,
+                machine=chance.choice(of_isa),
+                threads=chance.randint(1, 5),
+                seed=chance.randint(1, 99),
+                cas_latency=chance.choice([None, chance.randint(0, 200)]),
+                parameters={"iterations": chance.randint(1, 40), "critical": 3, "think": 9},
             )
+            for _ in range(_EACH)
+        ]
     return cells
 
 
@@ -85,7 +80,7 @@ def said(run: StoredRun) -> object:
 
 
 def test_a_served_cell_says_what_it_says_alone(tmp_path: Path) -> None:
-    cells = drawn(25)
+    cells = drawn(24)
     served, alone = (ran(cells, tmp_path, Limits(serve=serve)) for serve in (True, False))
     assert [said(run) for run in served] == [said(run) for run in alone]
     assert {run.status for run in served} == {"ok"}
@@ -96,16 +91,22 @@ def task(key: int, cell: Cell, time_limit_s: float = 60.0, instructions: int = 1
     program = engine.program(cell)
     binary = Builder().build([program])[program].path
     what = cell, binary, Limits(instructions=instructions)
-    request = engine.request(*what)  # type: ignore[attr-defined]
-    return Task(key, engine.command(*what), time_limit_s, request=request)
+    return Task(key, engine.command(*what), time_limit_s, request=engine.request(*what))
 
 
 @pytest.fixture
-def servers() -> Iterator[Servers]:
+def servers() -> Servers:
     made = Servers()
     for _ in range(2):  # the first cells of a program run alone
-        assert made.start(task(0, CELL).request, [0], Path()) is None  # type: ignore[arg-type]
-    yield made
+        assert made.start(task(0, CELL).request, [0], Path()) is None
+    return made
+
+
+def ends(
+    tasks: Iterable[Task[int]], folder: Path, servers: Servers | None, jobs: int = 1
+) -> dict[int, ProcessResult]:
+    with Processes[int](jobs, folder / "runs", servers=servers) as processes:
+        return {key: end for key, end, _ in processes.run(tasks)}
 
 
 def pids(servers: Servers) -> list[int]:
@@ -113,18 +114,17 @@ def pids(servers: Servers) -> list[int]:
 
 
 def test_reports_are_equal_byte_for_byte(tmp_path: Path, servers: Servers) -> None:
-    cells = [replace(CELL, seed=seed, threads=1) for seed in range(1, 6)]
-    reports = []
-    for used in (servers, None):
+    tasks = [task(seed, replace(CELL, seed=seed, threads=1)) for seed in range(1, 6)]
+
+    def reports(used: Servers | None) -> dict[int, tuple[object, ...]]:
         with Processes[int](2, tmp_path / "runs", servers=used) as processes:
-            ended = {
+            return {
                 key: (end.code, end.stdout, end.stderr, (folder / REPORT).read_bytes())
-                for key, end, folder in processes.run(
-                    task(number, cell) for number, cell in enumerate(cells)
-                )
+                for key, end, folder in processes.run(tasks)
             }
-        reports.append(ended)
-    assert reports[0] == reports[1] and len(reports[0]) == 5
+
+    served = reports(servers)
+    assert served == reports(None) and len(served) == 5
     assert len(pids(servers)) == 1
 
 
@@ -136,22 +136,18 @@ def test_a_program_may_end_while_its_threads_are_still_ending(
     source.write_text(_SLOW_END, encoding="utf-8")
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", source, "-o", slow], check=True)
     plain = task(0, replace(CELL, threads=5))
-    env = shutil.which("env")
-    assert env and plain.request
-    command = env, f"LD_PRELOAD={slow}", *plain.request.command
-    argv = [*command[:2], *plain.argv]
-    one = replace(plain, argv=argv, request=replace(plain.request, command=command))
+    preload = shutil.which("env"), f"LD_PRELOAD={slow}"
+    request = replace(plain.request, command=(*preload, *plain.request.command))
+    one = replace(plain, argv=[*preload, *plain.argv], request=request)
     tasks = [replace(one, key=key) for key in range(30)]
-    with Processes[int](2, tmp_path / "runs", servers=servers if serve else None) as processes:
-        ended = [(end.code, end.stderr) for _, end, _ in processes.run(tasks)]
-    assert ended == [(0, "")] * len(tasks)
+    ended = ends(tasks, tmp_path, servers if serve else None, jobs=2)
+    assert [(end.code, end.stderr) for end in ended.values()] == [(0, "")] * len(tasks)
     assert len(pids(servers)) == int(serve)
 
 
 def test_limits_hold_for_a_child(tmp_path: Path, servers: Servers) -> None:
     tasks = [task(1, _ENDLESS, 0.3), task(2, _ENDLESS, instructions=1000)]
-    with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
-        ended = {key: end for key, end, _ in processes.run(tasks)}
+    ended = ends(tasks, tmp_path, servers)
     assert ended[1].code == -signal.SIGKILL and "CPU time limit: 0.3 s" in ended[1].exceeded
     assert ended[2].code == 3 and "instruction limit: 1000;" in ended[2].stderr
     assert not ended[2].exceeded and len(pids(servers)) == 1
@@ -161,10 +157,8 @@ def test_arguments_that_are_refused_are_the_cells_own_fault(
     tmp_path: Path, servers: Servers
 ) -> None:
     good = task(1, CELL)
-    assert good.request
     bad = replace(good, key=2, request=replace(good.request, arguments=("threads=1", "nothing=1")))
-    with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
-        ended = {key: end for key, end, _ in processes.run([good, bad, replace(good, key=3)])}
+    ended = ends([good, bad, replace(good, key=3)], tmp_path, servers)
     assert ended[2].code == 2 and "nothing=1: unknown key" in ended[2].stderr
     assert ended[1].code == ended[3].code == 0 and ended[1].stdout == ended[3].stdout
 
@@ -220,21 +214,17 @@ def test_a_program_that_cannot_serve_runs_alone(tmp_path: Path) -> None:
     for command in (("/bin/false",), ("/bin/true",)):
         request = Request(command, (), tuple(arguments(CELL)))
         tasks = [replace(plain, key=number, request=request) for number in range(5)]
-        with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
-            assert all(end.code == 0 for _, end, _ in processes.run(tasks))
+        ended = ends(tasks, tmp_path, servers).values()
+        assert [end.code for end in ended] == [0] * 5
     assert not pids(servers)
 
 
 def test_a_request_that_is_too_long_runs_alone(tmp_path: Path, servers: Servers) -> None:
     plain = task(1, CELL)
-    assert plain.request
     for length in (9_000, 70_000):
         request = replace(plain.request, arguments=("threads=1", "x" * length))
-        with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
-            (ended,) = [end for _, end, _ in processes.run([replace(plain, request=request)])]
-        assert ended.code == 0
-    with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
-        list(processes.run([plain]))
+        assert ends([replace(plain, request=request)], tmp_path, servers)[1].code == 0
+    ends([plain], tmp_path, servers)
     assert len(pids(servers)) == 1  # the program's other cells have their server
 
 
@@ -257,7 +247,7 @@ def test_an_interrupt_while_a_child_is_waited_for_leaves_nothing(
     ):
         list(processes.run(tasks))
     (server,) = pids(servers)
-    assert not any(alive(child) for child in children(server))
+    assert not any(map(alive, children(server)))
     assert not [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
 
 
@@ -266,9 +256,7 @@ def test_what_a_lost_server_says_later_is_not_heard(
 ) -> None:
     monkeypatch.setattr("sweeps.run.servers._ANSWERS_WITHIN_S", 0.3)
     request, endless = task(1, CELL).request, task(2, _ENDLESS).request
-    assert request and endless
     child = servers.start(endless, [0], tmp_path)
-    assert child
     (stopped,) = pids(servers)
     os.kill(stopped, signal.SIGSTOP)
     with pytest.raises(ServerLostError):
@@ -277,23 +265,17 @@ def test_what_a_lost_server_says_later_is_not_heard(
     os.close(child.pidfd)
     assert servers.start(request, [0], tmp_path) is None
     again = servers.start(request, [0], tmp_path)
-    assert again and again.wait() == 0 and pids(servers) != [stopped]
+    assert again.wait() == 0 and pids(servers) != [stopped]
     os.close(again.pidfd)
-
-
-def threads_of(pid: int) -> list[int]:
-    return [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
 
 
 def test_every_thread_of_a_child_stays_on_its_cpu(tmp_path: Path, servers: Servers) -> None:
     cpu = max(os.sched_getaffinity(0))
-    request = task(1, _ENDLESS).request
-    assert request
-    child = servers.start(request, [cpu], tmp_path)
-    assert child
-    wait_until(lambda: len(threads_of(child.pid)) > 1)
-    for thread in threads_of(child.pid):
-        assert os.sched_getaffinity(thread) == {cpu}
+    child = servers.start(task(1, _ENDLESS).request, [cpu], tmp_path)
+    threads = Path(f"/proc/{child.pid}/task")
+    assert until(lambda: len([*threads.iterdir()]) > 1)
+    for thread in threads.iterdir():
+        assert os.sched_getaffinity(int(thread.name)) == {cpu}
     child.kill()
     assert child.wait() == -signal.SIGKILL
     os.close(child.pidfd)
@@ -305,7 +287,7 @@ def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Pa
     if pid == 0:
         servers = Servers()
         for _ in range(2):
-            servers.start(long.request, [0], tmp_path)  # type: ignore[arg-type]
+            servers.start(long.request, [0], tmp_path)
         with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
             list(processes.run([long]))
         os._exit(0)
@@ -314,22 +296,9 @@ def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Pa
         exe = Path(f"/proc/{server}/exe").readlink()
         return "qemu" in exe.name and bool(children(server))
 
-    wait_until(lambda: any(has_begun(server) for server in children(pid)))
-    servers_left = children(pid)
-    left = servers_left | {child for server in servers_left for child in children(server)}
-    assert len(left) >= 2 and all(alive(one) for one in left)
+    assert until(lambda: any(map(has_begun, children(pid))))
+    left = children(pid).union(*map(children, children(pid)))
+    assert len(left) >= 2 and all(map(alive, left))
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    wait_until(lambda: not any(alive(one) for one in left))
-    assert not any(alive(one) for one in left)
-
-
-def test_servers_end_with_their_pool(tmp_path: Path) -> None:
-    made = Servers()
-    tasks = [task(number, replace(CELL, seed=number)) for number in range(1, 5)]
-    with Processes[int](1, tmp_path / "runs", servers=made) as processes:
-        assert len(list(processes.run(tasks))) == 4
-    (server,) = pids(made)
-    assert alive(server)
-    del made, processes
-    assert not alive(server)
+    assert until(lambda: not any(map(alive, left)))

@@ -1,7 +1,6 @@
 """The starter of runs (sweeps/run/start.c): a run dies with its driver, and keeps its limits."""
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from sweeps.run.processes import Processes, Task
 from sweeps.support import tools
 from tests.commands import SMALL, environment, program
 from tests.commands import start as start_command
+from tests.processes import alive, until
 
 CPU = min(os.sched_getaffinity(0))
 
@@ -43,6 +43,10 @@ def test_what_cannot_be_started_says_so(tmp_path: Path) -> None:
     assert done.returncode == 126
     assert done.stderr == f"{script}: Exec format error\n"
     assert "usage: start" in start().stderr
+    with pytest.raises(OSError, match="Exec format error"):
+        tools.run([str(script)])
+    with pytest.raises(FileNotFoundError):
+        tools.run(["lockcross-no-such-program"])
     with Processes[str](1, tmp_path / "runs") as processes, pytest.raises(FileNotFoundError):
         list(processes.run([Task("", [str(tmp_path / "nothing")], 5.0)]))
 
@@ -50,23 +54,6 @@ def test_what_cannot_be_started_says_so(tmp_path: Path) -> None:
 def test_it_starts_nothing_for_a_driver_that_is_gone() -> None:
     done = start("/bin/echo", "here", parent=os.getpid() + 1)
     assert (done.returncode, done.stdout) == (127, "")
-
-
-def test_a_run_dies_with_its_driver() -> None:
-    words = f"'{STARTER}', str(os.getpid()), '{CPU}', '1000', '/bin/sleep', '60'"
-    driver = (
-        f"import os, subprocess, time; run = subprocess.Popen([{words}]); "
-        "print(run.pid, flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", driver], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        run = os.pidfd_open(int(process.stdout.readline()))
-        time.sleep(0.2)
-        process.send_signal(signal.SIGKILL)
-    try:
-        assert select.select([run], [], [], 10.0)[0], "the run is still there"
-    finally:
-        os.close(run)
 
 
 @pytest.mark.parametrize("end", ["driver", "program"])
@@ -85,24 +72,17 @@ def test_what_a_run_has_started_dies_with_it_and_with_its_driver(tmp_path: Path,
         stdout=subprocess.PIPE,
         env=environment(),
     )
-    assert process.stdout is not None
-    handles = [os.pidfd_open(int(process.stdout.readline()))]
-    child = tmp_path / "child"
-    while not child.exists() or not child.read_text():
-        time.sleep(0.05)
-    handles.append(os.pidfd_open(int(child.read_text())))
+    run, child = int(process.stdout.readline()), tmp_path / "child"
+    assert until(lambda: child.exists() and child.read_text())
     if end == "driver":
         process.kill()
     else:
         (tmp_path / "end").touch()
     try:
-        for handle in handles:
-            assert select.select([handle], [], [], 10.0)[0], "it is still there"
+        assert until(lambda: not any(map(alive, [run, int(child.read_text())])), 10)
     finally:
         process.kill()
         process.wait()
-        for handle in handles:
-            os.close(handle)
 
 
 def test_a_version_that_hangs_leaves_nothing(tmp_path: Path) -> None:
@@ -114,11 +94,8 @@ def test_a_version_that_hangs_leaves_nothing(tmp_path: Path) -> None:
 
 def assert_gone(group: int) -> None:
     """Nothing is left of a group of processes, once init has collected them."""
-    deadline = time.monotonic() + 10
     with pytest.raises(ProcessLookupError):
-        while time.monotonic() < deadline:
-            os.killpg(group, 0)
-            time.sleep(0.05)
+        until(lambda: os.killpg(group, 0), 10)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -128,21 +105,11 @@ def test_a_command_that_is_ended_takes_what_it_asks_along(tmp_path: Path, number
     words = ["run", *SMALL, "--db", str(tmp_path / "a.db")]
     path = f"{tmp_path}:{os.environ['PATH']}"
     process = start_command(*words, LOCKCROSS_CC="gcc", PATH=path)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    pid = tmp_path / "pid"
+    assert until(lambda: pid.exists() and pid.read_text(), 60)
     time.sleep(0.2)
-    group = int((tmp_path / "pid").read_text())
+    group = int(pid.read_text())
     process.send_signal(number)
     _, err = process.communicate(timeout=10)
     assert number == signal.SIGKILL or (process.returncode == 128 + number and "interrupted" in err)
     assert_gone(group)
-
-
-def test_what_is_no_program_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("no program\n")
-    (tmp_path / "text").chmod(0o755)
-    with pytest.raises(OSError, match="Exec format error"):
-        tools.run([str(tmp_path / "text")])
-    with pytest.raises(FileNotFoundError):
-        tools.run(["lockcross-no-such-program"])

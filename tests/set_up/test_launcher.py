@@ -10,16 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.commands import program
-from tests.set_up.launching import make_tree, run, shell
+from tests.set_up.launching import launch, shell, stand_in
 
 PROGRAMS = ("qemu-x86_64", "qemu-ppc64le", "qemu-aarch64")
+GCC = ("x86_64", "powerpc64le", "aarch64")
 PLUGINS = "echo '-plugin           QEMU_PLUGIN'"
 NO_PLUGINS = "echo '-cpu model'"
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    return make_tree(tmp_path)
 
 
 def qemu(folder: Path, script: str = PLUGINS) -> Path:
@@ -31,55 +27,40 @@ def qemu(folder: Path, script: str = PLUGINS) -> Path:
 
 
 def test_without_rights_it_says_what_to_install(tree: Path) -> None:
-    (tree / "bin" / "id").unlink()
-    program(tree / "bin", "id", "echo 1000")
-    program(tree / "bin", "apt-get", "echo must not be called >&2; exit 1")
-    done = run(tree, str(tree / "lockcross"), "plans")
+    stand_in(tree, "id", "echo 1000")
+    stand_in(tree, "apt-get", "echo must not be called >&2; exit 1")
+    done = launch(tree, "plans")
     assert done.returncode == 2 and done.stdout == ""
     line = next(text for text in done.stderr.splitlines() if "apt-get install" in text)
     for package in ("gcc-powerpc64le-linux-gnu", "g++", "python3-venv"):
         assert package in line.split()
 
 
-def test_as_root_it_installs_what_is_missing_and_shows_why_it_cannot(tree: Path) -> None:
-    (tree / "bin" / "id").unlink()
-    program(tree / "bin", "id", "echo 0")
-    program(tree / "bin", "apt-get", 'case "$*" in *update*) ;; *) echo no such; exit 100;; esac')
-    done = run(tree, str(tree / "lockcross"), "plans")
-    assert done.returncode == 1
-    assert "  system packages: " in done.stderr
-    assert "no such" in done.stderr and "apt-get install" in done.stderr
-
-
 FOR_TESTS = (
-    'system_programs=/none; if [[ -n "$(wanted_for_tests)" ]]; then install_for_tests; fi; '
-    "echo went on"
+    'mkdir -p "$work/build"; system_programs=/none; '
+    'if [[ -n "$(wanted_for_tests)" ]]; then install_for_tests; fi; echo went on'
 )
 ASKED = {"LOCKCROSS_BROWSER": "1", "LOCKCROSS_SLURM": "1"}
 
 
 def test_what_only_tests_need_is_installed_where_it_is_asked_for(tree: Path) -> None:
-    (tree / "bin" / "id").unlink()
-    program(tree / "bin", "id", "echo 0")
-    program(tree / "bin", "apt-get", f'echo "$@" >>"{tree}/asked"')
-    (tree / "build").mkdir()
-    assert shell(tree, FOR_TESTS).stdout == "went on\n" and not (tree / "asked").exists()
+    asked = tree / "asked"
+    stand_in(tree, "apt-get", f'echo "$@" >>"{asked}"')
+    assert shell(tree, FOR_TESTS).stdout == "went on\n" and not asked.exists()
     assert shell(tree, FOR_TESTS, **ASKED).stdout == "went on\n"
-    assert "install -y --no-install-recommends chromium" in (tree / "asked").read_text()
-    assert "install -y --no-install-recommends slurm-wlm munge" in (tree / "asked").read_text()
-    program(tree / "bin", "chromium", "")
-    program(tree / "bin", "slurmctld", "")
-    (tree / "asked").unlink()
+    for packages in ("chromium", "slurm-wlm munge"):
+        assert f"install -y --no-install-recommends {packages}" in asked.read_text()
+    stand_in(tree, "chromium")
+    stand_in(tree, "slurmctld")
+    asked.unlink()
     shell(tree, FOR_TESTS, **ASKED)
-    assert not (tree / "asked").exists()
+    assert not asked.exists()
 
 
 @pytest.mark.parametrize("user", [0, 1000])
 def test_set_up_goes_on_where_there_is_nothing_to_install_from(tree: Path, user: int) -> None:
-    (tree / "bin" / "id").unlink()
-    program(tree / "bin", "id", f"echo {user}")
-    program(tree / "bin", "apt-get", "exit 100")
-    (tree / "build").mkdir()
+    stand_in(tree, "id", f"echo {user}")
+    stand_in(tree, "apt-get", "exit 100")
     done = shell(tree, FOR_TESTS, **ASKED)
     assert done.stdout == "went on\n" and done.stderr.count("will be skipped") == 2
 
@@ -93,7 +74,7 @@ def test_java_is_for_recording_alone(tree: Path) -> None:
     assert missing("record --help") == missing('plans ""') == ["none"]
     assert missing("record -o x --pthread -- app") == ["none"]
     assert missing("record -- app --pthread") == ["default-jdk-headless", "maven"]
-    program(tree / "bin", "mvn", "")
+    stand_in(tree, "mvn")
     assert missing("record -o") == ["default-jdk-headless"]
     wanted = shell(tree, "system_programs=/none; wanted_for_tests", LOCKCROSS_JAVA="1")
     assert wanted.stdout == "default-jdk-headless\n"
@@ -101,18 +82,13 @@ def test_java_is_for_recording_alone(tree: Path) -> None:
 
 @pytest.mark.parametrize(
     ("said", "old"),
-    [
-        ("javac 1.8.0_392", True),
-        ("javac 10.0.2", True),
-        ("javac 11.0.2", False),
-        ("javac 26-ea", False),
-    ],
+    [("1.8.0_392", True), ("10.0.2", True), ("11.0.2", False), ("26-ea", False)],
 )
 def test_the_agent_wants_a_compiler_of_java_11(tree: Path, said: str, old: bool) -> None:
-    program(tree / "bin", "javac", f"echo {said}")
+    stand_in(tree, "javac", f"echo javac {said}")
     done = shell(tree, "check_javac; echo fine")
     assert (done.returncode, done.stdout) == ((2, "") if old else (0, "fine\n"))
-    assert (f"the javac here is {said}" in done.stderr) == old
+    assert (f"the javac here is javac {said}" in done.stderr) == old
 
 
 MVN = """for word; do case $word in -Dmade=*) made=${word#-Dmade=};; esac; done
@@ -123,23 +99,19 @@ echo mvn >>"$HOME.calls"
 
 
 def test_the_agent_is_built_again_when_a_source_has_changed(tree: Path) -> None:
-    for tool in ("find", "sort", "xargs", "mv"):
-        (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
     source = tree / "java-agent" / "src" / "main" / "A.java"
     source.parent.mkdir(parents=True)
-    source.write_text("one")
     (tree / "java-agent" / "pom.xml").write_text("two")
-    program(tree / "bin", "javac", "echo javac 17")
-    program(tree / "bin", "mvn", MVN)
+    stand_in(tree, "javac", "echo javac 17")
+    stand_in(tree, "mvn", MVN)
     build = 'mkdir -p "$work/build"; java_ready || set_up_java; java_ready && echo ready'
-    for change, times in (("", 1), ("", 1), ("three", 2)):
-        if change:
-            source.write_text(change)
+    for content, times in (("one", 1), ("one", 1), ("three", 2)):
+        source.write_text(content)
         assert shell(tree, build).stdout == "ready\n"
         assert len((tree / "home.calls").read_text().split()) == times
     jar = tree / "build" / "java-agent" / "lockcross-agent-1.jar"
     assert jar.read_text() == "built\n"  # nothing is left of the first
-    program(tree / "bin", "mvn", "echo no network >&2; exit 1")
+    stand_in(tree, "mvn", "echo no network >&2; exit 1")
     source.write_text("four")
     done = shell(tree, build)
     assert done.returncode == 1 and "no network" in done.stderr
@@ -147,19 +119,17 @@ def test_the_agent_is_built_again_when_a_source_has_changed(tree: Path) -> None:
 
 
 def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
-    packages = tree / ".venv" / "lib" / "python3.11" / "site-packages"
-    (packages / "typer").mkdir(parents=True)
-    (packages / "pip-1.dist-info").mkdir()
-    (tree / ".venv" / "bin").mkdir()
-    (tree / ".venv" / "bin" / "python").symlink_to("/usr/bin/python3")
+    packages = tree / ".venv/lib/python3.11/site-packages"
+    python = tree / ".venv/bin/python"
+    for folder in (packages / "typer", packages / "pip-1.dist-info", python.parent):
+        folder.mkdir(parents=True)
+    python.symlink_to("/usr/bin/python3")
 
     def ready(first: str = "true") -> bool:
         return shell(tree, f"{first}; venv_ready").returncode == 0
 
-    stamp = "venv_packages >$work/.venv/contents; venv_state requirements.txt >$work/.venv/stamp"
     assert not ready()
-    stamp = stamp.replace("$work/.venv/contents", '"$work/.venv/contents"')
-    stamp = stamp.replace("$work/.venv/stamp", '"$work/.venv/stamp"')
+    stamp = 'cd "$work"; venv_packages >.venv/contents; venv_state requirements.txt >.venv/stamp'
     assert ready(stamp)
     (packages / "added").mkdir()
     (packages / "pip-1.dist-info").rename(packages / "pip-2.dist-info")  # as Datasette brings it
@@ -171,16 +141,14 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
         requirements.write("# changed\n")
     assert not ready()
     assert ready(stamp)
-    (tree / ".venv" / "bin" / "python").unlink()
+    python.unlink()
     assert not ready()
 
 
 def all_ready(tree: Path) -> Path:
     """Make everything look set up and kept, as it was a while ago; returns QEMU's folder."""
-    for tool in ("find", "mv"):
-        (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
     for name in ("g++", "make", *(f"{isa}-linux-gnu-gcc" for isa in GCC)):
-        program(tree / "bin", name, "")
+        stand_in(tree, name)
     for place in (
         "qemu-timing/Makefile",
         "qemu-timing/src/base/a.cc",
@@ -199,13 +167,9 @@ def all_ready(tree: Path) -> Path:
     return qemu(tree / "bin")
 
 
-GCC = ("x86_64", "powerpc64le", "aarch64")
-NOTHING = "if nothing_changed; then echo $qemu $qemu_why; fi"
-
-
 def looked(tree: Path, **variables: str) -> str:
     """Return the results that a launcher takes over from the last look, if any."""
-    return shell(tree, NOTHING, **variables).stdout
+    return shell(tree, "if nothing_changed; then echo $qemu $qemu_why; fi", **variables).stdout
 
 
 def look(tree: Path) -> None:
@@ -226,15 +190,22 @@ def test_while_nothing_changes_a_launcher_looks_once(tree: Path) -> None:
     assert looked(tree) != ""
     (tree / ".venv" / "lib" / "python3.11" / "site-packages" / "typer" / "core.pyc").write_text("")
     assert looked(tree) != ""  # inside of a package nothing is looked at, as ever
-    later = (tree / "build" / "fingerprint").read_text().splitlines()
-    later[1] = str(int(later[1]) + 1000)
-    (tree / "build" / "fingerprint").write_text("\n".join(later) + "\n")
+    kept = tree / "build" / "fingerprint"
+    around, when, *rest = kept.read_text().splitlines(keepends=True)
+    kept.write_text("".join([around, f"{int(when) + 1000}\n", *rest]))
     assert looked(tree) == "", "the clock was set back"
+
+
+def unpack_an_old_file(tree: Path) -> None:
+    source = tree / "qemu-timing/src/base/a.cc"
+    source.write_text("another, unpacked with its old time")
+    os.utime(source, (1, 1))
 
 
 @pytest.mark.parametrize(
     "change",
     [
+        unpack_an_old_file,
         lambda tree: (tree / "qemu-timing/src/base/new.cc").write_text(""),
         lambda tree: (tree / "qemu-timing/src/base/a.cc").unlink(),
         lambda tree: (tree / "requirements.txt").write_text(""),
@@ -249,7 +220,7 @@ def test_while_nothing_changes_a_launcher_looks_once(tree: Path) -> None:
         lambda tree: program(tree / "bin", "chromium", ""),
         lambda tree: (tree / "sweeps/setup/work.sh").touch(),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_any_change_is_looked_at(tree: Path, change: Callable[[Path], object]) -> None:
     all_ready(tree)
@@ -257,18 +228,6 @@ def test_any_change_is_looked_at(tree: Path, change: Callable[[Path], object]) -
     assert looked(tree) != ""
     change(tree)
     assert looked(tree) == ""
-
-
-def test_an_old_file_over_a_new_one_is_a_change(tree: Path) -> None:
-    all_ready(tree)
-    source = tree / "qemu-timing/src/base/a.cc"
-    old = tree / "old.cc"
-    old.write_text("another, unpacked with its old time")
-    os.utime(old, (1, 1))
-    look(tree)
-    assert looked(tree) != ""
-    shutil.copy2(old, source)
-    assert source.stat().st_mtime == 1 and looked(tree) == ""
 
 
 # Which QEMU ------------------------------------------------------------------------------------
@@ -313,11 +272,12 @@ def test_a_system_qemu_without_plugins_is_passed_over(tree: Path) -> None:
         (lambda folder: qemu(folder, "exit 127"), "qemu-x86_64 does not run"),
     ],
 )
-def test_a_qemu_of_no_use_is_refused_by_name(tree: Path, spoil: object, why: str) -> None:
+def test_a_qemu_of_no_use_is_refused_by_name(
+    tree: Path, spoil: Callable[[Path], object], why: str
+) -> None:
     own = qemu(tree / "own")
-    assert callable(spoil)
     spoil(own)
-    done = run(tree, str(tree / "lockcross"), "plans", LOCKCROSS_QEMU=str(own))
+    done = launch(tree, "plans", LOCKCROSS_QEMU=str(own))
     assert done.returncode == 2
     assert f"LOCKCROSS_QEMU={own}: {why}" in done.stderr and done.stderr.count("\n") == 1
 
@@ -325,80 +285,78 @@ def test_a_qemu_of_no_use_is_refused_by_name(tree: Path, spoil: object, why: str
 def test_a_static_qemu_package_is_not_installed_but_its_source_is_built(tree: Path) -> None:
     ubuntu = "ubuntu-virt'; echo 'Built-Using: glibc (= 2.43)"
     for depends, wanted in (("libc6 (>= 2.34), libglib2.0-0", True), ("", False), (ubuntu, False)):
-        program(tree / "bin", "apt-cache", f"echo 'Package: qemu-user'; echo 'Depends: {depends}'")
+        stand_in(tree, "apt-cache", f"echo 'Package: qemu-user'; echo 'Depends: {depends}'")
         packages = shell(tree, "qemu_of_package=/none; missing_for_qemu").stdout.split()
         assert ("qemu-user" in packages) is wanted
         assert ("ninja-build" in packages) is not wanted
 
 
-def build(tree: Path, apt_get: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Try to build one, with the apt-get of `apt_get`."""
-    program(tree / "bin", "apt-get", apt_get)
-    script = 'mkdir -p "$work/build"; exec 9>"$work/build/setup.lock"; build_qemu'
-    done = shell(tree, script, **variables)
+# apt-get: the distribution's mirrors; and one that has a source package.
+MIRROR = "*print-uris*) echo \"'http://mirror/debian/dists/stable/InRelease' x 0 \";;"
+PACKAGE = f"""case "$*" in {MIRROR}
+*source*qemu) mkdir qemu-10; printf "Version: 1:10.0\\n" >qemu_10.dsc
+    printf "#!/bin/sh\\n" >qemu-10/configure; chmod +x qemu-10/configure;;
+esac"""
+
+
+def build(tree: Path, **tools: str) -> subprocess.CompletedProcess[str]:
+    """Try to build one with stand-ins, and print its folder."""
+    for name, script in tools.items():
+        stand_in(tree, name.replace("_", "-"), script)
+    script = 'mkdir -p "$work/build"; exec 9>"$work/build/setup.lock"; build_qemu; echo "$qemu"'
+    done = shell(tree, script)
     cache = tree / "home" / ".cache" / "lockcross" / "qemu"
     assert not list(cache.glob(".building-*")), "what a failure left"
     return done
 
 
-NAMES = "echo \"'http://mirror/debian/dists/stable/InRelease' x 0 \""
-
-
-def test_no_network_no_source_no_mirror_and_no_disk_are_told_apart(tree: Path) -> None:
-    done = build(
-        tree, f'case "$*" in *print-uris*) {NAMES};; *) echo cannot resolve; exit 100; esac'
-    )
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        pytest.param(
+            {"apt_get": f'case "$*" in {MIRROR} *) echo cannot resolve; exit 100; esac'},
+            ["cannot resolve", "check the network"],
+            id="no network",
+        ),
+        pytest.param(
+            {"apt_get": f'case "$*" in {MIRROR} *source*qemu) echo no source; exit 100; esac'},
+            ["no source", "source packages"],
+            id="no source",
+        ),
+        pytest.param(
+            {"apt_get": "true"},
+            ["no mirror of this distribution"],
+            id="no mirror",
+        ),
+        pytest.param(
+            {"apt_get": "exit 1", "df": "echo h; echo /dev/vda 9000 8900 100 99% /"},
+            ["has 100 MB free"],
+            id="no disk",
+        ),
+        pytest.param(
+            {"apt_get": PACKAGE, "ninja": "echo '[1/4] CC'; echo broken.c: error; exit 1"},
+            ["broken.c: error", "QEMU does not compile"],
+            id="does not compile",
+        ),
+    ],
+)
+def test_why_a_qemu_cannot_be_built_is_told(
+    tree: Path, tools: dict[str, str], said: list[str]
+) -> None:
+    done = build(tree, **tools)
     assert done.returncode == 1
-    assert "cannot resolve" in done.stderr and "check the network" in done.stderr
-    done = build(
-        tree, f'case "$*" in *print-uris*) {NAMES};; *source*qemu) echo no source; exit 100; esac'
-    )
-    assert done.returncode == 1
-    assert "no source" in done.stderr and "source packages" in done.stderr
-    done = build(tree, "true")
-    assert done.returncode == 1 and "no mirror of this distribution" in done.stderr
-    (tree / "bin" / "df").unlink()
-    program(tree / "bin", "df", "echo h; echo /dev/vda 9000 8900 100 99% /")
-    done = build(tree, "exit 1")
-    assert done.returncode == 1 and "has 100 MB free" in done.stderr
+    assert all(words in done.stderr for words in said)
 
 
 def test_a_build_is_kept_by_its_version_and_shows_its_progress(tree: Path) -> None:
     """With a source package whose configure and ninja are played."""
-    for tool in ("tee", "mv", "cp", "head", "chmod"):
-        (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
     qemu(tree / "played")
-    program(
-        tree / "bin",
-        "apt-get",
-        f'case "$*" in *print-uris*) {NAMES};; *source*qemu) mkdir qemu-10; '
-        'printf "Version: 1:10.0\\n" >qemu_10.dsc; '
-        'printf "#!/bin/sh\\n" >qemu-10/configure; chmod +x qemu-10/configure;; esac',
-    )
-    program(
-        tree / "bin",
-        "ninja",
-        f'for n in 1 2 3 4; do echo "[$n/4] CC"; done; cp "{tree}/played/"* .',
-    )
-    script = 'mkdir -p "$work/build"; exec 9>"$work/build/setup.lock"; build_qemu; echo "$qemu"'
-    done = shell(tree, script)
+    ninja = f'for n in 1 2 3 4; do echo "[$n/4] CC"; done; cp "{tree}/played/"* .'
+    done = build(tree, apt_get=PACKAGE, ninja=ninja)
     assert done.returncode == 0, done.stderr
     assert "building QEMU: 50 %" in done.stderr
     assert done.stdout.strip().endswith(f"{os.uname().machine}-10.0")
     assert chosen(tree)[1] == "built here from source package qemu 1:10.0"
-
-
-def test_a_source_that_does_not_compile_is_one_message(tree: Path) -> None:
-    for tool in ("tee", "chmod"):
-        (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
-    program(tree / "bin", "ninja", "echo '[1/4] CC'; echo broken.c: error; exit 1")
-    done = build(
-        tree,
-        f'case "$*" in *print-uris*) {NAMES};; *source*qemu) mkdir qemu-10; '
-        'printf "#!/bin/sh\\n" >qemu-10/configure; chmod +x qemu-10/configure;; esac',
-    )
-    assert done.returncode == 1
-    assert "broken.c: error" in done.stderr and "QEMU does not compile" in done.stderr
 
 
 # Where things go ---------------------------------------------------------------------------------

@@ -16,19 +16,25 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def rows(head: str) -> dict[str, dict[str, str]]:
-    """The rows of bare_machine.sh in the table with that first head, by suite."""
+def table(head: str) -> tuple[list[str], list[list[str]]]:
+    """The heads of the table with that first head, and its rows."""
     text = DOCUMENT.read_text(encoding="utf-8")
-    table = text[text.index(f"| {head} |") :].partition("\n\n")[0].splitlines()
-    names, _, *cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in table]
-    found = {row[0].split()[0]: dict(zip(names, row, strict=True)) for row in cells}
-    return {suite: found.get(suite, dict.fromkeys(names, "never tried")) for suite in SUITES}
+    lines = text[text.index(f"| {head} |") :].partition("\n\n")[0].splitlines()
+    heads, _, *rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
+    return heads, rows
+
+
+def row_of(suite: str, head: str) -> dict[str, str]:
+    """The row of bare_machine.sh for a suite in the table with that first head."""
+    heads, rows = table(head)
+    found = {row[0].split()[0]: row for row in rows}
+    return dict(zip(heads, found.get(suite, ["never tried"] * len(heads)), strict=True))
 
 
 @pytest.mark.parametrize("head", ["system", "cycles on"])
 @pytest.mark.parametrize("suite", SUITES)
 def test_all_tests_passed_there(suite: str, head: str) -> None:
-    row = rows(head)[suite]
+    row = row_of(suite, head)
     assert not [value for value in row.values() if "failed" in value]
     assert "passed" in row["tests"]
 
@@ -38,15 +44,9 @@ def test_all_tests_passed_there(suite: str, head: str) -> None:
 def test_the_engine_computes_what_it_did_there(suite: str, name: str) -> None:
     """Else: tests/bare_machine.sh --cycles SUITE, which writes the row. Of an engine that has other
     sources since then and computes the same, continuous integration tries the build."""
-    revision = rows("cycles on")[suite]["revision"]
-
-    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False
-        )
-
-    file = f"tests/reference/{name}"
-    there = git("show", f"{revision}:{file}")
+    revision, file = row_of(suite, "cycles on")["revision"], f"tests/reference/{name}"
+    words = ["git", "-C", str(ROOT), "show", f"{revision}:{file}"]
+    there = subprocess.run(words, capture_output=True, text=True, check=False)
     if there.returncode:
         pytest.skip(f"this clone lacks revision {revision}")
     then = re.sub(rf"\b{former.FORMER}\b", former.NAME, there.stdout)

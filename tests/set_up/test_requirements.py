@@ -4,6 +4,7 @@ import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -61,14 +62,13 @@ def test_no_index_is_named(name: str) -> None:
 
 def test_lists_agree() -> None:
     """All are installed into one environment."""
-    for number, name in enumerate(NAMES):
-        for other in NAMES[:number]:
-            there = defaultdict(set)
-            for package, hashes in entries(other):
-                there[package.name].add((str(package.specifier), hashes))
-            for package, hashes in entries(name):
-                if package.name in there:
-                    assert (str(package.specifier), hashes) in there[package.name]
+    for one, other in combinations(NAMES, 2):
+        there = defaultdict(set)
+        for package, hashes in entries(one):
+            there[package.name].add((str(package.specifier), hashes))
+        for package, hashes in entries(other):
+            if package.name in there:
+                assert (str(package.specifier), hashes) in there[package.name]
 
 
 @pytest.fixture
@@ -77,14 +77,12 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "wheels"
     folder.mkdir()
     with zipfile.ZipFile(folder / "lockcross_none-1.0-py3-none-any.whl", "w") as wheel:
-        about = "lockcross_none-1.0.dist-info"
-        wheel.writestr(
-            f"{about}/METADATA", "Metadata-Version: 2.1\nName: lockcross-none\nVersion: 1.0\n"
-        )
-        wheel.writestr(
-            f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        wheel.writestr(f"{about}/RECORD", "")
+        for name, text in {
+            "METADATA": "Metadata-Version: 2.1\nName: lockcross-none\nVersion: 1.0\n",
+            "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            "RECORD": "",
+        }.items():
+            wheel.writestr(f"lockcross_none-1.0.dist-info/{name}", text)
     for name, value in {"FIND_LINKS": folder, "NO_INDEX": 1, "DRY_RUN": 1}.items():
         monkeypatch.setenv(f"PIP_{name}", str(value))
     return folder

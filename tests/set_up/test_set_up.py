@@ -1,12 +1,10 @@
 """Set-up: its downloads and their times, side by side, and how it ends. apt and Python are
 stand-ins."""
 
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,8 +14,9 @@ from results.errors import LockcrossError
 from results.extras import Extra
 from results.paths import ROOT
 from sweeps.questions.develop import command as dev
-from tests.commands import program
-from tests.set_up.launching import make_tree, run, shell
+from tests.processes import alive, until
+from tests.set_up.launching import launch, run, shell, stand_in, start
+from tests.set_up.test_machines_tried import table
 
 # A Python that makes environments of itself; what its pip does, a test says in the file `pip`.
 PYTHON = """case "$*" in
@@ -31,17 +30,8 @@ esac"""
 
 def give(tree: Path, pip: str, apt_get: str = "") -> None:
     (tree / "pip").write_text(pip)
-    program(tree / "bin", "python3.14", PYTHON.replace("TREE", str(tree)))
-    for name in ("id", "chmod"):
-        (tree / "bin" / name).unlink(missing_ok=True)
-    program(tree / "bin", "id", "echo 0")
-    (tree / "bin" / "chmod").symlink_to("/bin/chmod")
-    program(tree / "bin", "apt-get", f'echo "apt-get $*" >>"{tree}/asked"; {apt_get}')
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    return make_tree(tmp_path)
+    stand_in(tree, "python3.14", PYTHON.replace("TREE", str(tree)))
+    stand_in(tree, "apt-get", f'echo "apt-get $*" >>"{tree}/asked"; {apt_get}')
 
 
 def wait_for(name: str) -> str:
@@ -50,44 +40,30 @@ def wait_for(name: str) -> str:
 
 @pytest.mark.parametrize("word", ["--help", "-h", "--version"])
 def test_words_alone_need_two_packages_and_no_compiler(tree: Path, word: str) -> None:
-    give(tree, "")
-    done = run(tree, str(tree / "lockcross"), word)
-    assert (done.returncode, done.stdout) == (0, f"ran {word}\n"), done.stderr
-    asked = (tree / "asked").read_text()
-    assert "requirements/cli.txt" in asked and "apt-get" not in asked
-    assert "--only-binary :all:" in asked and "--require-hashes" in asked
-    (tree / "asked").unlink()
-    again = run(tree, str(tree / "lockcross"), word)
-    assert again.stdout == f"ran {word}\n" and again.stderr == ""
-    assert not (tree / "asked").exists()
-    assert shell(tree, "venv_ready").returncode != 0, "a study needs more"
-
-
-def test_the_first_word_comes_before_anything_is_loaded(tree: Path) -> None:
-    said = tree / "said"
-    give(tree, f'cat "{said}" >"{tree}/seen"')
-    with said.open("w") as file:
-        subprocess.run(
-            [tree / "lockcross", "--version"],
-            stderr=file,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")},
-        )
-    seen = (tree / "seen").read_text()
-    assert re.search(r"requirements/cli.txt .*\(\d+ MB, about \d+ s\)", seen)
+    """Which is said before anything is loaded."""
+    said, seen, asked = tree / "said", tree / "seen", tree / "asked"
+    give(tree, f'cat "{said}" >"{seen}"')
+    done = run(tree, "bash", "-c", f'"{tree}/lockcross" {word} 2>"{said}"')
+    assert (done.returncode, done.stdout) == (0, f"ran {word}\n"), said.read_text()
+    assert re.search(r"requirements/cli.txt .*\(\d+ MB, about \d+ s\)", seen.read_text())
     assert re.search(r"Python packages of the command line: ready after \d+ s", said.read_text())
+    assert "requirements/cli.txt" in asked.read_text() and "apt-get" not in asked.read_text()
+    assert "--only-binary :all:" in asked.read_text() and "--require-hashes" in asked.read_text()
+    asked.unlink()
+    again = launch(tree, word)
+    assert again.stdout == f"ran {word}\n" and again.stderr == ""
+    assert not asked.exists()
+    assert shell(tree, "venv_ready").returncode != 0, "a study needs more"
 
 
 def test_all_that_is_missing_is_announced(tree: Path) -> None:
     give(tree, "exit 3", "exit 100")
-    said = run(tree, str(tree / "lockcross"), "plans").stderr
+    done = launch(tree, "plans")
+    assert done.returncode == 1
+    said = done.stderr
     assert re.search(r"about \d+ min in all", said)
-    for part in (
-        "system packages: .*g\\+\\+",
-        "the engine",
-        "Python packages of requirements.txt",
-    ):
+    parts = "system packages: .*g\\+\\+", "the engine", "Python packages of requirements.txt"
+    for part in parts:
         assert re.search(f"  {part}.*about \\d+ s", said), part
 
 
@@ -116,8 +92,14 @@ def test_apt_and_pip_run_side_by_side(tree: Path) -> None:
 FAILS = 'n=0; while [ $n -lt 99 ]; do n=$((n + 1)); echo "fault $n" >&2; done; exit 7'
 
 
-@pytest.mark.parametrize("which", ["apt", "pip"])
-def test_a_failure_is_shown_whole_and_ends_the_other(tree: Path, which: str) -> None:
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [
+        ("apt", "the packages could not be loaded; try: apt-get install g++"),
+        ("pip", "the Python packages could not be installed; check the network"),
+    ],
+)
+def test_a_failure_is_shown_whole_and_ends_the_other(tree: Path, which: str, message: str) -> None:
     waits = f'echo $$ >"{tree}/pid"; exec sleep 300'
     fails = f"{wait_for(f'{tree}/pid')}; {FAILS}"
     give(tree, *((waits, fails) if which == "apt" else (fails, waits)))
@@ -125,40 +107,17 @@ def test_a_failure_is_shown_whole_and_ends_the_other(tree: Path, which: str) -> 
     assert done.returncode == 1 and done.stdout == ""
     faults = [line for line in done.stderr.splitlines() if line.startswith("fault")]
     assert faults == [f"fault {number}" for number in range(1, 100)]
-    assert "could not be" in done.stderr
+    assert message in done.stderr
     assert not alive(int((tree / "pid").read_text()))
     assert shell(tree, "venv_ready").returncode != 0
-
-
-def alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_both(tree: Path, number: int) -> None:
     pids = [tree / "pip pid", tree / "apt pid"]
     give(tree, *(f'echo $$ >"{pid}.new"; mv "{pid}.new" "{pid}"; exec sleep 300' for pid in pids))
-    (tree / "bin" / "mv").symlink_to("/bin/mv")
-    begin = 'set -euo pipefail; root="$1"; . "$root/sweeps/setup/set_up.sh"; choose_work; '
-    process = subprocess.Popen(
-        ["bash", "-c", begin + BOTH, "bash", str(tree)],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")},
-        stdin=subprocess.DEVNULL,
-    )
-    until(lambda: all(pid.exists() for pid in pids))
+    process = start(tree, BOTH)
+    assert until(lambda: all(pid.exists() for pid in pids))
     process.send_signal(number)
     said = process.communicate(timeout=30)[1]
     assert process.returncode == 128 + number
@@ -176,14 +135,8 @@ def test_packages_that_dpkg_was_at_are_no_interrupts_prey(tree: Path) -> None:
         f'*) touch "{tree}/at it"; sleep 1; touch "{tree}/installed";; esac',
     )
     script = JOBS + 'engine_ready() { false; }; make_engine() { touch "$root/engine"; }; '
-    begin = 'set -euo pipefail; root="$1"; . "$root/sweeps/setup/set_up.sh"; choose_work; '
-    process = subprocess.Popen(
-        ["bash", "-c", begin + script + "together get_programs get_packages", "bash", str(tree)],
-        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")},
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    until((tree / "at it").exists)
+    process = start(tree, script + "together get_programs get_packages")
+    assert until((tree / "at it").exists)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130
@@ -192,7 +145,7 @@ def test_packages_that_dpkg_was_at_are_no_interrupts_prey(tree: Path) -> None:
 
 def test_packages_left_half_installed_are_missing(tree: Path) -> None:
     give(tree, "", f'case "$*" in *install*) touch "{tree}/installed";; esac')
-    program(tree / "bin", "dpkg", f'echo "dpkg $*" >>"{tree}/asked"')
+    stand_in(tree, "dpkg", f'echo "dpkg $*" >>"{tree}/asked"')
     (tree / "build").mkdir()
     (tree / "build" / "unfinished").write_text("g++\n")
     assert "g++" in shell(tree, "have() { :; }; choose_qemu() { :; }; missing_packages").stdout
@@ -230,22 +183,9 @@ def test_pip_is_told_in_a_sentence(tmp_path: Path) -> None:
     for name in ("pyproject.toml", "sweeps/setup/no_build.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    for editable in ([], ["-e"]):
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pip",
-                "install",
-                "--no-index",
-                "--no-build-isolation",
-                *editable,
-                str(tmp_path),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    pip = [sys.executable, *"-m pip install --no-index --no-build-isolation".split()]
+    for words in ([tmp_path], ["-e", tmp_path]):
+        done = subprocess.run([*pip, *words], capture_output=True, text=True, check=False)
         said = done.stdout + done.stderr
         assert done.returncode == 1 and "run ./lockcross in this folder" in said
         assert "Traceback" not in said
@@ -272,11 +212,7 @@ def test_a_requirement_of_another_processor_is_none_here(tmp_path: Path) -> None
 
 
 def test_what_is_announced_is_what_was_measured(tree: Path) -> None:
-    """The table of docs/machines-tried.md."""
-    text = (ROOT / "docs" / "machines-tried.md").read_text(encoding="utf-8")
-    table = text[text.index("| part of set-up |") :].partition("\n\n")[0]
-    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines()[2:]]
-    loaded = {row[0]: row[1] for row in rows}
+    loaded = {part: megabytes for part, megabytes, *_ in table("part of set-up")[1]}
     said = shell(tree, 'echo "$system_mb" "$packages_mb" "$command_line_mb"').stdout.split()
     named = ("system packages", "Python packages", "Python packages of the command line")
     assert [loaded[name] for name in named] == said

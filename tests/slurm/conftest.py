@@ -1,6 +1,7 @@
 """A Slurm for tests. Where its packages cannot be had, the tests say so in one line."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ from tests.slurm.daemons import Slurm, missing
 from tests.slurm.study import Study
 
 
+@contextmanager
 def _slurm(cpus: int) -> Iterator[Slurm]:
     if why := missing():
         pytest.skip(why)
-    site = Slurm(cpus=cpus)
+    site = Slurm(cpus)
     yield site
     site.stop()
 
@@ -21,24 +23,19 @@ def _slurm(cpus: int) -> Iterator[Slurm]:
 @pytest.fixture(scope="session")
 def slurm() -> Iterator[Slurm]:
     """One for all tests that leave it as it was."""
-    yield from _slurm(cpus=4)
+    with _slurm(cpus=4) as site:
+        yield site
 
 
 @pytest.fixture
-def own_slurm() -> Iterator[Slurm]:
-    """One for a test that breaks it; a node has room for one job of two workers."""
-    yield from _slurm(cpus=2)
+def study(tmp_path: Path) -> Iterator[Callable[..., Study]]:
+    """Make the study of a test: Study's own arguments after the folder. It may break its Slurm,
+    whose nodes have room for one job of two workers."""
+    with _slurm(cpus=2) as site, ExitStack() as studies:
 
+        def make(**more: Any) -> Study:
+            made = Study(site, tmp_path, **more)
+            studies.callback(made.end)
+            return made
 
-@pytest.fixture
-def study(own_slurm: Slurm, tmp_path: Path) -> Iterator[Callable[..., Study]]:
-    """Make the study of a test: Study's own arguments after the folder."""
-    made: list[Study] = []
-
-    def make(**more: Any) -> Study:
-        made.append(Study(own_slurm, tmp_path, **more))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.end()
+        yield make

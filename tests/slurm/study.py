@@ -7,41 +7,23 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sweeps.engines.qemu.engine import find_qemu
 from tests.commands import environment, program
-from tests.slurm.daemons import Slurm, environment_of, parent_of
+from tests.processes import until
+from tests.run.jobs import rows, write_cluster, write_plan
+from tests.slurm.daemons import Slurm, parent_of
 
 PACE_S = 0.5  # a cell sleeps so long before it begins, so that the machine is not busy
+WORKERS = 2  # of a job
 CHUNK = 4  # cells at most in two seconds of work at that pace
 PRIMED = 8  # cells that are run here first, so that the driver knows how long one takes
 AHEAD = 2  # chunks in flight for each worker
 GONE_S = 60  # after the driver's end nothing of it may be left
 
-_PLAN = """
-title = "For tests of faults"
-[[sweep]]
-machine = "generic"
-lock = "cas_spin"
-workload = "sync"
-parameters = {{ iterations = 50 }}
-isa = "x86_64"
-cas_latency = {{ from = 1, to = {cells}, step = 1 }}
-"""
-_CLUSTER = """
-title = "For tests of faults"
-provider = "slurm"
-address = "127.0.0.1"
-nodes = {nodes}
-workers = {workers}
-blocks = {blocks}
-wall_time = "{wall_time}"
-partition = "{partition}"
-scratch = "{scratch}"
-"""
 # Tells of every run of a cell, then becomes the real one.
 _QEMU = """\
 case "$*" in *marker=syscall*) echo "$*" >>{log}; sleep {pace};; esac
@@ -49,8 +31,20 @@ exec {real} "$@"
 """
 
 
+def slurm_cluster(folder: Path, **keys: object) -> Path:
+    """Write the description of a cluster of jobs of one node."""
+    usual = {
+        "provider": "slurm",
+        "partition": "debug",
+        "address": "127.0.0.1",
+        "wall_time": "00:30:00",
+        "scratch": f"{folder}/scratch/$SLURMD_NODENAME",
+    }
+    return write_cluster(folder, **usual | keys)
+
+
 class Study:
-    """`cells` cells for a cluster of jobs of `nodes` nodes, `blocks` of them at most."""
+    """`cells` cells for a cluster of `blocks` jobs at most."""
 
     def __init__(
         self,
@@ -58,40 +52,27 @@ class Study:
         folder: Path,
         cells: int = 240,
         blocks: int = 4,
-        workers: int = 2,
-        nodes: int = 1,
         pace_s: float = PACE_S,
         db: Path | None = None,
-        **variables: str,
     ) -> None:
         self.slurm = slurm
         self.folder = folder
         self.cells = cells
-        self.slots = blocks * nodes * workers
+        self._blocks = blocks
+        self.slots = blocks * WORKERS
         self.window = AHEAD * CHUNK * self.slots
         self._pace_s = pace_s
-        self._variables = variables
         self.db = db or folder / "study.db"
         self._starts = folder / "starts"
         self._starts.touch()
         self.qemu(folder / "qemu")
-        self._plan = folder / "plan.toml"
-        self._cluster = folder / "cluster.toml"
-        self._values = {
-            "nodes": nodes,
-            "workers": workers,
-            "blocks": blocks,
-            "partition": "debug",
-            "wall_time": "00:30:00",
-            "scratch": f"{folder}/scratch/$SLURMD_NODENAME",
-        }
         self.configure()
         self.driver: subprocess.Popen[bytes] | None = None
         self._runs = 0
-        self._plan.write_text(_PLAN.format(cells=PRIMED))
+        write_plan(folder, PRIMED, iterations=50, isa="x86_64")
         self._start("--jobs", str(PRIMED))
         assert self.wait(120) == 0, self.said()
-        self._plan.write_text(_PLAN.format(cells=cells))
+        write_plan(folder, cells, iterations=50, isa="x86_64")
 
     def qemu(self, folder: Path, before: str = "") -> Path:
         """Make a QEMU that reports its runs. `before`: its first commands, for the shell."""
@@ -102,10 +83,9 @@ class Study:
             program(folder, f"qemu-{isa}", f"{before}\n{script}")
         return folder
 
-    def configure(self, *more: str, **changes: str) -> None:
-        """Write the cluster file; `more` are further lines."""
-        text = _CLUSTER.format(**self._values | changes)
-        self._cluster.write_text(text + "\n".join(more) + "\n")
+    def configure(self, **keys: object) -> None:
+        """Write the cluster file."""
+        self._cluster = slurm_cluster(self.folder, workers=WORKERS, blocks=self._blocks, **keys)
 
     def start(self) -> None:
         """Start the driver, also again."""
@@ -113,10 +93,10 @@ class Study:
 
     def _start(self, *options: str) -> None:
         self._runs += 1
-        words = ["sweep", str(self._plan), "--no-server", "--db", str(self.db), *options]
+        plan = str(self.folder / "plan.toml")
+        words = ["sweep", plan, "--no-server", "--db", str(self.db), *options]
         variables = {name: self.slurm.env[name] for name in ("SLURM_CONF", "PATH")}
         variables["LOCKCROSS_QEMU"] = str(self.folder / "qemu")
-        variables |= self._variables
         argv = [sys.executable, "-P", "-m", "sweeps", *words]
         with (self.folder / f"driver.{self._runs}").open("wb") as log:
             self.driver = subprocess.Popen(
@@ -144,52 +124,37 @@ class Study:
         return self.driver.wait(limit_s)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return the database's answer; nothing before there is one."""
-        try:
-            connection = sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10)
-        except sqlite3.OperationalError:
-            return []
-        try:
-            return connection.execute(query).fetchall()
-        except sqlite3.OperationalError:  # the tables are still to be made
-            return []
-        finally:
-            connection.close()
+        """Return the database's answer; nothing before there is one, with its tables."""
+        with suppress(sqlite3.OperationalError):
+            return rows(self.db, query)
+        return []
 
     def stored(self) -> int:
         return sum(count for (count,) in self.rows("SELECT count(*) FROM runs"))
 
-    def until_stored(self, count: int, limit_s: float = 120) -> None:
+    def until_stored(self, count: int) -> None:
         """Wait until so many cells are stored that the cluster has run."""
-        assert until(lambda: self.stored() >= PRIMED + count, limit_s), (
-            f"{self.stored()}: {self.said()}"
-        )
+        stored = until(lambda: self.stored() >= PRIMED + count, 120)
+        assert stored, f"{self.stored()}: {self.said()}"
 
     def nodes(self) -> set[str]:
         """Those that have run cells which are stored."""
-        return {
-            host
-            for (host,) in self.rows(
-                "SELECT DISTINCT host FROM runs JOIN places ON places.id = place_id WHERE job != ''"
-            )
-        }
+        query = "SELECT host FROM runs JOIN places ON places.id = place_id WHERE job != ''"
+        return {host for (host,) in self.rows(query)}
 
-    def starts(self) -> int:
-        """How many cells were begun, each as often as it was."""
-        return len(self._starts.read_text().splitlines())
+    def starts(self) -> list[str]:
+        """The cells that were begun, each as often as it was."""
+        return self._starts.read_text().splitlines()
 
     def twice(self) -> int:
         """How many runs of cells were one too many."""
-        begun = Counter(self._starts.read_text().splitlines())
-        return sum(begun.values()) - len(begun)
+        return len(self.starts()) - len(set(self.starts()))
 
     def managers(self) -> list[int]:
         """The processes that keep a node's workers, one a job."""
-        return [
-            pid
-            for pid, said in self.slurm.processes().items()
-            if "process_worker_pool" in said and "python" in said.split()[0]
-        ]
+        running = self.slurm.processes().items()
+        pools = [(pid, said) for pid, said in running if "process_worker_pool" in said]
+        return [pid for pid, said in pools if "python" in said.split()[0]]
 
     def workers(self) -> list[int]:
         """The processes that run cells on nodes: each manager's children, but for the first, by
@@ -200,29 +165,16 @@ class Study:
                 found.setdefault(parent, []).append(pid)
         return [pid for children in found.values() for pid in children[1:]]
 
-    def node_of(self, pid: int) -> str:
-        """The node that a job's process is on."""
-        return environment_of(pid).get("SLURMD_NODENAME", "")
-
-    def job_of(self, pid: int) -> str:
-        """The job that a process is of."""
-        return environment_of(pid).get("SLURM_JOB_ID", "")
-
     def check(self, twice_at_most: int, failed: int = 0) -> None:
         """Every cell has ended, once, ok or failed with its cause; nothing is left running."""
         begin = time.monotonic()
         assert until(lambda: not self.left(), GONE_S), self.left()
         gone = time.monotonic() - begin
-        states = dict(self.rows("SELECT status, count(*) FROM runs GROUP BY status"))
-        ((rows, cells, attempts),) = self.rows(
-            "SELECT count(*), count(DISTINCT identity), max(attempts) FROM runs"
-        )
-        assert rows == cells == self.cells and attempts == 1, (rows, cells, attempts, self.said())
-        assert states == {"ok": self.cells - failed} | ({"failed": failed} if failed else {}), (
-            states,
-            self.rows("SELECT DISTINCT cause FROM runs"),
-            self.said(),
-        )
+        states = Counter(dict(self.rows("SELECT status, count(*) FROM runs GROUP BY status")))
+        counted = self.rows("SELECT count(*), count(DISTINCT identity), max(attempts) FROM runs")
+        causes = self.rows("SELECT DISTINCT cause FROM runs")
+        assert counted == [(self.cells, self.cells, 1)], (counted, self.said())
+        assert states == Counter(ok=self.cells - failed, failed=failed), (causes, self.said())
         assert not self.rows("SELECT 1 FROM runs WHERE status = 'failed' AND cause = ''")
         assert "Traceback" not in self.said(), self.said()
         assert self.twice() <= twice_at_most, self.twice()
@@ -235,16 +187,6 @@ class Study:
     def end(self) -> None:
         if self.driver is not None and self.driver.poll() is None:
             self.kill_driver()
-
-
-def until(true: Callable[[], object], limit_s: float = 30) -> bool:
-    """Tell whether it becomes true within the limit."""
-    deadline = time.monotonic() + limit_s
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.2)
-    return True
 
 
 def tell(what: str) -> None:

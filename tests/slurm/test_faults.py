@@ -4,7 +4,6 @@ is left.
 Minutes each, so run only when asked for: ./lockcross test -m faults -n 0 -s
 """
 
-import os
 import random
 import signal
 import subprocess
@@ -15,40 +14,41 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.study import CHUNK, GONE_S, PRIMED, Study, tell, until
+from tests.processes import until
+from tests.slurm.daemons import environment_of, kill
+from tests.slurm.study import CHUNK, GONE_S, PRIMED, Study, tell
 
 pytestmark = pytest.mark.faults
 Make = Callable[..., Study]
 SEED = 15
 
 
-def kill(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+def workers_of(study: Study, name: str, value: str) -> set[int]:
+    return {pid for pid in study.workers() if environment_of(pid).get(name) == value}
 
 
 def a_worker(study: Study) -> set[int]:
-    worker = study.workers()[0]
+    worker = study.workers()[:1]
     kill(worker)
-    return {worker}
+    return {*worker}
 
 
 def a_manager(study: Study) -> set[int]:
     manager = study.managers()[0]
-    its = {pid for pid in study.workers() if study.node_of(pid) == study.node_of(manager)}
-    kill(manager)
+    its = workers_of(study, "SLURMD_NODENAME", environment_of(manager)["SLURMD_NODENAME"])
+    kill([manager])
     return its
 
 
 def a_node(study: Study) -> set[int]:
-    its = {pid for pid in study.workers() if study.node_of(pid) == "n1"}
+    its = workers_of(study, "SLURMD_NODENAME", "n1")
     study.slurm.lose_node("n1")
     return its
 
 
 def a_job(study: Study) -> set[int]:
     job = min(study.slurm.jobs(), key=int)
-    its = {pid for pid in study.workers() if study.job_of(pid) == job}
+    its = workers_of(study, "SLURM_JOB_ID", job)
     study.slurm.call("scancel", job)
     return its
 
@@ -101,7 +101,7 @@ def test_a_node_has_another_qemu(study: Make) -> None:
     made = study()
     other = made.qemu(made.folder / "other", OTHER)
     command = f"export LOCKCROSS_QEMU={other}"
-    made.configure(f"commands = ['if [ \"$SLURMD_NODENAME\" = n2 ]; then {command}; fi']")
+    made.configure(commands=[f'if [ "$SLURMD_NODENAME" = n2 ]; then {command}; fi'])
     made.start()
     assert made.wait() == 0, made.said()
     assert "n2" in made.said() and "QEMU 9.8.7" in made.said()
@@ -113,10 +113,10 @@ def test_every_node_has_another_qemu(study: Make) -> None:
     """Nothing can be run: the driver says so and ends. With the right one all cells are run."""
     made = study(cells=60)
     other = made.qemu(made.folder / "other", OTHER)
-    made.configure(f'commands = ["export LOCKCROSS_QEMU={other}"]')
+    made.configure(commands=[f"export LOCKCROSS_QEMU={other}"])
     made.start()
     assert made.wait(120) == 1, made.said()
-    assert "QEMU 9.8.7" in made.said() and made.starts() == PRIMED
+    assert "QEMU 9.8.7" in made.said() and len(made.starts()) == PRIMED
     goes_on(made, twice_at_most=0, settle=made.configure)
 
 

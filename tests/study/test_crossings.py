@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,43 +16,47 @@ from sweeps.study.crossings import (
     Point,
     Precision,
     Repeat,
+    RepeatSearch,
+    Search,
     check_throughout,
     find_all,
     search,
     search_near,
 )
-from tests.fakes.searching import axis, find_crossover
+from tests.fakes.searching import find_crossover
 
 Cost = Callable[[Fraction], Fraction]
 
 
-def run(a: Cost, b: Cost, low: int, high: int, tolerance: int, **kwargs: bool) -> Crossover:
+def evaluator(a: Cost, b: Cost) -> Callable[[Sequence[Any]], list[Point]]:
+    """Answers the costs of two locks, whatever comes with a lock and its value."""
     costs = {"a": a, "b": b}
 
-    def evaluate(wanted: Sequence[tuple[str, Fraction]]) -> list[Point]:
+    def evaluate(wanted: Sequence[Any]) -> list[Point]:
         assert wanted
-        return [Point(costs[lock](x), 1) for lock, x in wanted]
+        return [Point(costs[lock](x), 1) for *_, lock, x in wanted]
 
-    return find_crossover(evaluate, "a", "b", low, high, tolerance, **kwargs)
+    return evaluate
+
+
+def run(a: Cost, b: Cost, low: int, high: int, tolerance: int, **kwargs: bool) -> Crossover:
+    return find_crossover(evaluator(a, b), "a", "b", low, high, tolerance, **kwargs)
+
+
+def driven(started: Search | RepeatSearch, a: Cost, b: Cost) -> Any:
+    """What a single search finds."""
+    return find_all(evaluator(a, b), {None: started})[None]
 
 
 @settings(deadline=None)
-@given(
-    st.integers(1, 50),
-    st.integers(1, 50),
-    st.integers(1, 999),
-    st.integers(1, 20),
-)
+@given(st.integers(1, 50), st.integers(1, 50), st.integers(1, 999), st.integers(1, 20))
 def test_straight_lines_cross_where_algebra_says(
     slope: int, other: int, crossing: int, tolerance: int
 ) -> None:
-    found = run(
-        lambda x: Fraction((slope + other) * (x - crossing)),
-        lambda x: Fraction(other * (x - crossing)),
-        0,
-        1000,
-        tolerance,
-    )
+    def line(rise: int) -> Cost:
+        return lambda x: Fraction(rise * (x - crossing))
+
+    found = run(line(slope + other), line(other), 0, 1000, tolerance)
     (only,) = found.crossings
     assert only.value == crossing
     assert only.low <= crossing <= only.high <= only.low + tolerance
@@ -80,15 +85,19 @@ def test_both_crossings_of_a_valley_are_found() -> None:
         assert abs(crossing.value - exact) < 1
 
 
-@pytest.mark.parametrize(("difference", "verdict"), [(-1, "a_always"), (1, "b_always"), (0, "tie")])
-def test_locks_that_never_cross(difference: int, verdict: str) -> None:
-    found = run(lambda x: Fraction(x + difference), Fraction, 0, 100, 2)
-    assert found.verdict == verdict
-    assert found.crossings == ()
-
-
-def test_touching_is_no_crossing() -> None:
-    assert run(Fraction, lambda _: Fraction(0), 0, 100, 2).verdict == "b_always"
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        (lambda x: x - 1, Fraction, "a_always"),
+        (lambda x: x + 1, Fraction, "b_always"),
+        (Fraction, Fraction, "tie"),
+        (Fraction, lambda _: Fraction(0), "b_always"),
+    ],
+    ids=["below", "above", "equal", "touching"],
+)
+def test_locks_that_never_cross(a: Cost, b: Cost, verdict: str) -> None:
+    found = run(a, b, 0, 100, 2)
+    assert (found.verdict, found.crossings) == (verdict, ())
 
 
 def test_a_jump_is_bracketed_to_one_step() -> None:
@@ -98,9 +107,7 @@ def test_a_jump_is_bracketed_to_one_step() -> None:
 
 
 def test_a_stretch_of_equal_costs_is_one_crossing() -> None:
-    found = run(
-        lambda x: Fraction(min(x - 30, 0) + max(x - 70, 0)), lambda _: Fraction(0), 0, 100, 2
-    )
+    found = run(lambda x: min(x - 30, 0) + max(x - 70, 0), lambda _: Fraction(0), 0, 100, 2)
     (only,) = found.crossings
     assert 30 <= only.low <= only.value <= only.high <= 70
 
@@ -112,14 +119,11 @@ def test_break_even_run_length_matches_the_closed_form(cancel: int, saved: int) 
     then the other thread makes R more. Equal at R = cancel / saved."""
     base = Fraction(100)
     exact = Fraction(cancel, saved)
-    found = run(
-        lambda r: (r * (base - saved) + cancel + r * base) / (2 * r),
-        lambda _: base,
-        1,
-        100_000,
-        1,
-        geometric=True,
-    )
+
+    def reserving(r: Fraction) -> Fraction:
+        return (r * (base - saved) + cancel + r * base) / (2 * r)
+
+    found = run(reserving, lambda _: base, 1, 100_000, 1, geometric=True)
     if exact <= 1:
         assert found.verdict == "a_always"
         return
@@ -153,20 +157,13 @@ def test_no_value_is_asked_for_twice() -> None:
     assert len(asked) == len(set(asked))
 
 
-@settings(deadline=None)
-@given(st.integers(1, 50), st.integers(1, 5000), st.integers(2, 30), st.booleans())
-def test_axes_hold_their_ends_in_order(low: int, width: int, count: int, geometric: bool) -> None:
-    values = axis(low, low + width, count, geometric)
-    assert values[0] == low
-    assert values[-1] == low + width
-    assert values == sorted(set(values))
-    assert len(values) <= count
-
-
-@pytest.mark.parametrize("tolerance", [0, -1])
-def test_tolerance_below_one_is_refused(tolerance: int) -> None:
-    with pytest.raises(ValueError, match="tolerance"):
-        run(lambda _: Fraction(0), lambda _: Fraction(1), 0, 10, tolerance)
+@pytest.mark.parametrize(
+    ("values", "tolerance", "why"),
+    [([0, 10], 0, "tolerance 0"), ([0, 10], -1, "tolerance -1"), ([0], 1, "1 values")],
+)
+def test_a_search_without_sense_is_refused(values: list[float], tolerance: int, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        driven(search("a", "b", values, tolerance), Fraction, Fraction)
 
 
 def crossing_at(value: int, either_side: int = 1) -> Crossing:
@@ -177,13 +174,9 @@ def crossing_at(value: int, either_side: int = 1) -> Crossing:
 
 def near(first: Crossing, exact: int, limits: tuple[int, int] = (0, 1000)) -> Repeat:
     """A search near a crossing, of costs that cross at `exact`, a being cheaper below it."""
-
-    def evaluate(wanted: Sequence[tuple[None, str, Fraction]]) -> list[Point]:
-        return [Point(Fraction(x if lock == "a" else exact), 1) for _, lock, x in wanted]
-
     ends = Fraction(limits[0]), Fraction(limits[1])
     started = search_near(first, Difference("a", "b"), ends, Precision.of(2))
-    return find_all(evaluate, {None: started})[None]
+    return driven(started, Fraction, lambda _: Fraction(exact))
 
 
 @settings(deadline=None)
@@ -212,11 +205,7 @@ def test_costs_that_cross_more_than_once_are_all_found() -> None:
     """As over the number of threads, where each value is other work."""
     lead: dict[float | Fraction, int] = {2: 1, 3: -4, 4: 1, 5: -7, 6: -7, 7: -8, 8: -9}
     started = search("a", "b", [2, 3, 4, 6, 8], 1)
-
-    def evaluate(wanted: Sequence[tuple[None, str, Fraction]]) -> list[Point]:
-        return [Point(Fraction(lead[x] if lock == "a" else 0), 1) for _, lock, x in wanted]
-
-    found = find_all(evaluate, {None: started})[None]
+    found = driven(started, lambda x: Fraction(lead[x]), lambda _: Fraction(0))
     assert [(one.low, one.high) for one in found.crossings] == [(2, 3), (3, 4), (4, 5)]
 
 
@@ -228,13 +217,10 @@ def test_a_lock_that_wins_throughout_is_asked_where_it_leads_least(
     found = run(Fraction, lambda x: Fraction(10_000 + 3 * x, 100), 0, 100, 2)
     assert found.verdict == "a_always"
 
-    def evaluate(wanted: Sequence[tuple[None, str, Fraction]]) -> list[Point]:
-        return [
-            Point(found.points[lock, x].cost + (dearer if lock == "a" else 0), 1)
-            for _, lock, x in wanted
-        ]
+    def again(lock: str) -> Cost:
+        return lambda x: found.points[lock, x].cost + dearer * (lock == "a")
 
-    crossing = find_all(evaluate, {None: check_throughout(found)})[None].crossing
+    crossing = driven(check_throughout(found), again("a"), again("b")).crossing
     assert (crossing.value if crossing else None) == there
 
 
@@ -244,24 +230,18 @@ def test_a_share_is_searched_as_whole_numbers_of_its_steps_are(
     slope: int, other: int, crossing: int, tolerance: int
 ) -> None:
     """The same costs along 0 to 1000, and along 0 to 1 in thousandths."""
-    costs = {
-        "a": lambda x: 10 * x + slope * x / (x + other),
-        "b": lambda x: 10 * x + Fraction(slope * crossing, crossing + other),
-    }
+
+    def a(x: Fraction) -> Fraction:
+        return 10 * x + slope * x / (x + other)
+
+    def b(x: Fraction) -> Fraction:
+        return 10 * x + Fraction(slope * crossing, crossing + other)
 
     def along(unit: Fraction) -> Crossover:
-        def evaluate(wanted: Sequence[tuple[None, str, Fraction]]) -> list[Point]:
-            return [Point(costs[lock](x / unit), 1) for _, lock, x in wanted]
-
         values = [unit * x for x in (0, 250, 500, 1000)]
         started = search("a", "b", values, unit * tolerance, unit)
-        return find_all(evaluate, {None: started})[None]
+        return driven(started, lambda x: a(x / unit), lambda x: b(x / unit))
 
     whole, share = along(Fraction(1)), along(Fraction(1, 1000))
     assert share.points == {(lock, x / 1000): point for (lock, x), point in whole.points.items()}
     assert [one.value * 1000 for one in share.crossings] == [one.value for one in whole.crossings]
-
-
-def test_empty_range_is_refused() -> None:
-    with pytest.raises(ValueError, match="no axis"):
-        run(lambda _: Fraction(0), lambda _: Fraction(1), 10, 10, 1)

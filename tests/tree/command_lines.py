@@ -6,14 +6,13 @@ none must be refused.
 
 import contextlib
 import io
-import os
-import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, get_args
@@ -45,7 +44,7 @@ WORDS = [
     *", ,, thin,tasuki thin, = a=b - -- --x .. ../.. * % {} [] \\ ' table csv json xml".split(),
     *["", " ", "ä" * 40, "x" * 5000, "\x1b[31m", "\n", "\udcff", "SELECT 1", "1 = 1", "a b"],
 ]
-VALUES = [*NUMBERS, *WORDS, "true", "{ value = 1 }", '"x"', "[1]"]
+VALUES = [*NUMBERS, *WORDS, "true", "[]", "{}", "{ value = 1 }", '"x"', "[1]"]
 
 
 class StoppedError(LockcrossError):
@@ -123,12 +122,8 @@ class Pool:
         for _ in range(draw.choice([0, 1, 1, 2, 5])):
             at = draw.randrange(len(lines))
             name, equals, _ = lines[at].partition(" = ")
-            value = draw.choice(
-                [*NUMBERS, *WORDS, "true", "[]", "{}", "{ value = 1 }", '"x"', "[1]"]
-            )
-            lines[at] = draw.choice(
-                [f"{name}{equals}{value}", f'{name}{equals}"x"', "", lines[at - 1], f"[{name}]"]
-            )
+            changed = [f"{name}{equals}{draw.choice(VALUES)}", f'{name}{equals}"x"', f"[{name}]"]
+            lines[at] = draw.choice([*changed, "", lines[at - 1]])
         path = self.folder / f"{source.stem}{draw.randrange(4)}.toml"
         path.write_text("\n".join(lines), encoding="utf-8", errors="surrogateescape")
         return str(path)
@@ -192,12 +187,11 @@ def _value(parameter: Any, pool: Pool) -> str:
     if kind is Path:
         return pool.file()
     complete = parameter.type_descriptor.parameter_info.autocompletion
+    known = list(complete("")) if complete else []
     if isinstance(kind, type) and issubclass(kind, Enum):
         known = [str(one.value) for one in kind]
-    else:
-        known = complete("") if complete else []
     if known and draw.random() < 0.85:
-        return draw.choice(list(known))
+        return draw.choice(known)
     return draw.choice([draw.choice(WORDS), pool.file()])
 
 
@@ -261,30 +255,25 @@ def complaints(count: int, seed: int) -> Iterator[tuple[list[str], str]]:
     def hang(*_: object) -> None:
         raise RuntimeError("Traceback: it hangs")
 
-    before, folder = Path.cwd(), Path(tempfile.mkdtemp(prefix="lockcross-lines-"))
-    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
-    with pytest.MonkeyPatch.context() as patch:
+    with contextlib.ExitStack() as stack:
+        made = tempfile.TemporaryDirectory(prefix="lockcross-lines-", ignore_cleanup_errors=True)
+        folder = Path(stack.enter_context(made))
+        for one in (signal.SIGINT, signal.SIGTERM):
+            stack.callback(signal.signal, one, signal.getsignal(one))
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
         for place in PLACES:
             patch.setattr(place, stopped)
         patch.setattr("sweeps.questions.advise.command.Advisor", answered)
         patch.setattr(sys, "argv", sys.argv)
         patch.setenv("COLUMNS", "200")
+        patch.chdir(folder)
         signal.signal(signal.SIGALRM, hang)
-        os.chdir(folder)
-        try:
-            drawn = lines(Pool(folder, Random(seed)))
-            for _ in range(count):
-                words = next(drawn)
-                signal.alarm(SLOW_S)
-                wrong = complaint([str(word) for word in words])
-                signal.alarm(0)
-                if wrong:
-                    yield words, wrong
-        finally:
-            os.chdir(before)
-            shutil.rmtree(folder, ignore_errors=True)
-            for one, handler in handlers.items():
-                signal.signal(one, handler)
+        for words in islice(lines(Pool(folder, Random(seed))), count):
+            signal.alarm(SLOW_S)
+            wrong = complaint([str(word) for word in words])
+            signal.alarm(0)
+            if wrong:
+                yield words, wrong
 
 
 if __name__ == "__main__":

@@ -2,20 +2,21 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import typer
 
 from results.paths import ROOT
-from sweeps.cli.main import make_app
+from sweeps.cli.main import commands, loaded
 from sweeps.model.cell import invalid_reason
 from sweeps.support.paths import ENGINE_PLUGIN
 from tests.commands import SMALL, environment, lockcross, program
 from tests.fakes.cells import cell_of
+from tests.tree.test_options import EVERY
 
 
 def documents() -> list[str]:
@@ -23,28 +24,21 @@ def documents() -> list[str]:
     return [path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))]
 
 
-COMMANDS = sorted(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_every_command_has_help_and_stands_in_a_document(name: str) -> None:
-    command = typer.main.get_command(make_app()).commands[name]  # type: ignore[attr-defined]
-    assert command.help
+    command = loaded(name)
+    beginning = command.help.partition("\n\n")[0]
+    assert " ".join(beginning.split()) == commands()[name].sentence  # as in the list of all
     missing = [p.name for p in command.params if not getattr(p, "help", "x")]
     assert not missing, f"no help for {missing}"
     assert any(re.search(rf"lockcross {name}\b", text) for text in documents())
 
 
 def test_options_say_whether_a_latency_is_set_or_measured() -> None:
-    found = 0
-    for name in COMMANDS:
-        command = typer.main.get_command(make_app()).commands[name]  # type: ignore[attr-defined]
-        for parameter in command.params:
-            for one in parameter.opts:
-                if re.fullmatch("--(cas|fence)-latency", one):
-                    assert "is set to" in parameter.help, name
-                    found += 1
-    assert found == 3 * 2  # run, runs, calibrate; advise takes measured latencies alone
+    asked = {"--cas-latency", "--fence-latency"}
+    found = [(name, option.help) for name, option in EVERY if asked & {*option.opts}]
+    assert all("is set to" in text for _, text in found), found
+    assert len(found) == 3 * 2  # run, runs, calibrate; advise takes measured latencies alone
     assert not any(re.search("advise .*--(cas|fence)-latency", text) for text in documents())
 
 
@@ -53,13 +47,8 @@ def test_options_say_whether_a_latency_is_set_or_measured() -> None:
 )
 def test_output_that_nobody_reads_is_no_mistake(closed: str, code: int) -> None:
     command = f'"$0" -P -m sweeps query --list {closed}'
-    done = subprocess.run(
-        ["/bin/sh", "-c", command, sys.executable],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ["/bin/sh", "-c", command, sys.executable]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.count("\n") == code and "Traceback" not in done.stderr
 
@@ -67,12 +56,8 @@ def test_output_that_nobody_reads_is_no_mistake(closed: str, code: int) -> None:
 def test_a_cell_out_of_bounds_is_no_run() -> None:
     cell = cell_of()
     assert invalid_reason(cell) == ""
-    for key, value in (
-        ("cas_latency", 20_000_000),
-        ("cancel_latency", -1),
-        ("seed", 2**32),
-        ("cores", 129),
-    ):
+    outside = {"cas_latency": 20_000_000, "cancel_latency": -1, "seed": 2**32, "cores": 129}
+    for key, value in outside.items():
         assert f"{key}: {value}: allowed is" in invalid_reason(replace(cell, **{key: value}))
 
 
@@ -95,10 +80,8 @@ def test_calibration_measures_what_was_set(tmp_path: Path) -> None:
         lines = [line.split() for line in done.stdout.splitlines()[2:]]
         return {line[0]: [float(cycles) for cycles in line[1:]] for line in lines}
 
-    low, high = (
-        measured("--cas-latency", "10"),
-        measured("--cas-latency", "60", "--fence-latency", "130"),
-    )
+    low = measured("--cas-latency", "10")
+    high = measured("--cas-latency", "60", "--fence-latency", "130")
     for op, more in (("cas", 50), ("rmw", 50), ("fence", 100)):
         found = [b - a for a, b in zip(low[op], high[op], strict=True)]
         assert found == pytest.approx([more] * 4, abs=0.02), op  # the table shows hundredths
@@ -107,29 +90,29 @@ def test_calibration_measures_what_was_set(tmp_path: Path) -> None:
 
 def path_with(folder: Path, *names: str) -> str:
     """A PATH on which only `names` of QEMU and the compilers are found."""
-    places = [os.environ.get("LOCKCROSS_QEMU", ""), *os.environ["PATH"].split(":")]
+    places = f"{os.environ.get('LOCKCROSS_QEMU', '')}:{os.environ['PATH']}"
     for name in names:
-        for place in filter(None, places):
-            if (Path(place) / name).exists() and not (folder / name).exists():
-                (folder / name).symlink_to(Path(place) / name)
+        if found := shutil.which(name, path=places):
+            (folder / name).symlink_to(found)
     return str(folder)
 
 
 def test_missing_parts_are_one_message(tmp_path: Path) -> None:
     compiler = "x86_64-linux-gnu-gcc"
     path = path_with(tmp_path, compiler, "as", "ld", "x86_64-linux-gnu-as", "x86_64-linux-gnu-ld")
-    done = lockcross("run", *SMALL, PATH=path, LOCKCROSS_QEMU="")
-    assert done.returncode == 1 and "qemu-x86_64 is missing; ./lockcross finds" in done.stderr
-    done = lockcross("run", *SMALL, LOCKCROSS_QEMU=str(tmp_path))
-    assert done.returncode == 1 and f"not in LOCKCROSS_QEMU={tmp_path}" in done.stderr
 
+    def fails(message: str, **changes: str) -> None:
+        done = lockcross("run", *SMALL, **{"PATH": path, "LOCKCROSS_QEMU": "", **changes})
+        assert done.returncode == 1 and message in done.stderr
+
+    fails("qemu-x86_64 is missing; ./lockcross finds")
+    fails(
+        f"not in LOCKCROSS_QEMU={tmp_path}", LOCKCROSS_QEMU=str(tmp_path), PATH=os.environ["PATH"]
+    )
     program(tmp_path, "qemu-x86_64", 'echo "usage: qemu-x86_64 -g port"')
-    done = lockcross("run", *SMALL, PATH=path, LOCKCROSS_QEMU="")
-    assert done.returncode == 1 and "built without plugins" in done.stderr
-
+    fails("built without plugins")
     (tmp_path / compiler).unlink()
-    done = lockcross("run", *SMALL, PATH=path, LOCKCROSS_QEMU="")
-    assert done.returncode == 1 and "gcc-x86-64-linux-gnu" in done.stderr
+    fails("gcc-x86-64-linux-gnu")
 
 
 def test_the_doctor_tells_what_is_there_and_what_is_missing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from results.paths import DATABASE
 from sweeps.cli.main import commands, loaded
 from sweeps.cli.next_step import Steps, next_steps
-from tests.commands import SMALL, at_terminal, lockcross
+from tests.commands import SMALL, at_terminal
 
 # They say it themselves (the file that `new` wrote), hand over to another program, or stay.
 SILENT = {"new", "python", "serve", "test"}
@@ -55,10 +55,8 @@ def test_what_was_given_stands_in_it() -> None:
     steps = {"log": "advise --log {log} {more}{db}", "": "record"}
     assert next_steps(steps, given) == ["advise --log './a b.locks' x,y"]
     assert next_steps(steps, given | {"log": None}) == ["record"]
-    assert next_steps("runs{db}\nserve", {"db": Path("/tmp/x.db")}) == [
-        "runs --db /tmp/x.db",
-        "serve",
-    ]
+    two = next_steps("runs{db}\nserve", {"db": Path("/tmp/x.db")})
+    assert two == ["runs --db /tmp/x.db", "serve"]
 
 
 @pytest.mark.parametrize(
@@ -76,17 +74,10 @@ def test_it_is_the_last_line_at_a_terminal(line: str, last: str, database: Path)
     assert code == 0 and written.splitlines()[-1] == last.format(db=database)
 
 
-@pytest.mark.parametrize("words", [["locks", "--format", "csv"], ["locks", "--help"]])
-def test_it_is_not_among_rows_nor_below_help(words: list[str]) -> None:
-    code, written = at_terminal(100, *words)
-    assert code == 0 and "next:" not in written
-
-
-def test_output_that_is_piped_has_none() -> None:
-    done = lockcross("locks")
-    assert "next:" not in done.stdout + done.stderr
-
-
-def test_a_command_that_fails_has_none() -> None:
-    code, written = at_terminal(100, "locks", "nonesuch")
-    assert code == 2 and "next:" not in written
+@pytest.mark.parametrize(
+    ("line", "code"), [("locks --format csv", 0), ("locks --help", 0), ("locks nonesuch", 2)]
+)
+def test_rows_help_and_a_command_that_fails_have_none(line: str, code: int) -> None:
+    """Nor has output that is piped, as tests/golden shows."""
+    ended, written = at_terminal(100, *line.split())
+    assert ended == code and "next:" not in written

@@ -1,7 +1,6 @@
 """The benchmarks of the sources force the intended events: counts of the engine, exactly."""
 
 import itertools
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,25 @@ import pytest
 from sweeps.engines.qemu.engine import own_options
 from sweeps.model.cell import unsupported_reason
 from sweeps.model.machine import STOPS
-from sweeps.model.workloads import WORKLOADS, Share, with_defaults
-from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
-from sweeps.programs import TARGETS, Program
+from sweeps.model.workloads import WORKLOADS
+from sweeps.programs import TARGETS
 from sweeps.study.plan import load_plan
-from tests.engines.test_engine import Options, invoke, run
+from tests.locks.running import Simulated, bare, simulated
 from tests.native_build import EACH_ISA, FLAVOURS, build_kernel
-from tests.native_build import run as run_natively
 
-SHORT: dict[str, tuple[dict[str, Any], int]] = {  # arguments, pairs
+KERNELS: dict[str, tuple[dict[str, Any], int]] = {  # arguments, pairs
+    "nosync": ({"threads": 2, "iterations": 50}, 100),
+    "sync": ({"threads": 2, "iterations": 50}, 100),
+    "nested_sync": ({"threads": 2, "iterations": 50}, 102),
+    "mixed_sync": ({"threads": 2, "iterations": 50}, 300),
+    "threads": ({"threads": 2, "iterations": 200, "critical": 5, "think": 20}, 400),
+    "rounds": ({"threads": 2, "objects": 20, "rounds": 12}, 240),
+    "lock_sequence": (
+        {"threads": 2, "objects": 20, "runs": 6, "run_length": 5, "owner_share": 300000,
+         "critical": 2, "think": 3}, 600,
+    ),
+}  # fmt: skip
+BENCHMARKS: dict[str, tuple[dict[str, Any], int]] = {
     "multi_sync": ({"threads": 1, "objects": 5, "iterations": 20}, 100),
     "call": ({"threads": 2, "iterations": 50}, 100),
     "call_sync": ({"threads": 2, "iterations": 50}, 100),
@@ -38,19 +47,25 @@ SHORT: dict[str, tuple[dict[str, Any], int]] = {  # arguments, pairs
          "return_share": 100000, "recursive": 200000, "shared_objects": 4}, 1003,
     ),
 }  # fmt: skip
+SHORT = KERNELS | BENCHMARKS
 
 
-# A lock that parks, on every instruction set; one that cancels, and one that spins.
+# A lock that parks, on every instruction set; one that cancels, one asymmetric and one that spins.
 @pytest.mark.parametrize(
-    ("lock", "flavour"),
-    [*(("tasuki", isa) for isa in EACH_ISA), ("reservation", "lock"), ("cas_spin", "lock")],
+    ("workload", "lock", "flavour"),
+    [
+        *((workload, "tasuki", flavour) for workload in SHORT for flavour in EACH_ISA),
+        *((workload, "reservation", "lock") for workload in SHORT),
+        *((workload, "asym_tasuki", "lock") for workload in KERNELS),
+        *((workload, "cas_spin", "lock") for workload in BENCHMARKS),
+    ],
 )
-@pytest.mark.parametrize("workload", SHORT)
-def test_benchmarks_verify_themselves(workload: str, lock: str, flavour: str) -> None:
+def test_programs_verify_themselves(workload: str, lock: str, flavour: str) -> None:
     arguments, pairs = SHORT[workload]
-    outcome = run_natively(build_kernel(workload, lock, flavour, "full"), flavour, **arguments)
-    assert (outcome.code, outcome.result["error"]) == (0, "")
-    assert outcome.result["pairs"] == pairs
+    outcome = bare(workload, lock, flavour, **arguments)
+    said = {key: outcome.result[key] for key in ("lock", "flavour", "fence", "pairs", "error")}
+    expected = {"lock": lock, "flavour": flavour, "fence": "full", "pairs": pairs, "error": ""}
+    assert (outcome.code, said) == (0, expected)
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
@@ -63,18 +78,20 @@ def test_an_object_of_multi_sync_is_as_long_as_in_the_source(flavour: str) -> No
     assert size == 16 * WORKLOADS["multi_sync"].keys["objects"].high
 
 
-def total(document: dict[str, Any], table: str, kind: str) -> int:
-    return sum(core[table].get(kind, 0) for core in document["cores"])
-
-
-def atomics_by_phase(document: dict[str, Any]) -> list[int]:
+def atomics_by_phase(found: Simulated) -> list[int]:
     """Compare-and-swaps that won in each phase whose beginning and end one core reports."""
-    marks = sorted(document["phases"], key=lambda mark: int(mark["phase"]))
+    marks = sorted(found.report["phases"], key=lambda mark: int(mark["phase"]))
     return [
         end["cas"]["won"] - begin["cas"]["won"]
         for begin, end in itertools.pairwise(marks)
         if begin["core"] == end["core"]
     ]
+
+
+def phase_lengths(found: Simulated) -> dict[int, int]:
+    """Cycles between the mark of each phase and the next one's."""
+    starts = {mark["phase"]: mark["cycle"] for mark in found.report["phases"]}
+    return {n: starts[n + 1] - start for n, start in starts.items() if n + 1 in starts}
 
 
 @pytest.mark.parametrize(
@@ -99,16 +116,10 @@ def atomics_by_phase(document: dict[str, Any]) -> list[int]:
 def test_primitive_is_in_the_state_asked_for(
     lock: str, state: str, level: str, atomics: list[int], tmp_path: Path
 ) -> None:
-    arguments: Options = {
-        "threads": 2,
-        "objects": 4,
-        "iterations": 10,
-        "state": state,
-        "level": level,
-    }
-    document = run(Program("primitive", lock, "full", "lock"), arguments, {}, tmp_path)
+    keys = {"threads": 2, "objects": 4, "iterations": 10}
+    found = simulated(tmp_path, "primitive", lock, state=state, level=level, **keys)
     pair, acquisition, release = atomics
-    assert atomics_by_phase(document) == [40 * pair, 4 * acquisition, 4 * release]
+    assert atomics_by_phase(found) == [40 * pair, 4 * acquisition, 4 * release]
 
 
 OWNERS = {"waiting": "blocked", "running": "running", "parked": "blocked", "ended": "ended"}
@@ -120,20 +131,19 @@ def test_transition_cancels_every_reservation_once(
     flavour: str, owner: str, tmp_path: Path
 ) -> None:
     """Each revocation takes as long as stopping an owner in that state, and no other figure."""
-    arguments: Options = {"threads": 2, "objects": 30, "owner": owner}
+    keys: dict[str, int | str] = {"threads": 2, "objects": 30, "owner": owner}
     costs = []
     for stop in (1000, 2000):
-        program = Program("transition", "reservation", "full", flavour)
         options = dict.fromkeys([f"charge_{name}" for name in STOPS], 500)
         options[f"charge_stop_{OWNERS[owner]}"] = stop
-        document = run(program, arguments, options, tmp_path)
-        (first, second) = (core["charges"] for core in document["cores"])
+        found = simulated(tmp_path, "transition", "reservation", flavour, options, **keys)
+        first, second = (core["charges"] for core in found.cores)
         assert (first["stop"], second["stop"]) == (0, 30)
         assert second.get(f"stop_{OWNERS[owner]}", second["stop"]) == 30
-        starts = {mark["phase"]: mark["cycle"] for mark in document["phases"]}
-        costs.append((starts[5] - starts[4]) - (starts[6] - starts[5]))
+        lengths = phase_lengths(found)
+        costs.append(lengths[4] - lengths[5])
         # First acquisitions have the one atomic that makes a reservation specific.
-        assert atomics_by_phase(document)[:2] == [30, 0]
+        assert atomics_by_phase(found)[:2] == [30, 0]
     if owner != "running":  # which takes an answer, from a loop that is anywhere
         assert costs[1] - costs[0] == 30 * 1000
     assert costs[1] - costs[0] == pytest.approx(30 * 1000, rel=0.02)
@@ -142,45 +152,34 @@ def test_transition_cancels_every_reservation_once(
 
 @pytest.mark.parametrize("lock", ["reservation", "biased"])
 def test_the_owners_state_is_told_to_its_lock(lock: str, tmp_path: Path) -> None:
-    program = Program("transition", lock, "full", "lock")
     for owner, state in OWNERS.items():
-        arguments: Options = {"threads": 2, "objects": 8, "owner": owner}
-        charges = run(program, arguments, {}, tmp_path)["cores"][1]["charges"]
+        found = simulated(tmp_path, "transition", lock, threads=2, objects=8, owner=owner)
+        charges = found.cores[1]["charges"]
         told = {name: charges[name] for name in ("stop_blocked", "stop_ended") if name in charges}
         assert charges["stop"] == 8
         assert told == ({} if state == "running" else {f"stop_{state}": 8})
 
 
 def test_an_owner_at_a_turn_waits(tmp_path: Path) -> None:
-    arguments: Options = {"threads": 2, "objects": 8, "rounds": 12}
-    document = run(Program("rounds", "reservation", "full", "lock"), arguments, {}, tmp_path)
-    assert total(document, "charges", "stop_blocked") == total(document, "charges", "stop") == 8
+    found = simulated(tmp_path, "rounds", "reservation", threads=2, objects=8, rounds=12)
+    assert found.total("charges", "stop_blocked") == found.total("charges", "stop") == 8
 
 
 def test_transition_without_transitions_costs_what_acquiring_costs(tmp_path: Path) -> None:
-    program = Program("transition", "tasuki", "full", "lock")
-    arguments: Options = {"threads": 2, "objects": 30, "owner": "waiting"}
-    document = run(program, arguments, {}, tmp_path)
-    starts = {mark["phase"]: mark["cycle"] for mark in document["phases"]}
+    found = simulated(tmp_path, "transition", "tasuki", threads=2, objects=30, owner="waiting")
+    lengths = phase_lengths(found)
     for known, new in ((2, 1), (5, 4)):
-        difference = (starts[new + 1] - starts[new]) - (starts[known + 1] - starts[known])
-        assert abs(difference) < 30  # a cycle an object: caches and branches are warm
+        assert abs(lengths[new] - lengths[known]) < 30  # a cycle an object: all is warm
 
 
-@pytest.mark.parametrize("lock", ["tasuki", "reservation", "asym_tasuki"])
-def test_thrashing_inflates_in_every_iteration(lock: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lock", "parks"), [("tasuki", 12), ("reservation", 12), ("asym_tasuki", 12), ("thin", 11)]
+)
+def test_thrashing_inflates_in_every_iteration(lock: str, parks: int, tmp_path: Path) -> None:
     """A lock that was deflated is found flat and held, and a contender parks until it is released;
     the thin lock's first contender spins, and finds it inflated from then on."""
-    arguments: Options = {"threads": 2, "iterations": 12, "hold": 2000}  # longer than a stop
-    parks = {
-        name: total(
-            run(Program("thrashing", name, "full", "lock"), arguments, {}, tmp_path),
-            "charges",
-            "park",
-        )
-        for name in (lock, "thin")
-    }
-    assert parks == {lock: 12, "thin": 11}
+    keys = {"threads": 2, "iterations": 12, "hold": 2000}  # longer than a stop
+    assert simulated(tmp_path, "thrashing", lock, **keys).total("charges", "park") == parks
 
 
 @pytest.mark.parametrize(
@@ -191,11 +190,8 @@ def test_fat_sections_count_modes(
     lock: str, inflated: int, inflations: int, deflations: int, tmp_path: Path
 ) -> None:
     """Tasuki is flat again behind each fat section; thin is not, from the first contender on."""
-    arguments: Options = {"threads": 2, "sections": 3, "flat": 5, "fat": 4, "hold": 2000}
-    done = invoke(
-        Program("fat_sections", lock, "full", "lock"), arguments, {}, tmp_path / "report.json"
-    )
-    extra = json.loads(done.stdout)["extra"]
+    keys = {"threads": 2, "sections": 3, "flat": 5, "fat": 4, "hold": 2000}
+    extra = simulated(tmp_path, "fat_sections", lock, **keys).extra
     counted = [extra[name] for name in ("inflated", "inflations", "deflations")]
     assert counted == [inflated, inflations, deflations]
 
@@ -203,33 +199,25 @@ def test_fat_sections_count_modes(
 def test_a_holder_does_not_wait_for_ever_for_a_release_that_needs_the_lock(tmp_path: Path) -> None:
     """The second thread has inflated the lock while the first is in its release, which then has to
     enter the monitor."""
-    arguments: Options = {"threads": 2, "sections": 2, "flat": 10, "fat": 3, "hold": 100}
-    options = dict(own_options("generic", "x86_64"))
-    fat = Program("fat_sections", "reservation", "full", "lock")
-    done = invoke(fat, arguments, options, tmp_path / "report.json")
-    assert (done.returncode, json.loads(done.stdout)["pairs"]) == (0, 2 * (10 + 3) + 10)
+    keys = {"threads": 2, "sections": 2, "flat": 10, "fat": 3, "hold": 100}
+    options = own_options("generic", "x86_64")
+    found = simulated(tmp_path, "fat_sections", "reservation", options=options, **keys)
+    assert found.result["pairs"] == 2 * (10 + 3) + 10
 
 
 def test_flat_sections_cost_the_same_after_contention_only_with_deflation(tmp_path: Path) -> None:
-    arguments: Options = {"threads": 4, "iterations": 20, "sections": 4}
     for lock, later in (("tasuki", 80), ("thin", 160)):  # a monitor has two atomics a pair
-        document = run(Program("flat_fat", lock, "full", "lock"), arguments, {}, tmp_path)
-        first, _, third = atomics_by_phase(document)
+        found = simulated(tmp_path, "flat_fat", lock, threads=4, iterations=20, sections=4)
+        first, _, third = atomics_by_phase(found)
         assert (first, third) == (80, later)
 
 
 def test_long_locker_holds_the_lock_all_the_time(tmp_path: Path) -> None:
     """Waiters with cores of their own take nothing from the holder, whether they spin or park."""
     for lock, parks in (("tasuki", 3), ("cas_spin", 0)):
-        document = run(
-            Program("long_locker", lock, "full", "lock"),
-            {"threads": 4, "hold": 20000},
-            {},
-            tmp_path,
-        )
-        assert total(document, "charges", "park") >= parks
-        starts = {mark["phase"]: mark["cycle"] for mark in document["phases"]}
-        assert 20000 < starts[2] - starts[1] < 20000 * 8
+        found = simulated(tmp_path, "long_locker", lock, threads=4, hold=20000)
+        assert found.total("charges", "park") >= parks
+        assert 20000 < phase_lengths(found)[1] < 20000 * 8
 
 
 @pytest.mark.parametrize(
@@ -245,101 +233,26 @@ def test_long_locker_holds_the_lock_all_the_time(tmp_path: Path) -> None:
 def test_lock_mix_has_the_hits_asked_for(
     threads: int, lock: str, won: int, stops: int, tmp_path: Path
 ) -> None:
-    arguments: Options = {
-        "threads": threads,
-        "objects": 10,
-        "acquisitions": 1000,
-        "owner_share": 600000,
-        "return_share": 100000,
-        "recursive": 200000,
-        "shared_objects": 4,
-    }
-    document = run(Program("lock_mix", lock, "full", "lock"), arguments, {}, tmp_path)
-    assert (total(document, "cas", "won"), total(document, "cas", "lost")) == (won, 0)
-    assert total(document, "charges", "stop") == stops
+    keys = {"acquisitions": 1000, "objects": 10, "shared_objects": 4}
+    keys |= {"owner_share": 600_000, "return_share": 100_000, "recursive": 200_000}
+    found = simulated(tmp_path, "lock_mix", lock, threads=threads, **keys)
+    assert (found.total("cas", "won"), found.total("cas", "lost")) == (won, 0)
+    assert found.total("charges", "stop") == stops
 
 
 def test_lock_trace_replays_its_sequences(tmp_path: Path) -> None:
     """Two objects of 0x12,1x3,0x5, one of 1x2: the owner hits until another thread comes."""
-    arguments: Options = {"threads": 2, "sequence": "0x12,1x3,0x5/1x2", "objects": 3}
-    document = run(Program("lock_trace", "reservation", "full", "lock"), arguments, {}, tmp_path)
-    assert [core["charges"]["stop"] for core in document["cores"]] == [0, 2]
-    assert total(document, "cas", "won") == 3 + 2 * (2 + 3 + 5)
-    assert [mark["phase"] for mark in document["phases"]] == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    "sequence", ["", "0x", "0x0", "x3", "0x3,", "0x3;1x2", "2x1", "0x99999999999", "0x1/"]
-)
-def test_a_faulty_sequence_is_refused(sequence: str) -> None:
-    outcome = run_natively(
-        build_kernel("lock_trace", "thin", "lock", "full"),
-        "lock",
-        sequence=sequence,
-        objects=1,
-        threads=2,
-    )
-    assert outcome.code == 2
-    assert "sequence" in outcome.stderr
-    key = WORKLOADS["lock_trace"].keys["sequence"]
-    assert key.invalid_reason(sequence) or workload_unsupported_reason(
-        "lock_trace", "thin", 2, None, with_defaults("lock_trace", {"sequence": sequence})
-    )
-
-
-MIX = {
-    "objects": 10,
-    "acquisitions": 1000,
-    "owner_share": 600000,
-    "return_share": 0,
-    "recursive": 0,
-    "shared_objects": 4,
-    "owners": 0,
-    "critical": 0,
-    "think": 0,
-}
-
-
-@pytest.mark.parametrize(
-    ("changes", "threads", "reason"),
-    [
-        ({}, 2, ""),
-        ({"owner_share": 1000001}, 2, ""),
-        ({"recursive": 500000}, 2, "recursive are more than 1"),
-        ({"shared_objects": 11}, 2, "more than"),
-        ({}, 1, "threads"),
-        ({"owners": 3}, 2, "threads"),
-        ({"owner_share": 5000}, 2, "less than one acquisition"),
-        ({"shared_objects": 0}, 2, "does not go with"),
-        ({"owner_share": 999000}, 2, "does not go with"),
-    ],
-)
-def test_the_driver_refuses_the_mixes_that_the_program_refuses(
-    changes: dict[str, int], threads: int, reason: str
-) -> None:
-    arguments: dict[str, Any] = MIX | changes
-    keys = WORKLOADS["lock_mix"].keys
-    given = {  # as users give them
-        name: value / key.parts if isinstance(key := keys[name], Share) else value
-        for name, value in arguments.items()
-    }
-    wrong = [name for name, value in given.items() if keys[name].invalid_reason(value)]
-    refusal = wrong or workload_unsupported_reason("lock_mix", "thin", threads, None, given)
-    assert reason in str(refusal)
-    binary = build_kernel("lock_mix", "thin", "lock", "full")
-    outcome = run_natively(binary, "lock", threads=threads, **arguments)
-    assert (outcome.code == 2) == bool(refusal)
-    assert reason in outcome.stderr
+    arguments, _ = SHORT["lock_trace"]
+    found = simulated(tmp_path, "lock_trace", "reservation", **arguments)
+    assert [core["charges"]["stop"] for core in found.cores] == [0, 2]
+    assert found.total("cas", "won") == 3 + 2 * (2 + 3 + 5)
+    assert [mark["phase"] for mark in found.report["phases"]] == [1, 2, 3]
 
 
 def test_the_small_plan_has_every_benchmark() -> None:
     cells = load_plan("small").cells
-    no_benchmarks = {
-        "conformance", "calibrate", "transfer", "micro", "sharing", "interrupts", "footprint",
-    }  # fmt: skip
-    assert {cell.workload for cell in cells} == set(WORKLOADS) - no_benchmarks
-    assert all(
-        "state inflated needs a lock with wait" in why
-        for why in map(unsupported_reason, cells)
-        if why
-    )
+    others = "conformance calibrate transfer micro sharing interrupts footprint".split()
+    assert {cell.workload for cell in cells} == set(WORKLOADS) - set(others)
+    for cell in cells:
+        why = unsupported_reason(cell)
+        assert not why or "state inflated needs a lock with wait" in why

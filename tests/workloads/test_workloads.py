@@ -2,9 +2,8 @@
 
 import ast
 import re
-import subprocess
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model import registry, workloads
 from sweeps.model.axes import MAX_THREADS
-from sweeps.model.cell import Cell
 from sweeps.model.cell import unsupported_reason as cell_unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import (
@@ -31,12 +29,14 @@ from sweeps.model.workloads import (
     unsupported_reason,
     with_defaults,
 )
-from sweeps.programs import USUAL_THREADS, Builder, Program, find_compiler
+from sweeps.programs import USUAL_THREADS, Program
 from sweeps.questions.run.command import _parameters as parameters_of_run
 from sweeps.study.plan import Cells
-from tests.engines.test_engine import invoke
+from tests.engines.test_engine import BUILDER
 from tests.fakes.cells import cell_of
-from tests.native_build import Outcome, run
+from tests.locks.running import bare, program_of, simulated
+from tests.locks.test_headers import compiled_alone
+from tests.native_build import run
 
 FOLDER = ROOT / "workloads"
 # All but signals.h, native.h and clock.h, which are parts of runtime.c.
@@ -48,8 +48,8 @@ RULED = [name for name, kind in WORKLOADS.items() if kind.rules or kind.has_text
 # The registry
 
 
-def block(*rows: str, name: str = "one") -> str:
-    return "\n".join([f"#ifdef WORKLOAD_{name}", *rows, "#endif\n"])
+def block(*rows: str) -> str:
+    return "\n".join(["#ifdef WORKLOAD_one", *rows, "#endif\n"])
 
 
 HEAD = 'WORKLOAD(one, 2, 4, "nop thin", ANY_CORES)'
@@ -137,27 +137,20 @@ def test_every_workload_has_a_kernel_and_names_locks() -> None:
 
 def test_the_driver_knows_how_many_threads_a_program_may_have() -> None:
     text = (ROOT / "lockimpl" / "types.h").read_text()
-    assert re.findall(r"^#define LOCK_MAX_THREADS SMALL_IN_MODEL\((\d+), ", text, re.MULTILINE) == [
-        str(USUAL_THREADS)
-    ]
+    found = re.findall(r"^#define LOCK_MAX_THREADS SMALL_IN_MODEL\((\d+), ", text, re.MULTILINE)
+    assert found == [str(USUAL_THREADS)]
 
 
 # Defaults
 
 
 def test_plans_and_commands_fill_in_the_same_defaults() -> None:
+    chosen = {"machine": "generic", "isa": "x86_64", "lock": "thin"}
     for name, kind in WORKLOADS.items():
         full = {key: found.default for key, found in kind.keys.items()}
-        sweep = Cells(machine="generic", isa="x86_64", lock="thin", workload=name)
-        (cell,) = sweep.cells()
+        (cell,) = Cells(**chosen, workload=name).cells()
         assert cell.parameters == with_defaults(name, parameters_of_run([])) == full
-    sweep = Cells(
-        machine="generic",
-        isa="x86_64",
-        lock="thin",
-        workload=["threads", "sync"],
-        parameters={"iterations": [5, 6]},
-    )
+    sweep = Cells(**chosen, workload=["threads", "sync"], parameters={"iterations": [5, 6]})
     assert [cell.parameters for cell in sweep.cells()] == [
         {"iterations": 5, "critical": 20, "think": 100},
         {"iterations": 6, "critical": 20, "think": 100},
@@ -168,33 +161,20 @@ def test_plans_and_commands_fill_in_the_same_defaults() -> None:
 
 def test_a_program_takes_the_scheduler_s_defaults(tmp_path: Path) -> None:
     """Two threads with more work than a slice, of which one is of higher priority."""
-    program = Program("priority_mix", "thin", "full", "lock", scheduled=True)
-    small = {
-        "high": 1,
-        "sections": 3,
-        "high_iterations": 4000,
-        "low_iterations": 9000,
-        "writes": 500000,
-        "pause": 100,
-        "threads": 3,
-        "cores": 1,
-    }
-    keys = WORKLOADS["priority_mix"].keys
-    told = {key: keys[key].default for key in ("slice", "run_queue")}
-    lines = [
-        invoke(program, small | more, {}, tmp_path / "report.json").stdout
-        for more in ({}, told, {**told, "slice": 30_000}, {**told, "run_queue": "round_robin"})
-    ]
-    assert lines[0] == lines[1] and len(set(lines)) == 3
+    keys = {"threads": 3, "cores": 1, "high": 1, "sections": 3, "writes": 500_000, "pause": 100}
+    keys |= {"high_iterations": 4000, "low_iterations": 9000}
+    defaults = {key: WORKLOADS["priority_mix"].keys[key].default for key in ("slice", "run_queue")}
+
+    def result(**told: int | str) -> dict[str, Any]:
+        return simulated(tmp_path, "priority_mix", "thin", **keys, **told).result
+
+    usual, longer = result(), result(**{**defaults, "slice": 30_000})
+    in_turn = result(**{**defaults, "run_queue": "round_robin"})
+    assert usual == result(**defaults)
+    assert longer != usual != in_turn != longer
 
 
 # What the programs accept
-
-
-@cache
-def binary(workload: str, lock: str, scheduled: bool, many: bool = False) -> Path:
-    program = Program(workload, lock, "full", "lock", scheduled=scheduled, many=many)
-    return Builder().build([program])[program].path
 
 
 def any_lock(workload: str) -> str:
@@ -207,7 +187,8 @@ def refusal(workload: str, threads: int, arguments: dict[str, Any]) -> str:
     It is for as many threads as there may be: the driver's bounds are those of such a program.
     Programs whose threads share cores refuse the marker after all other arguments: none runs.
     """
-    path = binary(workload, any_lock(workload), True, many=True)
+    program = program_of(workload, any_lock(workload), scheduled=True, many=True)
+    path = BUILDER.build([program])[program].path
     given = in_program(workload, arguments)
     outcome = run(path, "lock", threads=threads, marker="watch", **given)
     assert outcome.code == 2, outcome
@@ -271,11 +252,19 @@ def some_values(key: Key) -> st.SearchStrategy[int | float | str]:
     return parts.map(lambda found: "".join(run + mark for run, mark in found).rstrip(",/"))
 
 
-def run_small(workload: str, lock: str, threads: int, arguments: dict[str, Any]) -> Outcome:
-    shared = WORKLOADS[workload].needs_cores
-    more = {"cores": 1} if shared else {}
-    given = in_program(workload, arguments)
-    return run(binary(workload, lock, shared), "lock", threads=threads, **given, **more)
+def agreed(workload: str, lock: str, threads: int, arguments: dict[str, Any]) -> tuple[str, str]:
+    """Return why the driver refuses a short run, or nothing, and what its program says, which has
+    to do the same."""
+    kind = WORKLOADS[workload]
+    cores = {"cores": 1} if kind.needs_cores else {}
+    why = "".join(key.invalid_reason(arguments[name]) for name, key in kind.keys.items())
+    why = why or unsupported_reason(workload, lock, threads, cores.get("cores"), arguments)
+    outcome = bare(workload, lock, threads=threads, **in_program(workload, arguments), **cores)
+    assert outcome.code == (2 if why else 0), (why, outcome)
+    if why.startswith("parameters: "):  # a rule's own message
+        said = outcome.stderr.split(": ", 2)[2].strip()
+        assert said.replace("1000000", "1") in why  # parts of a share, in a program
+    return why, outcome.stderr
 
 
 @pytest.mark.parametrize("workload", RULED)
@@ -284,7 +273,7 @@ def test_programs_and_driver_agree_on_rules(workload: str) -> None:
     base = small(workload)
     seen = set()
 
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=100, deadline=None, derandomize=True)
     @given(
         st.sampled_from(["thin", "cas_spin"]),
         st.integers(kind.min_threads, min(kind.max_threads, 4)),
@@ -293,14 +282,7 @@ def test_programs_and_driver_agree_on_rules(workload: str) -> None:
         ),
     )
     def agree(lock: str, threads: int, arguments: dict[str, Any]) -> None:
-        cores = 1 if kind.needs_cores else None
-        why = "".join(key.invalid_reason(arguments[name]) for name, key in kind.keys.items())
-        why = why or unsupported_reason(workload, lock, threads, cores, arguments)
-        outcome = run_small(workload, lock, threads, arguments)
-        assert outcome.code == (2 if why else 0), (why, outcome)
-        if why.startswith("parameters: "):  # a rule's own message
-            said = outcome.stderr.split(": ", 2)[2].strip()
-            assert said.replace("1000000", "1") in why  # parts of a share, in a program
+        why, _ = agreed(workload, lock, threads, arguments)
         seen.add(bool(why))
 
     agree()
@@ -308,23 +290,47 @@ def test_programs_and_driver_agree_on_rules(workload: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "threads", "reason"),
+    [
+        ({}, 2, ""),
+        ({"recursive": 0.5}, 2, "recursive are more than 1"),
+        ({"shared_objects": 11}, 2, "shared_objects: more than objects"),
+        ({}, 1, "more threads are needed"),
+        ({"owners": 3}, 2, "more threads are needed"),
+        ({"owner_share": 0.005}, 2, "less than one acquisition"),
+        ({"shared_objects": 0}, 2, "does not go with"),
+        ({"owner_share": 0.999}, 2, "does not go with"),
+    ],
+)
+def test_programs_and_driver_agree_on_mixes(
+    changes: dict[str, Any], threads: int, reason: str
+) -> None:
+    mix = {"objects": 10, "acquisitions": 1000, "owner_share": 0.6, "shared_objects": 4}
+    arguments = with_defaults("lock_mix", {**mix, "critical": 0, "think": 0, **changes})
+    why, said = agreed("lock_mix", "thin", threads, arguments)
+    assert bool(why) == bool(reason)
+    assert reason in why and reason in said
+
+
+@pytest.mark.parametrize(
     ("sequence", "good"),
     [
+        *((faulty, False) for faulty in ("", "0x", "0x0", "x3", "0x3,", "0x3;1x2", "2x1", "0x1/")),
+        ("\N{ARABIC-INDIC DIGIT ZERO}x1", False),
+        ("0x4294967296", False),
+        ("0x99999999999", False),
         ("/".join(["0x1"] * 1024), True),
         ("/".join(["0x1"] * 1025), False),
         (",".join(["0x1"] * 8192), True),
         (",".join(["0x1"] * 8193), False),
-        ("0x4294967296", False),
-        ("0x0", False),
-        ("\N{ARABIC-INDIC DIGIT ZERO}x1", False),
     ],
-    ids=range(7),
+    ids=range(15),
 )
-def test_programs_and_driver_agree_on_long_sequences(sequence: str, good: bool) -> None:
-    arguments = with_defaults("lock_trace", {"objects": 1, "critical": 0, "think": 0})
-    arguments["sequence"] = sequence
-    assert bool(WORKLOADS["lock_trace"].keys["sequence"].invalid_reason(sequence)) != good
-    assert run_small("lock_trace", "nop", 1, arguments).code == (0 if good else 2)
+def test_programs_and_driver_agree_on_sequences(sequence: str, good: bool) -> None:
+    keys = {"objects": 1, "critical": 0, "think": 0, "sequence": sequence}
+    why, said = agreed("lock_trace", "thin", 2, with_defaults("lock_trace", keys))
+    assert good == (not why)
+    assert good or "sequence" in said
 
 
 # Cores
@@ -334,25 +340,16 @@ def test_programs_and_driver_agree_on_long_sequences(sequence: str, good: bool) 
     "workload", [name for name, kind in WORKLOADS.items() if kind.cores != "OWN_CORES"]
 )
 def test_a_workload_ends_where_threads_share_a_core(workload: str) -> None:
+    keys = in_program(workload, small(workload)) | {"cores": 1}
     threads = min(2, WORKLOADS[workload].max_threads)
-    outcome = run(
-        binary(workload, any_lock(workload), True, many=True),
-        "lock",
-        threads=threads,
-        cores=1,
-        **in_program(workload, small(workload)),
-    )
+    outcome = bare(workload, any_lock(workload), many=True, threads=threads, **keys)
     assert (outcome.code, outcome.result.get("error")) == (0, ""), outcome
 
 
 def test_a_workload_whose_threads_spin_for_each_other_gets_a_core_each() -> None:
-    def cell(cores: int | None) -> Cell:
-        return cell_of(
-            "nop", "transfer", threads=2, cores=cores, parameters=with_defaults("transfer", {})
-        )
-
-    assert cell_unsupported_reason(cell(None)) == ""
-    assert "a core for each thread" in cell_unsupported_reason(cell(1))
+    cell = cell_of("nop", "transfer", threads=2, parameters=with_defaults("transfer", {}))
+    assert cell_unsupported_reason(cell) == ""
+    assert "a core for each thread" in cell_unsupported_reason(replace(cell, cores=1))
 
 
 # Headers
@@ -360,16 +357,6 @@ def test_a_workload_whose_threads_spin_for_each_other_gets_a_core_each() -> None
 
 @pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
 def test_a_header_compiles_by_itself(header: Path, tmp_path: Path) -> None:
+    program = Program("sync", "thin", "full", "lock", scheduled=True)
     text = f'#define WORKLOAD_sync\n#include "{header.relative_to(FOLDER)}"\n'
-    source = tmp_path / "alone.c"
-    source.write_text(text)
-    command = Program("sync", "thin", "full", "lock", scheduled=True).command("", "")
-    flags = [word for word in command if word.startswith(("-m", "-f", "-D", "-I", "-std"))]
-    done = subprocess.run(
-        [find_compiler("lock"), *flags, "-fsyntax-only", str(source)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    assert compiled_alone(text, program, tmp_path, "-w") == ""

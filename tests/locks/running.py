@@ -1,0 +1,100 @@
+"""Programs of locks: under the engine, and under QEMU alone. Where threads share `cores`, they are
+compiled with the scheduler."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sweeps.model.locks import LockLabel
+from sweeps.programs import Program
+from tests.engines.test_engine import BUILDER, invoke
+from tests.native_build import Outcome, build_native, run
+
+
+def program_of(workload: str, label: str, flavour: str = "lock", **more: bool) -> Program:
+    lock = LockLabel(label)
+    return Program(workload, lock.lock, lock.fence, flavour, variant=lock.variant, **more)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What a program printed, and what the engine reports of it."""
+
+    result: dict[str, Any]
+    report: dict[str, Any]
+
+    @property
+    def cores(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.report["cores"]
+        return found
+
+    @property
+    def cycles(self) -> list[int]:
+        """Of each core."""
+        return [core["cycles"] for core in self.cores]
+
+    @property
+    def extra(self) -> dict[str, int]:
+        """The workload's own metrics."""
+        found: dict[str, int] = self.result["extra"]
+        return found
+
+    def total(self, table: str, kind: str) -> int:
+        """Of all cores together."""
+        return sum(core[table].get(kind, 0) for core in self.cores)
+
+
+def simulated(
+    folder: Path,
+    workload: str,
+    label: str,
+    flavour: str = "lock",
+    options: Mapping[str, int | str] | None = None,
+    *,
+    many: bool = False,
+    **arguments: int | str,
+) -> Simulated:
+    """Run a program under the engine, which must succeed, and end."""
+    program = program_of(workload, label, flavour, scheduled="cores" in arguments, many=many)
+    limited = {"max_instructions": 100_000_000, **(options or {})}
+    done = invoke(program, arguments, limited, folder / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((folder / "report.json").read_text())
+    assert report["complete"]
+    return Simulated(json.loads(done.stdout), report)
+
+
+def bare(
+    workload: str,
+    label: str,
+    flavour: str = "lock",
+    *,
+    many: bool = False,
+    launcher: tuple[str, ...] | None = None,
+    **arguments: object,
+) -> Outcome:
+    """Run a program under QEMU alone."""
+    program = program_of(workload, label, flavour, scheduled="cores" in arguments, many=many)
+    binary = BUILDER.build([program])[program].path
+    return run(binary, flavour, launcher=launcher, **arguments)
+
+
+def passes(
+    name: str,
+    label: str,
+    flavour: str,
+    *options: str,
+    launcher: tuple[str, ...] | None = None,
+    **arguments: int,
+) -> None:
+    """Run a program of tests/native under QEMU alone: it must find nothing wrong. `options` are the
+    compiler's."""
+    lock = LockLabel(label)
+    scheduled = "cores" in arguments
+    binary = build_native(
+        name, lock.lock, flavour, lock.fence, *options, variant=lock.variant, scheduled=scheduled
+    )
+    outcome = run(binary, flavour, launcher=launcher, **arguments)
+    assert (outcome.code, outcome.result["error"]) == (0, ""), (label, arguments)
