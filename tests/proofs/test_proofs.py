@@ -208,7 +208,7 @@ class _Fake(Genmc):
 
 
 def test_a_failure_elsewhere_is_a_failure() -> None:
-    jobs, _ = plan(known_locks(["mcs"]), known_clients(["nesting:2"]), _Fake(), deep=False)
+    jobs, _ = plan(known_locks(["ticket"]), known_clients(["nesting:2"]), _Fake(), deep=False)
     found: list[Outcome] = list(prove(jobs, _Fake(), 1, 10, lambda: None))
     assert [(one.ok, one.proof.reason) for one in found] == [(False, "Safety violation!")] * 3
 

@@ -98,7 +98,7 @@ def test_the_version_is_the_change_logs() -> None:
         ("swe", {"sweep"}),
         ("compare --al", {"--along"}),
         ("run --machine zen", {"zen3", "zen4", "zen5"}),
-        ("machines sky", {"skylake"}),
+        ("machines sky", {"skylake", "skylake_smt"}),
         ("run --lock asym_t", {"asym_tasuki"}),
         ("locks tas", {"tasuki"}),
         ("advise --locks thin,tas", {"thin,tasuki"}),

@@ -61,6 +61,19 @@ def test_every_named_query_is_described_and_answers(database: Path, name: str) -
         assert columns & {"engine", "reference"}
 
 
+def test_winners_are_the_cheapest_of_all_locks_and_of_those_compared(database: Path) -> None:
+    rows = json.loads(run("query", "winners", "--format", "json", "--db", database))
+    assert {row["machine"] for row in rows} == {"generic", "narrow", "known", "guessed"}
+    assert {
+        (row["fences"], row["locks"]): row["winner"] for row in rows if row["machine"] == "known"
+    } == {
+        ("full", "all"): "thin",
+        ("full", "compared"): "reservation",
+        ("any", "all"): "asym_tasuki/rmw",
+        ("any", "compared"): "asym_tasuki/rmw",
+    }
+
+
 @pytest.mark.parametrize(
     "sql",
     [
