@@ -211,13 +211,14 @@ def test_one_wrong_pair_more_or_less_hardly_moves_what_is_decisive(
 ) -> None:
     """By bins a pair of 25 moved it from 20 to 40 percent."""
     pairs = tuple(n + more * (place <= step) for place, n in enumerate(known.pairs))
-    wrong = pairs[step] - known.right[step]
+    if pairs[step] < known.right[step]:
+        pytest.skip("no pair with such a lead was wrong")
     other = curve_of(replace(known, pairs=pairs)).decisive
     own = curve_of(known).decisive
-    if own is None or wrong < 0:
-        assert other is None or wrong < 0
-        return
-    assert other is not None and abs(other - own) < 0.02
+    if own is None:
+        assert other is None
+    else:
+        assert other is not None and abs(other - own) < 0.02
 
 
 @pytest.mark.parametrize(
