@@ -56,12 +56,12 @@ class Baseline:
     def __init__(self, connection: sqlite3.Connection) -> None:
         rows = connection.execute(
             f"SELECT cycles_per_pair, {selected(connection)} FROM runs WHERE lock = ? "
-            "AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY id",
+            "AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY id DESC",
             (NO_LOCK,),
         )
         self._costs: dict[_Key, float] = {}
         self._loops: dict[_Key, dict[int, float]] = {}  # by the pairs of a loop
-        for cost, *columns in rows:
+        for cost, *columns in rows:  # the latest first: a former one may be of another machine file
             cell = read_cell(columns)
             self._costs.setdefault(_key(cell), cost)
             first = int(cell.parameters.get("first", 0))
