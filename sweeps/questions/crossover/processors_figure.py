@@ -65,7 +65,7 @@ def draw_processors(connection: sqlite3.Connection) -> Figure:
         long = _LONG * median(cost.cycles for cost in costs)
         most = max(max(cost.cycles, cost.high) for cost in costs if cost.cycles <= long)
         for ax, processor in zip(axes, shown, strict=True):
-            ax.set_title(f"{_short(processor)}\n{processor.isa}")
+            ax.set_title(f"{_short(processor)}\n{processor.isa}", fontsize="small")
             if use in processor.uses:
                 _draw(ax, processor.uses[use], list(locks), most)
         _name(axes[0], list(locks.values()))
@@ -105,7 +105,7 @@ def _mark(ax: Axes, processor: Processor) -> None:
     if processor.work and (free := processor.free) is not None:
         ax.axvline(free, color=_SOFT, lw=1.2, zorder=1)
         words = f"free from {free:,.0f}"
-    ax.set_title(f"{_short(processor)}\n")
+    ax.set_title(f"{_short(processor)}\n", fontsize="small")
     note(ax, words, (0.5, 1), (0, 3), xycoords="axes fraction", ha="center")
 
 
