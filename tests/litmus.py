@@ -86,17 +86,10 @@ class Litmus:
         """All registers, in order."""
         return sorted({one.register for one in self._instructions} - {""})
 
-    def has_mixed_sizes(self) -> bool:
-        """Tell whether some access is not of a whole word."""
-        return any(one.size != 4 for one in self._instructions)
-
-    def has_barriers(self) -> bool:
-        """Tell whether a thread makes a process-wide barrier."""
-        return any(one.kind == "B" for one in self._instructions)
-
-    def waits(self) -> bool:
-        """Tell whether a thread waits for another."""
-        return any(one.kind == "await" for one in self._instructions)
+    def is_for_genmc(self) -> bool:
+        """Tell whether all accesses are of whole words, and no thread waits for another or makes a
+        process-wide barrier."""
+        return all(one.size == 4 and one.kind not in ("B", "await") for one in self._instructions)
 
 
 def _instruction(text: str) -> Instruction:

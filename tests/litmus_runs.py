@@ -8,9 +8,7 @@ from pathlib import Path
 
 from results.paths import ROOT, WORK
 from sweeps.questions.prove.proofs.own_checker import COMPILE, LINK, building, object_file
-from tests import litmus
 
-MODELS = litmus.MODELS
 SOURCES = ROOT / "proofs" / "checker"
 BUILT = WORK / "build" / "proofs" / "checker"
 

@@ -198,11 +198,10 @@ def _is_irreflexive(relation: Relation) -> bool:
 
 @dataclass
 class Axioms:
-    """All executions of a test that RC11 allows. `in_order`: full fences are ordered as program
-    order and reads-from have them, too, as in the checker; RC11 itself does not ask for it."""
+    """All executions of a test that RC11 allows, where full fences are ordered as program order and
+    reads-from have them, too, as in the checker; RC11 itself does not ask for it."""
 
     test: Litmus
-    in_order: bool
     events: list[_Event] = field(default_factory=list)
     units: list[tuple[int, int]] = field(default_factory=list)  # first byte, size
 
@@ -342,15 +341,13 @@ class Axioms:
         if not _is_irreflexive(extended) or not _is_irreflexive(_then(happens_before, extended)):
             return False
         partial = happens_before | _then(happens_before, extended, happens_before)
-        if self.in_order:
-            partial |= _closure(self.program_order | rf)
+        partial |= _closure(self.program_order | rf)
         fences = {event.number for event in self.events if self._is_fence(event.number, ("sc",))}
         return _is_irreflexive(_closure({(a, b) for a, b in partial if {a, b} <= fences}))
 
 
 def outcomes(test: Litmus, model: str) -> set[Outcome]:
-    """Return the possible ends of a test under sc, tso, tso-wait, weak (as the checker has it) or
-    rc11."""
-    if model in ("weak", "rc11"):
-        return Axioms(test, model == "weak").outcomes()
+    """Return the possible ends of a test under sc, tso, tso-wait or weak, as the checker has it."""
+    if model == "weak":
+        return Axioms(test).outcomes()
     return _Machine(test, model != "sc", model == "tso-wait").outcomes()

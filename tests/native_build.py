@@ -24,6 +24,7 @@ FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
 LLSC = ("tasuki", "reservation", "mcs", "to_lock", "qspinlock", "biased")
 EACH_ISA = tuple(isa.flavours[0] for isa in ISAS.values())
 NATIVE = "tests/native/"
+_BUILDER = Builder()
 
 
 def fence_kinds(lock: str, flavour: str) -> list[str]:
@@ -51,15 +52,10 @@ def sampled(lock: str, variant: str, fence: str, flavour: str) -> bool:
     return flavour == "lock" and (not variant or fence == "full")
 
 
-@cache
-def _builder() -> Builder:
-    return Builder()
-
-
 def build_kernel(workload: str, lock: str, flavour: str, fence: str, variant: str = "") -> Path:
     """A workload program, from the cache that the sweeps use too."""
     program = Program(workload, lock, fence, flavour, variant=variant)
-    return _builder().build([program])[program].path
+    return _BUILDER.build([program])[program].path
 
 
 @cache

@@ -215,10 +215,8 @@ def test_one_wrong_pair_more_or_less_hardly_moves_what_is_decisive(
         pytest.skip("no pair with such a lead was wrong")
     other = curve_of(replace(known, pairs=pairs)).decisive
     own = curve_of(known).decisive
-    if own is None:
-        assert other is None
-    else:
-        assert other is not None and abs(other - own) < 0.02
+    assert (other is None) == (own is None)
+    assert own is None or abs(other - own) < 0.02
 
 
 @pytest.mark.parametrize(
@@ -263,12 +261,9 @@ def test_the_nearest_row_with_enough_cells_answers(rows: list[ErrorCount], words
 
 def test_locks_of_both_kinds_are_a_kind_of_their_own() -> None:
     rows = [row(ENOUGH, kind=kind, median_error=i) for i, kind in enumerate((BOTH, ANY, ATOMIC))]
-
-    def median(*kinds: str) -> float:
-        return error_of(True, IN_TURN, kinds, rows).median
-
     asked = ([ATOMIC, NO_ATOMIC], [ATOMIC, ANY], [ATOMIC], [])
-    assert [median(*kinds) for kinds in asked] == [0, 1, 2, 1]
+    found = [error_of(True, IN_TURN, kinds, rows).median for kinds in asked]
+    assert found == [0, 1, 2, 1]
 
 
 def test_a_processor_that_was_compared_answers_for_itself() -> None:
@@ -278,12 +273,9 @@ def test_a_processor_that_was_compared_answers_for_itself() -> None:
         row(ENOUGH, machine="C", median_error=0.2, cells=1),
         row(ENOUGH, machine="S", median_error=0.5, reference="sim"),
     ]
-
-    def median(title: str) -> float:
-        return error_of(True, IN_TURN, [ANY], rows, title).median
-
-    assert median("A, a server") == 0.1
-    assert [median(title) for title in ("B", "C", "S", "D", "")] == [0.3] * 5
+    titles = ("A, a server", "B", "C", "S", "D", "")
+    found = [error_of(True, IN_TURN, [ANY], rows, title).median for title in titles]
+    assert found == [0.1, *[0.3] * 5]
 
 
 def test_work_that_was_never_compared_is_refused() -> None:

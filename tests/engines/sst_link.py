@@ -68,47 +68,17 @@ def _works_in(process: Path, folder: Path) -> bool:
 
 def document(guest: list[str], topology: str = "bus", **changed: Any) -> dict[str, Any]:
     """sst.json of a small system; figures of the memory system and other values at will."""
-    figures: dict[str, Any] = {
-        "topology": topology,
-        "slices": 1,
-        "slice_size": 1 << 20,
-        "slice_ways": 16,
-        "lat_slice": 12,
-        "lat_memory_access": 120,
-        "l1_mshrs": 12,
-        "slice_mshrs": 64,
-    }
-    network = {
-        "columns": 4,
-        "rows": 4 if topology == "mesh" else 1,
-        "slices": 4,
-        "memory_controllers": 2,
-        "lat_directory": 4,
-        "link_bytes": 32,
-        "lat_link": 1,
-        "lat_router": 1,
-    }
-    figures |= {"bus_latency": 1} if topology == "bus" else network
+    usual = json.loads((HERE / "sst.json").read_text("utf-8"))
+    figures = {"topology": topology} | usual["every"]
+    figures |= usual["bus" if topology == "bus" else "network"]
+    if topology == "mesh":
+        figures["rows"] = 4
     figures |= {name: changed.pop(name) for name in figures.keys() & changed.keys()}
     figures |= changed.pop("more", {})
-    output: dict[str, Any] = {
-        "clock_mhz": 2000,
-        "line": 64,
-        "cores": 4,
-        "lat_l1": 2,
-        "l1_size": 32768,
-        "l1_ways": 8,
-        "sst": figures,
-        "guest": guest,
-        "guest_stdout": "guest.out",
-        "guest_stderr": "guest.err",
-        "statistics": "sst-statistics.csv",
-        "record": "sst-record.json",
-        "oldest_request": 100_000,
-    } | changed
+    given: dict[str, Any] = usual["settings"] | {"sst": figures, "guest": guest} | changed
     if topology != "bus":
-        output.setdefault("place", list(range(output["cores"])))
-    return output
+        given.setdefault("place", list(range(given["cores"])))
+    return given
 
 
 def answers(folder: Path) -> list[list[str]]:

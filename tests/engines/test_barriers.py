@@ -1,7 +1,6 @@
 """A process-wide barrier in simulated time: its caller pays, and each core that it interrupts."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,20 +23,18 @@ SEQUENCE: Options = {
 }  # fmt: skip
 
 
-def barriers(flavour: str, threads: int, options: Options, folder: Path) -> list[dict[str, Any]]:
+def barriers(flavour: str, threads: int, options: Options) -> list[dict[str, Any]]:
     """The cores of a run in which core 0 makes barriers and the others run all the time."""
     program = Program("interrupts", "nop", "full", flavour)
     arguments: Options = {"threads": threads, "op": "membarrier", "rounds": 4, "times": PAIRS // 4}
-    return run(program, arguments, options, folder)["cores"]
+    return run(program, arguments, options)["cores"]
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_the_caller_pays_for_each_core_that_it_interrupts(
-    flavour: str, model: str, tmp_path: Path
-) -> None:
+def test_the_caller_pays_for_each_core_that_it_interrupts(flavour: str, model: str) -> None:
     free: Options = {**MODELS[model], **dict.fromkeys(COSTS, 0)}
-    paid = {threads: barriers(flavour, threads, free | COSTS, tmp_path) for threads in (1, 3)}
+    paid = {threads: barriers(flavour, threads, free | COSTS) for threads in (1, 3)}
     for threads, (caller, *others) in paid.items():
         each = 5000 + (threads - 1) * 700
         assert caller["charges"]["barrier"] == PAIRS
@@ -48,15 +45,15 @@ def test_the_caller_pays_for_each_core_that_it_interrupts(
             assert PAIRS - 1 <= other["charges"]["interrupted"] <= PAIRS
             lost = other["charges"]["interrupted"] * 900
             assert other["stalls"]["charge"] == pytest.approx(lost, abs=3 * PAIRS)
-    (plain,) = barriers(flavour, 1, free, tmp_path)
+    (plain,) = barriers(flavour, 1, free)
     assert paid[1][0]["cycles"] - plain["cycles"] == pytest.approx(PAIRS * 5000, abs=10 * PAIRS)
 
 
-def test_a_parked_thread_is_not_interrupted(tmp_path: Path) -> None:
+def test_a_parked_thread_is_not_interrupted() -> None:
     """The second thread waits in its monitor while the first one goes on with its work."""
     program = Program("conformance", "asym_tasuki", "membarrier", "lock")
     arguments: Options = {"threads": 3, "iterations": 6}
-    cores = run(program, arguments, {"out_of_order": 0}, tmp_path)["cores"]
+    cores = run(program, arguments, {"out_of_order": 0})["cores"]
     barriers = sum(core["charges"].get("barrier", 0) for core in cores)
     taken = sum(core["charges"].get("interrupted", 0) for core in cores)
     parks = sum(core["charges"]["park"] for core in cores)
@@ -66,20 +63,18 @@ def test_a_parked_thread_is_not_interrupted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("lock", ["asym_spin1", "asym_tasuki", "dekker"])
-def test_waiting_loops_take_interrupts_in_the_same_cycle(
-    lock: str, model: str, tmp_path: Path
-) -> None:
+def test_waiting_loops_take_interrupts_in_the_same_cycle(lock: str, model: str) -> None:
     program = Program("lock_sequence", lock, "membarrier", "lock")
     arguments = SEQUENCE | {"threads": 2 if lock == "dekker" else 4}
     options = MODELS[model] | COSTS
-    reports = [run(program, arguments, options | {"execute_loops": n}, tmp_path) for n in (0, 1)]
+    reports = [run(program, arguments, options | {"execute_loops": n}) for n in (0, 1)]
     assert reports[0]["cores"] == reports[1]["cores"]
     assert sum(core["charges"].get("interrupted", 0) for core in reports[0]["cores"]) > 0
 
 
-def test_nothing_is_said_of_barriers_where_there_are_none(tmp_path: Path) -> None:
+def test_nothing_is_said_of_barriers_where_there_are_none() -> None:
     program = Program("lock_sequence", "asym_spin1", "full", "lock")
-    for core in run(program, SEQUENCE | {"threads": 2}, {}, tmp_path)["cores"]:
+    for core in run(program, SEQUENCE | {"threads": 2}, {})["cores"]:
         assert set(core["charges"]) == {"stop", "park", "unpark", "wake", "switch"}
 
 

@@ -1,7 +1,5 @@
 """A thousand drawn cells: whole reports, equal to the kept ones, on every system."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.reference.drawn import COUNT, measure, stored
@@ -10,12 +8,12 @@ _EACH = 40  # cells of a test
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, _EACH))
-def test_reports_are_those_that_are_kept(first: int, tmp_path: Path) -> None:
+def test_reports_are_those_that_are_kept(first: int) -> None:
     """If the engine is meant to say something else: `python -m tests.reference.drawn --measure`."""
     kept = stored()
     cells = kept.cells[first : first + _EACH]
     unknown = [cell.model_copy(update={"cycles": [], "report": ""}) for cell in cells]
-    assert [measure(cell, kept.options[cell.options], tmp_path) for cell in unknown] == cells
+    assert [measure(cell, kept.options[cell.options]) for cell in unknown] == cells
 
 
 def test_the_cells_are_of_many_kinds() -> None:

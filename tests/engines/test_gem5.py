@@ -20,7 +20,7 @@ from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.programs import Builder, Mechanisms, Program
 from tests.commands import lockcross, program
-from tests.engines.outcomes import ENDED, GUEST, ended
+from tests.engines.outcomes import ENDED, GUEST, OUTPUTS, ended
 from tests.fakes.cells import cell_of
 
 sys.path.insert(0, str(CONFIGS))
@@ -254,28 +254,8 @@ def test_functions_are_found_in_programs(flavour: str) -> None:
 
 # What a run says --------------------------------------------------------------------------------
 
-BEGIN = {"event": "begin", "core": 0, "phase": 0, "cycle": 100.0}
-END = BEGIN | {"event": "end", "cycle": 700.0}
-REPORT = {
-    "gem5_version": "24.0.0.1",
-    "compiled": "then",
-    "build_options": {"USE_X86_ISA": True},
-    "models": ALL,
-    "isa": "x86_64",
-    "model": "timing",
-    "cores": 1,
-    "roi": "m5",
-    "applied": {"width": 1},
-    "refused": {"lat_dirty": "the crossbar decides"},
-    "latencies": {},
-    "events": [BEGIN, END],
-    "total_cycles": 900.0,
-    "end": {"cause": LAST, "code": 0, "class": "finished"},
-    "statistics": {
-        "system.cpu.commitStats0.numInsts": {"value": 300.0, "unit": "Count"},
-        "system.cpu.commitStats0.numOps": {"value": 400.0, "unit": "Count"},
-    },
-}
+REPORT = json.loads((OUTPUTS / gem5_output.REPORT).read_text("utf-8"))
+BEGIN, END = REPORT["events"]
 
 
 def read(

@@ -18,8 +18,8 @@ RUNS = [(case, one) for case in CASES for one in programs(case) if key(one) in K
 @pytest.mark.parametrize(
     ("case", "program"), RUNS, ids=lambda part: part if isinstance(part, str) else key(part)
 )
-def test_cycles_are_those_of_the_reference(case: str, program: Program, tmp_path: Path) -> None:
-    assert measure(case, program, tmp_path) == KNOWN[case][key(program)], (
+def test_cycles_are_those_of_the_reference(case: str, program: Program) -> None:
+    assert measure(case, program) == KNOWN[case][key(program)], (
         "cycles moved; if that is meant: ./lockcross python -m tests.reference.cycles"
     )
 

@@ -2,7 +2,6 @@
 update, and starve nobody for ever."""
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ MOST: Options = {"max_instructions": 100_000_000}
 @pytest.mark.long
 @pytest.mark.parametrize("lock", LOCKS)
 @pytest.mark.parametrize("flavour", ["larx", "llsc"])
-def test_loops_end_on_every_machine(flavour: str, lock: str, tmp_path: Path) -> None:
+def test_loops_end_on_every_machine(flavour: str, lock: str) -> None:
     """So many rounds that a byte that is counted in goes past 127 and 255, and ends with the right
     number: the program looks."""
     isa = TARGETS[flavour].isa
@@ -33,16 +32,12 @@ def test_loops_end_on_every_machine(flavour: str, lock: str, tmp_path: Path) -> 
                 "think": drawn.choice((0, 3, 100)),
             }
             seed = {"seed": drawn.randrange(1000), "offset_max": drawn.choice((0, 300))}
-            document = run(
-                program, arguments, {**own_options(machine, isa), **seed, **MOST}, tmp_path
-            )
+            document = run(program, arguments, {**own_options(machine, isa), **seed, **MOST})
             assert len(document["cores"]) == threads, (machine, arguments, seed)
 
 
 @pytest.mark.parametrize(("flavour", "machine"), [("larx", "power10"), ("llsc", "neoverse_n1")])
-def test_who_has_lost_a_reservation_has_its_turn(
-    flavour: str, machine: str, tmp_path: Path
-) -> None:
+def test_who_has_lost_a_reservation_has_its_turn(flavour: str, machine: str) -> None:
     """Tickets are drawn in turn, so the threads end together. Without a line that is kept, a core
     that has it draws one after another, and the others none for as long."""
     arguments: Options = {"threads": 4, "iterations": 400, "critical": 20, "think": 0}
@@ -50,7 +45,7 @@ def test_who_has_lost_a_reservation_has_its_turn(
 
     def ends(**changed: int) -> list[int]:
         options = {**own_options(machine, TARGETS[flavour].isa), "seed": 1, **changed, **MOST}
-        cores = run(program, arguments, options, tmp_path)["cores"]
+        cores = run(program, arguments, options)["cores"]
         return sorted(core["start"] + core["cycles"] for core in cores)
 
     assert ends()[0] > 0.95 * ends()[-1]

@@ -1,7 +1,6 @@
 """Many threads that want one line, against published measurements."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,15 +22,15 @@ PUBLISHED = {
 }
 
 
-def cost(machine: str, program: Program, arguments: dict[str, Any], folder: Path) -> float:
+def cost(machine: str, program: Program, arguments: dict[str, Any]) -> float:
     """Return the cycles of a thread for each of its iterations, on average."""
     options = {**own_options(machine, TARGETS[program.flavour].isa), "seed": 1}
-    cores = run(program, arguments, options, folder)["cores"]
+    cores = run(program, arguments, options)["cores"]
     return sum(core["cycles"] for core in cores) / len(cores) / arguments["iterations"]
 
 
 @pytest.mark.parametrize("lock", PUBLISHED)
-def test_cost_grows_with_threads_as_published(lock: str, tmp_path: Path) -> None:
+def test_cost_grows_with_threads_as_published(lock: str) -> None:
     """By its exponent, which depends on no single latency."""
     machine, workload, few, many = PUBLISHED[lock]
     name, _, variant = lock.partition(":")
@@ -39,20 +38,20 @@ def test_cost_grows_with_threads_as_published(lock: str, tmp_path: Path) -> None
 
     def of(threads: int) -> float:
         keys = {"threads": threads, "iterations": 800 // threads, "critical": 0, "think": 0}
-        return cost(machine, program, keys, tmp_path)
+        return cost(machine, program, keys)
 
     assert math.log(of(16) / of(2), 8) == pytest.approx(math.log(many / few, 8), abs=0.25)
 
 
 @pytest.mark.parametrize("machine", [N1, "skylake"])
-def test_readers_of_one_word_are_served_one_after_another(machine: str, tmp_path: Path) -> None:
+def test_readers_of_one_word_are_served_one_after_another(machine: str) -> None:
     """All wait for one word that changes, and the one whose turn it is changes it: with each
     further thread that waits, this takes a way to the line's home and back longer."""
     program = Program("transfer", "nop", "full", FLAVOURS[machine])
 
     def handover(threads: int) -> float:
         arguments = {"threads": threads, "iterations": 60, "op": "store"}
-        return cost(machine, program, arguments, tmp_path) / threads
+        return cost(machine, program, arguments) / threads
 
     way = 2 * own_options(machine, TARGETS[program.flavour].isa)["lat_dirty"] / 3
     further = (handover(16) - handover(8)) / 8

@@ -1,4 +1,5 @@
-"""Results of runs on SST, from outputs made by hand: metrics, and a cause for every failure."""
+"""Results of runs on SST, from outputs made by hand (outputs/): metrics, and a cause for every
+failure."""
 
 import json
 from pathlib import Path
@@ -9,91 +10,35 @@ import pytest
 from sweeps.engines.base import Limits, ProcessResult, RunOutcome
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.engines.sst import output as sst_output
-from tests.engines.outcomes import ENDED, GUEST, ended
+from tests.engines.outcomes import ENDED, OUTPUTS, ended
 from tests.fakes.cells import cell_of
 
-LINK = {"requests": 5, "touches": 6, "turns": 7, "late": 0}
-CORE = {
-    "core": 0,
-    "start": 100,
-    "cycles": 600,
-    "instructions": 300,
-    "loads": 40,
-    "stores": 30,
-    "cas": {"won": 10, "lost": 1},
-    "rmw": 0,
-    "fences": {"mfence": 2},
-    "reservations_lost": 0,
-    "charges": {"stop": 0},
-    "holds": 3,
-    "stalls": {"issue": 300, "memory": 300},
-    "coherence": {},
+FILES = {
+    "record": sst_output.RECORD,
+    "engine": REPORT,
+    "guest": sst_output.GUEST_OUT,
+    "error": sst_output.GUEST_ERR,
+    "statistics": sst_output.STATISTICS,
 }
-ENGINE = {
-    "engine": "qemu-timing",
-    "version": "0",
-    "isa": "x86_64",
-    "complete": True,
-    "options": {"width": 1},
-    "handovers": 0,
-    "cores": [CORE],
-    "phases": [],
-    "memory_system": LINK,
-}
-RECORD = {
-    "complete": True,
-    "sst_version": "14.1.0",
-    "cycles": 900,
-    "guest_exit": 0,
-    "requests": 5,
-    "turns": 7,
-}
-HEADER = (
-    "ComponentName, StatisticName, StatisticSubId, StatisticType, SimTime, Rank, Sum.u64, "
-    "SumSQ.u64, Count.u64, Min.u64, Max.u64"
-)
+GOOD = {key: (OUTPUTS / name).read_text("utf-8") for key, name in FILES.items()}
 
 
-def csv(*rows: tuple[str, str, str, int, int]) -> str:
-    """SST's file: component, statistic, sub-id, sum, count."""
-    lines = [
-        f"{part}, {name}, {sub}, Accumulator, 450000, 0, {total}, 0, {count}, 0, 0"
-        for part, name, sub, total, count in rows
-    ]
-    return "\n".join([HEADER, *lines, ""])
-
-
-STATISTICS = csv(
-    ("l1_0", "Inv_recv", "", 2, 2),
-    ("l1_1", "Inv_recv", "", 1, 1),
-    ("l1_1", "FetchInv_recv", "", 0, 0),
-    ("slice_0", "GetX_recv", "", 4, 4),
-    ("slice_0", "MSHR_occupancy", "", 30, 100),
-    ("slice_1", "MSHR_occupancy", "", 10, 100),
-    ("slice_0", "TotalEventsReceived", "", 8, 8),
-    ("slice_1", "TotalEventsReceived", "", 2, 2),
-    ("memory_0", "requests_received_GetS", "", 3, 3),
-    ("memory_1", "requests_received_PutM", "", 1, 1),
-    ("frontend", "read_cycles", "0", 90, 3),
-)
-GOOD = {
-    "record": (sst_output.RECORD, RECORD),
-    "engine": (REPORT, ENGINE),
-    "guest": (sst_output.GUEST_OUT, GUEST),
-    "error": (sst_output.GUEST_ERR, ""),
-    "statistics": (sst_output.STATISTICS, STATISTICS),
-}
-
-
-def read(folder: Path, end: ProcessResult = ENDED, **changed: object) -> RunOutcome:
+def read(folder: Path, end: ProcessResult = ENDED, **changed: str | None) -> RunOutcome:
     """Read a good run, except the changes of its files; None: it has not left it."""
-    for key, (name, usual) in GOOD.items():
-        content = changed.get(key, usual)
-        if content is not None:
-            text = content if isinstance(content, str) else json.dumps(content)
-            (folder / name).write_text(text)
+    for key, text in (GOOD | changed).items():
+        if text is not None:
+            (folder / FILES[key]).write_text(text)
     cell = cell_of(engine="sst", machine="sst_mesh16")
     return sst_output.read(cell, Limits(instructions=5), end, folder, {"sst_topology": "mesh"})
+
+
+def but(file: str, **changed: object) -> str:
+    """A file of a good run, with other values."""
+    return json.dumps(json.loads(GOOD[file]) | changed)
+
+
+def incomplete(cause: str, guest_exit: int = 0) -> str:
+    return but("record", complete=False, cause=cause, guest_exit=guest_exit)
 
 
 def test_a_good_run_is_read(tmp_path: Path) -> None:
@@ -101,7 +46,12 @@ def test_a_good_run_is_read(tmp_path: Path) -> None:
     assert found.cause == ""
     values = {name: value for name, (value, _) in found.metrics.items()}
     assert values["cycles_per_pair"] == 60 and values["holds"] == 3
-    assert [values[f"link_{name}"] for name in LINK] == [5, 6, 7, 0]
+    assert [values[f"link_{name}"] for name in ("requests", "touches", "turns", "late")] == [
+        5,
+        6,
+        7,
+        0,
+    ]
     assert values["coherence_l1_Inv"] == 3 and values["coherence_slice_GetX"] == 4
     assert "coherence_l1_FetchInv" not in values  # none occurred
     assert values["home_occupancy"] == pytest.approx(40 / 600)
@@ -110,10 +60,6 @@ def test_a_good_run_is_read(tmp_path: Path) -> None:
     assert (values["memory_reads"], values["memory_writes"]) == (3, 1)
     assert found.resolved["sst_version"] == "14.1.0" and found.resolved["sst_topology"] == "mesh"
     assert found.resolved["width"] == 1
-
-
-def incomplete(cause: str, guest_exit: int = 0) -> dict[str, object]:
-    return RECORD | {"complete": False, "cause": cause, "guest_exit": guest_exit}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +75,7 @@ def incomplete(cause: str, guest_exit: int = 0) -> dict[str, object]:
         ({"record": incomplete("")}, "not complete, and does not say why"),
         ({"end": ended(1, stderr="Error: no library")}, "SST failed (exit code 1): Error"),
         ({"record": "{"}, "SST's record is not JSON"),
-        ({"record": RECORD | {"more": 1}}, "SST's record does not match the schema"),
+        ({"record": but("record", more=1)}, "SST's record does not match the schema"),
         ({"record": incomplete("", -11)}, "the guest was killed by SIGSEGV"),
         (
             {"record": incomplete("x", 3), "error": "lockcross-timing: a limit; core 0"},
@@ -144,17 +90,17 @@ def incomplete(cause: str, guest_exit: int = 0) -> dict[str, object]:
             "arguments refused: threads=x: no number",
         ),
         (
-            {"record": incomplete("", 1), "guest": GUEST | {"ok": False, "error": "z"}},
+            {"record": incomplete("", 1), "guest": but("guest", ok=False, error="z")},
             "check failed: z",
         ),
-        ({"guest": GUEST | {"lock": "tasuki"}}, "to another run"),
+        ({"guest": but("guest", lock="tasuki")}, "to another run"),
         ({"guest": None}, "workload output is not JSON"),
         ({"engine": None}, "engine output is missing"),
-        ({"engine": ENGINE | {"complete": False}}, "engine output is incomplete"),
-        ({"engine": ENGINE | {"memory_system": None}}, "what it asked of SST"),
+        ({"engine": but("engine", complete=False)}, "engine output is incomplete"),
+        ({"engine": but("engine", memory_system=None)}, "what it asked of SST"),
         ({"statistics": None}, "SST's statistics are missing"),
-        ({"statistics": HEADER + "\n"}, "SST's statistics are empty"),
-        ({"statistics": csv(("l1_0", "Inv_recv", "", 2, 2)) + "l1_0, x\n"}, "line 3 is not"),
+        ({"statistics": GOOD["statistics"].partition("\n")[0]}, "SST's statistics are empty"),
+        ({"statistics": GOOD["statistics"] + "l1_0, x\n"}, "line 13 is not"),
     ],
 )
 def test_a_bad_run_says_why(tmp_path: Path, changed: dict[str, Any], cause: str) -> None:

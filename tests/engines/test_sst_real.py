@@ -63,28 +63,28 @@ def test_the_bus_is_what_its_machine_says_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flavour", list(TARGETS))
-def test_a_set_latency_is_added(tmp_path: Path, flavour: str) -> None:
-    set_latencies_are_added(tmp_path, "sst", "sst_bus", flavour)
+def test_a_set_latency_is_added(flavour: str) -> None:
+    set_latencies_are_added("sst", "sst_bus", flavour)
 
 
 @pytest.mark.parametrize("isa", list(ISAS))
-def test_uncontended_costs_are_those_of_the_embedded_engine(tmp_path: Path, isa: str) -> None:
+def test_uncontended_costs_are_those_of_the_embedded_engine(isa: str) -> None:
     cells = [
         threads(engine, "sst_bus", 1, flavour=ISAS[isa].flavours[0], lock="reservation")
         for engine in ("qemu", "sst")
     ]
-    ours, theirs = (found["cycles_per_pair"] for found in run(tmp_path, cells))
+    ours, theirs = (found["cycles_per_pair"] for found in run(cells))
     assert ours == pytest.approx(theirs, rel=0.02)
 
 
 @pytest.mark.parametrize("machine", ["sst_bus", "sst_mesh16"])
-def test_the_same_run_has_the_same_cycles(tmp_path: Path, machine: str) -> None:
-    one, other = (run(tmp_path / name, [threads("sst", machine, 4)]) for name in ("a", "b"))
-    assert one == other
+def test_the_same_run_has_the_same_cycles(machine: str) -> None:
+    cells = [threads("sst", machine, 4)]
+    assert run(cells) == run(cells)
 
 
-def test_a_mesh_counts_what_passes_its_network(tmp_path: Path) -> None:
-    near, far = run(tmp_path, [threads(f"sst/{name}", "sst_mesh16", 2) for name in ("near", "far")])
+def test_a_mesh_counts_what_passes_its_network() -> None:
+    near, far = run([threads(f"sst/{name}", "sst_mesh16", 2) for name in ("near", "far")])
     for found in (near, far):
         assert found["network_bytes"] >= 8 * found["network_messages"] > 0
         assert 0 < found["home_events_most"] <= found["home_events"]

@@ -1,7 +1,5 @@
 """Cores that wait in a loop: their core model alone runs it, in the same cycles as under QEMU."""
 
-from pathlib import Path
-
 import pytest
 
 from sweeps.engines.qemu.engine import own_options
@@ -20,13 +18,13 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids="-".join)
-def test_a_loop_that_waits_takes_the_same_cycles(case: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_loop_that_waits_takes_the_same_cycles(case: tuple[str, ...]) -> None:
     isa, flavour, lock, machine, threads = case
     program = Program("random_threads", lock, "full", flavour)
     arguments: Options = {"threads": threads, "iterations": 40}
     settings: Options = {**own_options(machine, isa), "seed": 3}
     executed, modelled = (
-        run(program, arguments, settings | {"execute_loops": every}, tmp_path) for every in (1, 0)
+        run(program, arguments, settings | {"execute_loops": every}) for every in (1, 0)
     )
     hand_overs = [one.pop("handovers") for one in (executed, modelled)]
     assert modelled == executed

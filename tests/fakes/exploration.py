@@ -43,9 +43,6 @@ class Point(NamedTuple):
     share: float
 
 
-Costs = dict[tuple[str, str, str, Point], float]  # by machine, flavour, label and point
-
-
 def cost(label: str, at: Point, machine: str, flavour: str) -> float:
     """Cycles per pair. The reservation lock pays a CAS and a fence for each acquisition by others,
     and a revocation for each of them."""
@@ -74,15 +71,14 @@ def labels(flavour: str) -> list[LockLabel]:
     return [LockLabel(one) for one in LABELS if flavour == "lock" or not one.endswith("rmw")]
 
 
-def explored(path: Path) -> Costs:
-    """Make a database with explored grids at `path`, and return the costs that it holds."""
-    costs: Costs = {}
+def explored(path: Path) -> Path:
+    """Make a database with explored grids at `path`."""
     with Store(path) as store:
         store.set_fact("study/explore", PLAN)
         for isa, title, fence in (("x86_64", "x86-64", "mfence"), ("ppc64le", "POWER", "hwsync")):
             store.set_fact(f"isa/{isa}", {"title": title, "full_fence": fence})
         for machine, flavour in itertools.product(MACHINES, FLAVOURS):
-            first = _grid(store, machine, flavour, costs)
+            first = _grid(store, machine, flavour)
             _calibrate(store, machine, flavour, first, (None, *CAS))
             _as_is(store, machine, flavour)
         _calibrate(store, "known", "lock", first, (None,))
@@ -96,16 +92,15 @@ def explored(path: Path) -> Costs:
                 "charges": {"stop_blocked": {"assumption": OWN_CANCEL[name]}},
             }
             store.set_machine(MachineRecord(name, f"The {name} machine", description | own))
-    return costs
+    return path
 
 
-def _grid(store: Store, machine: str, flavour: str, costs: Costs) -> int:
+def _grid(store: Store, machine: str, flavour: str) -> int:
     """Store the runs of a grid, with the latencies at which each stands, and return the first."""
     runs: dict[int, dict[str, list[int]]] = {}
     values = itertools.product(CAS, FENCE, CANCEL, SHARE)
     for label, at in itertools.product(labels(flavour), map(Point._make, values)):
         cycles = round(cost(label, at, machine, flavour), 2)
-        costs[machine, flavour, label, at] = cycles
         of_run = runs.setdefault(_run(store, machine, flavour, label, at, cycles), {})
         for axis, value in zip(LATENCIES[:3], at, strict=False):
             if value not in of_run.setdefault(axis, []):

@@ -72,29 +72,18 @@ def bare(
     flavour: str = "lock",
     *,
     many: bool = False,
-    launcher: tuple[str, ...] | None = None,
-    **arguments: object,
+    **arguments: Any,
 ) -> Outcome:
-    """Run a program under QEMU alone."""
+    """Run a program under QEMU alone. `arguments` are its own, or those of `native_build.run`."""
     program = program_of(workload, label, flavour, scheduled="cores" in arguments, many=many)
-    binary = BUILDER.build([program])[program].path
-    return run(binary, flavour, launcher=launcher, **arguments)
+    return run(BUILDER.build([program])[program].path, flavour, **arguments)
 
 
-def passes(
-    name: str,
-    label: str,
-    flavour: str,
-    *options: str,
-    launcher: tuple[str, ...] | None = None,
-    **arguments: int,
-) -> None:
+def passes(name: str, label: str, flavour: str, *options: str, **arguments: Any) -> None:
     """Run a program of tests/native under QEMU alone: it must find nothing wrong. `options` are the
     compiler's."""
     lock = LockLabel(label)
-    scheduled = "cores" in arguments
-    binary = build_native(
-        name, lock.lock, flavour, lock.fence, *options, variant=lock.variant, scheduled=scheduled
-    )
-    outcome = run(binary, flavour, launcher=launcher, **arguments)
+    more = {"variant": lock.variant, "scheduled": "cores" in arguments}
+    binary = build_native(name, lock.lock, flavour, lock.fence, *options, **more)
+    outcome = run(binary, flavour, **arguments)
     assert (outcome.code, outcome.result["error"]) == (0, ""), (label, arguments)

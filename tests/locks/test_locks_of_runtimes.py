@@ -34,41 +34,31 @@ def test_a_class_stops_owners_at_most_forty_times(objects: int, tmp_path: Path) 
     assert stopped == objects if objects < 20 else 20 <= stopped <= 40
 
 
-def waited(lock: str, folder: Path, flavour: str = "lock", **options: int) -> dict[str, int]:
-    """Return the fences and charges of the second of two threads, which comes once while the first
-    is inside for very long."""
-    keys = {"threads": 2, "iterations": 1, "critical": 3_000_000, "think": 0}
-    cores = simulated(folder, "threads", lock, flavour, options, **keys).cores
-    core = max(cores, key=lambda one: one["charges"]["park"] + one["charges"]["stop"])
-    return {"yield": 0} | core["fences"] | core["charges"]
-
-
-def test_openj9_pauses_once_a_try(tmp_path: Path) -> None:
-    """A yield behind 32 tries, 45 times, before it blocks. With 256 pauses of 1,000 cycles a try
-    the first thread would have left before."""
-    found = waited("j9_flat", tmp_path, lat_pause=1000)
-    assert found["yield"] == 45
-    assert found["park"] >= 1
-
-
-def test_hotspot_spins_twice_and_seldom_pauses(tmp_path: Path) -> None:
-    """With a pause of 1,000 cycles at each of 5,000 looks it would not park. It gives up being the
-    successor behind each of two spins and when it has entered, and queues: four full fences, and
-    three of the runtime."""
-    found = waited("hotspot_light", tmp_path, lat_pause=1000)
-    assert (found["park"], found["mfence"]) == (1, 7)
-
-
 @pytest.mark.parametrize(
-    ("lock", "pauses", "yields"), [("futex_mutex", 100, 0), ("byte_lock", 14, 7)]
+    ("lock", "flavour", "options", "counts"),
+    [
+        # OpenJ9 yields behind 32 tries, 45 times. With 256 pauses a try instead of one the first
+        # thread would have left before.
+        ("j9_flat", "lock", {"lat_pause": 1000}, {"yield": 45}),
+        # HotSpot gives up being the successor behind each of two spins and when it has entered, and
+        # queues: four full fences, and three of the runtime. With a pause at each of 5,000 looks it
+        # would not park.
+        ("hotspot_light", "lock", {"lat_pause": 1000}, {"park": 1, "mfence": 7}),
+        # Rust pauses by isb; parking_lot 2, 4 and 8 times, then it yields 7 times to the system.
+        ("futex_mutex", "lse", {}, {"isb": 100, "yield": 0, "park": 1}),
+        ("byte_lock", "lse", {}, {"isb": 14, "yield": 7, "park": 1}),
+        # ART stops the holder.
+        ("art_thin", "lock", {}, {"yield": 50, "stop": 1, "park": 0}),
+        ("art_thin:without_read_barriers", "lock", {}, {"yield": 50, "stop": 1, "park": 0}),
+    ],
 )
-def test_rust_pauses_by_isb(lock: str, pauses: int, yields: int, tmp_path: Path) -> None:
-    """parking_lot: 2, 4 and 8 pauses, then 7 yields to the system."""
-    found = waited(lock, tmp_path, "lse")
-    assert (found["isb"], found["yield"], found["park"]) == (pauses, yields, 1)
-
-
-@pytest.mark.parametrize("lock", ["art_thin", "art_thin:without_read_barriers"])
-def test_art_yields_then_stops_the_holder(lock: str, tmp_path: Path) -> None:
-    found = waited(lock, tmp_path)
-    assert (found["yield"], found["stop"], found["park"]) == (50, 1, 0)
+def test_a_thread_that_waits_long_spins_yields_and_blocks(
+    lock: str, flavour: str, options: dict[str, int], counts: dict[str, int], tmp_path: Path
+) -> None:
+    """The second of two threads, which comes once while the first is inside for very long."""
+    keys = {"threads": 2, "iterations": 1, "critical": 3_000_000, "think": 0}
+    cores = simulated(tmp_path, "threads", lock, flavour, options, **keys).cores
+    core = max(cores, key=lambda one: one["charges"]["park"] + one["charges"]["stop"])
+    found = {"yield": 0} | core["fences"] | core["charges"]
+    assert {name: found[name] for name in counts} == counts
+    assert found["park"] + found["stop"] >= 1

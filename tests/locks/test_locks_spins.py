@@ -9,7 +9,7 @@ import pytest
 from sweeps.model.locks import LockLabel, load_locks
 from tests.engines.test_engine import FULL_FENCE
 from tests.locks.running import passes, simulated
-from tests.locks.test_generated_code import probe
+from tests.locks.test_generated_code import probe, text
 from tests.native_build import FLAVOURS, fence_kinds
 
 LOCKS = ("dekker", "asym_spin3", "mcs", "ticket", "cilk_the", "meta", "relaxed", "to_lock")
@@ -109,16 +109,16 @@ def test_the_own_flag_is_stored_before_the_other_is_loaded(
 ) -> None:
     """Around each fence of the acquisition: the last access before it stores, the next loads."""
     isa = "lse" if flavour == "llsc" else flavour
-    code = [i.text for i in probe("acquire", flavour, lock, fence)]
-    fences = [at for at, text in enumerate(code) if re.fullmatch(FENCE[isa], text)]
+    code = [text(one) for one in probe("acquire", flavour, lock, fence)]
+    fences = [at for at, shown in enumerate(code) if re.fullmatch(FENCE[isa], shown)]
     if fence == "membarrier":
         assert not fences  # the light side has none, the heavy one calls the kernel
         return
     assert fences
     for at in fences:
         through = at + (fence == "rmw")  # the exchange is the store
-        before = [text for text in code[:through] if re.fullmatch(MEMORY[isa], text)]
-        behind = [text for text in code[at + 1 :] if re.fullmatch(MEMORY[isa], text)]
+        before = [shown for shown in code[:through] if re.fullmatch(MEMORY[isa], shown)]
+        behind = [shown for shown in code[at + 1 :] if re.fullmatch(MEMORY[isa], shown)]
         assert re.fullmatch(STORE[isa], before[-1]), before[-1]
         assert re.fullmatch(LOAD[isa], behind[0]), behind[0]
 

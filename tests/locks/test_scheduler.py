@@ -13,10 +13,8 @@ from sweeps.programs import TARGETS, Program
 from tests.fakes.cells import cell_of
 from tests.locks.footprint_values import REFERENCE, compiler
 from tests.locks.running import bare, program_of, simulated
-from tests.native_build import run
+from tests.native_build import FLAVOURS, run
 
-FLAVOURS = list(TARGETS)
-JAVA = [lock.name for lock in load_locks().values() if lock.java]
 SLICE = 50_000
 
 
@@ -29,7 +27,7 @@ def count(lock: str, folder: Path, flavour: str = "lock", critical: int = 20) ->
 
 
 # Every lock of Java on x86-64; elsewhere one that stops its owner, and one that hands over.
-SHARED = [(lock, "lock") for lock in JAVA]
+SHARED = [(name, "lock") for name, lock in load_locks().items() if lock.java]
 SHARED += [(lock, flavour) for lock in ("reservation", "handover") for flavour in ("larx", "lse")]
 
 
@@ -66,9 +64,8 @@ def test_a_switch_costs_what_is_charged(tmp_path: Path) -> None:
 
 
 def test_a_slice_is_as_long_as_it_says(tmp_path: Path) -> None:
-    """Two threads that only count: one switch for each slice that passes, and one each to begin.
-
-    A slice ends at the next yield point, which is never far."""
+    """Two threads that only count: one switch for each slice that passes, and one each to begin. A
+    slice ends at the next yield point, which is never far."""
     keys = {"threads": 2, "iterations": 400, "critical": 0, "think": 1000, "slice": 20_000}
     (core,) = simulated(tmp_path, "threads", "cas_spin", cores=1, **keys).cores
     assert core["charges"]["switch"] == pytest.approx(core["cycles"] / 20_000, rel=0.05)
@@ -84,9 +81,7 @@ def test_a_slice_that_nobody_else_wants_is_renewed_once(tmp_path: Path) -> None:
     assert 0 < sliced["instructions"] - whole["instructions"] < 110 * renewals
 
 
-def test_handover_switches_for_nearly_every_section_and_renouncement_hardly(
-    tmp_path: Path,
-) -> None:
+def test_handover_switches_at_nearly_every_section_renouncement_hardly(tmp_path: Path) -> None:
     """Odaira and Hiraki: the one is fair and slow, the other fast and unfair."""
     handover, renouncement = (count(lock, tmp_path) for lock in ("handover", "renouncement"))
     assert handover["switches"] > 0.8 * handover["pairs"]
@@ -116,26 +111,22 @@ def test_tnp_selective_costs_an_uncontended_lock_a_branch(tmp_path: Path) -> Non
     """A compare and a branch, where the source replaces code; some compilers load first, and then
     everywhere costs no more."""
     keys = {"threads": 1, "cores": 1, "iterations": 200, "slice": 0}
-    (base,), (selective,), (everywhere,) = (
-        simulated(tmp_path, "sync", lock, **keys).cores
+    base, selective, everywhere = (
+        simulated(tmp_path, "sync", lock, **keys).cores[0]["instructions"]
         for lock in ("renouncement", "tnp_selective", "tnp")
     )
-    added = (selective["instructions"] - base["instructions"]) / 200
+    added = (selective - base) / 200
     if compiler() == REFERENCE:
-        assert added == 2
-        assert everywhere["instructions"] > selective["instructions"]
+        assert added == 2 and everywhere > selective
     else:
-        assert added in {2, 3}
-        assert everywhere["instructions"] >= selective["instructions"]
+        assert added in {2, 3} and everywhere >= selective
 
 
 def test_tnp_selective_is_switched_on_by_contention(tmp_path: Path) -> None:
-    """After the first few sections the site executes TNP's code: as fair, and nearly as fast."""
-    selective, base, everywhere = (
-        count(lock, tmp_path) for lock in ("tnp_selective", "renouncement", "tnp")
-    )
+    """After the first few sections the site executes TNP's code: as fair, where the renouncement
+    lock is not (above), and nearly as fast."""
+    selective, everywhere = (count(lock, tmp_path) for lock in ("tnp_selective", "tnp"))
     assert selective["most"] < 4 * selective["least"]
-    assert base["most"] > 4 * base["least"]
     assert selective["pairs"] > 0.9 * everywhere["pairs"]
 
 

@@ -55,14 +55,6 @@ def complaint(machine: str, place: str, new: str | int) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("name", machine_names())
-def test_every_figure_is_sourced_or_assumed(name: str) -> None:
-    machine = load_machine(name)
-    for isa in machine.isas:
-        for one in machine.figures(isa).values():
-            assert (one.source is None) != (one.why is None)
-
-
 def test_figures_of_the_sources() -> None:
     stops = load_machine("p4xeon").charges
     assert stops.number("stop_running") == round(18.986 * 1700)
@@ -164,7 +156,9 @@ def test_generic_is_the_same_on_every_isa() -> None:
     assert len({latency[isa.name][isa.full_fence].number for isa in ISAS.values()}) == 1
 
 
-P3, IN_ORDER, MESH, BUS = "p3", "generic_inorder", "sst_mesh64", "sst_bus"
+P3, IN_ORDER, V2, MESH, BUS = "p3", "generic_inorder", "neoverse_v2", "sst_mesh64", "sst_bus"
+ATOMICS = "ordering.aarch64.returning_atomics"
+NO_PLACE = "unknown; allowed are near, far_unless_owned, far"
 FAR = 'returning_atomics = { value = "far", source = "x" }'
 BOTH = "lat_mul = { value = 3, source = 'x', assumption = 3, why = 'y' }"
 
@@ -195,6 +189,16 @@ BOTH = "lat_mul = { value = 3, source = 'x', assumption = 3, why = 'y' }"
         ),
         (P3, "[charges]", figure("falls_asleep"), "unpark_awake: missing; falls_asleep needs it"),
         (P3, "[charges]", figure("wake_long"), "charges.sleeps_long: missing; wake_long needs it"),
+        # Atomics at a line's home.
+        (
+            P3,
+            "[ordering.x86_64]",
+            FAR,
+            "ordering.x86_64.returning_atomics: only AArch64 has such atomics",
+        ),
+        (V2, "[ordering.aarch64]", FAR, f"memory.lat_far_atomic: missing; {ATOMICS} needs it"),
+        (V2, "[ordering.aarch64]", FAR.replace("far", "remote"), f"'remote' is {NO_PLACE}"),
+        ("kunpeng920", "time_of_flight", 0, "need memory.time_of_flight = 1"),
         # The memory systems of SST.
         (MESH, "topology", "topology = 'torus'", "sst.topology: 'torus': Input should be"),
         (MESH, "topology", "topology = 'ring'", "rows: 8: a ring has one"),
@@ -219,17 +223,6 @@ def test_mistakes_are_named(machine: str, place: str, new: str | int, said: str)
 def test_an_unknown_key_is_named_with_those_of_its_table() -> None:
     said = complaint(P3, "[core]", "speed = 1")
     assert "core.speed: unknown key; allowed are width, lat_alu" in said and "lat_l1" not in said
-
-
-def test_only_aarch64_has_atomics_at_a_lines_home_and_says_what_they_take() -> None:
-    said = complaint(P3, "[ordering.x86_64]", FAR)
-    assert "ordering.x86_64.returning_atomics: only AArch64 has such atomics" in said
-    said = complaint("neoverse_v2", "[ordering.aarch64]", FAR)
-    assert "memory.lat_far_atomic: missing; ordering.aarch64.returning_atomics needs it" in said
-    said = complaint("kunpeng920", "time_of_flight", 0)
-    assert "need memory.time_of_flight = 1" in said
-    said = complaint("neoverse_v2", "[ordering.aarch64]", FAR.replace("far", "remote"))
-    assert "'remote' is unknown; allowed are near, far_unless_owned, far" in said
 
 
 def test_an_engine_is_told_whether_a_core_is_out_of_order() -> None:

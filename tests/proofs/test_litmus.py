@@ -92,9 +92,7 @@ def test_a_broken_checker_is_noticed(
 def test_genmc_agrees(model: str, option: str, tmp_path: Path) -> None:
     """Where an execution has a race and the outcome, GenMC may report either."""
     differ = []
-    for test in TESTS:
-        if test.has_mixed_sizes() or test.has_barriers() or test.waits():
-            continue
+    for test in filter(Litmus.is_for_genmc, TESTS):
         source = tmp_path / "test.c"
         source.write_text(litmus.posix_program(test), encoding="utf-8")
         assert GENMC

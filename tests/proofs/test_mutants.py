@@ -49,7 +49,7 @@ HEADERS = [path for folder in FOLDERS for path in (ROOT / "lockimpl" / folder).g
 def test_every_mutant_still_changes_its_header() -> None:
     every = (*order_mutants(), *logic_mutants(), *operator_mutants())
     assert len(MUTANTS) == len(every), "two have one name"
-    for mutant in MUTANTS.values():
+    for mutant in (*MUTANTS.values(), *every_operator_mutant()):
         assert mutant.text() != source_of(mutant.file), mutant.name
 
 
@@ -102,9 +102,7 @@ def test_operators_change_one_place_of_code() -> None:
         *"index-off-by-one branch-left-out".split(),
     }
     for mutant in every:
-        source = source_of(mutant.file)
-        assert mutant.text() != source, mutant.name
-        line = source.splitlines()[mutant.line - 1]
+        line = source_of(mutant.file).splitlines()[mutant.line - 1]
         assert not line.lstrip().startswith(("#", "*", "/*")), mutant.name
     assert len(every) / (2 * ONE_IN) < len(operator_mutants()) < len(every) / ONE_IN * 2
 

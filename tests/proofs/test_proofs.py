@@ -325,9 +325,9 @@ def test_tools_agree() -> None:
 
 
 def row(model: str, verdict: Verdict, client: str = "exclusion:2x2", **more: str) -> Proof:
-    given = {"fence": "full", "tool": OWN_CHECKER, "reason": "", "bound": "2 threads", **more}
-    return Proof("mcs", "", given["fence"], client, given["tool"], "1", model, given["bound"],
-                 verdict, 1, 0.0, "", given["reason"])  # fmt: skip
+    given = {"tool": OWN_CHECKER, "version": "1", "bound": "2 threads", "sources": "", **more}
+    size = {"executions": 1, "seconds": 0.0}
+    return Proof("mcs", "", "full", client, model=model, verdict=verdict, **size, **given)
 
 
 def test_a_stronger_model_follows_from_a_weaker_one() -> None:

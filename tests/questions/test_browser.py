@@ -2,7 +2,7 @@
 where there is no Chromium or no Playwright."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,8 @@ from sweeps.questions.explore.explore import Exploration, load_exploration
 from sweeps.report.report import write_report
 from sweeps.report.style import style_of
 from tests.browsing import Page, browser
-from tests.fakes.exploration import (
-    CANCEL,
-    CAS,
-    FENCE,
-    OWN_CANCEL,
-    SHARE,
-    Costs,
-    Point,
-    as_is_cost,
-    explored,
-)
+from tests.fakes import exploration as fake
+from tests.fakes.exploration import CANCEL, CAS, FENCE, SHARE, Point
 from tests.fakes.runner import ModelRunner
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
@@ -35,6 +26,7 @@ TINT = 0.42  # as in raster.js
 COMPARED = ("tasuki", "reservation", "asym_tasuki")  # at first, with these kinds of fence:
 X86 = (*COMPARED, "asym_tasuki/rmw")
 SHARE_STEPS = 20  # twentieths are the slider's stops
+MIDDLE = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])  # the sliders show its values at first
 # Points of the grid: places in CAS, FENCE, CANCEL and SHARE. The same place of the map with several
 # cancellation costs and shares, and others.
 TEN = [(1, 1, 1, 1), (1, 1, 2, 1), (1, 1, 1, 0), (1, 1, 0, 2), (2, 0, 1, 1), (0, 2, 1, 1),
@@ -43,17 +35,12 @@ TEN = [(1, 1, 1, 1), (1, 1, 2, 1), (1, 1, 1, 0), (1, 1, 0, 2), (2, 0, 1, 1), (0,
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("browser") / "explored.db"
+    """Explored grids."""
+    return fake.explored(tmp_path_factory.mktemp("browser") / "explored.db")
 
 
 @pytest.fixture(scope="module")
-def costs(database: Path) -> Costs:
-    """Explored grids, in the database."""
-    return explored(database)
-
-
-@pytest.fixture(scope="module")
-def path(database: Path, costs: Costs) -> Path:
+def path(database: Path) -> Path:
     with Store(database, read_only=True) as store:
         return write_report(store.connection, database.with_name("report.html"), {})
 
@@ -117,13 +104,10 @@ def slide(page: Page, at: Point) -> None:
 
 
 def stored(
-    costs: Costs,
-    at: Point,
-    labels: tuple[str, ...] = X86,
-    on: tuple[str, str] = ("generic", "lock"),
+    at: Point, labels: Sequence[str] = X86, on: tuple[str, str] = ("generic", "lock")
 ) -> dict[str, str]:
     """What the table of costs is to say."""
-    return {label: f"{costs[*on, label, at]:.2f}" for label in labels}
+    return {label: f"{fake.cost(label, at, *on):.2f}" for label in labels}
 
 
 def pixel(page: Page, x: float, y: float) -> list[int]:
@@ -146,14 +130,14 @@ def tint(label: str) -> list[float]:
 
 
 def test_ten_points_cost_what_the_database_says_and_have_the_colour_of_the_lock_that_wins(
-    page: Page, costs: Costs
+    page: Page,
 ) -> None:
     winners, coloured = set(), 0
     for cas, fence, cancel, share in TEN:
         at = Point(CAS[cas], FENCE[fence], CANCEL[cancel], SHARE[share])
         slide(page, at)
         at_the_pointer(page, at)
-        expected = stored(costs, at)
+        expected = stored(at)
         assert rows(page) == expected
         assert page.locator("#explorer-basis").text_content().startswith("Simulated")
         ranked = sorted((float(cycles), label) for label, cycles in expected.items())
@@ -183,29 +167,27 @@ def test_between_points_it_says_so(page: Page) -> None:
     assert abs(shown - (40 + at.cas + at.fence)) < 0.5  # the model is linear; a pixel is 0.2 cycles
 
 
-def test_the_keyboard_moves_the_cursor_and_it_is_read_out(page: Page, costs: Costs) -> None:
+def test_the_keyboard_moves_the_cursor_and_it_is_read_out(page: Page) -> None:
     page.locator("#explorer-cursor").focus()
     for key in ("Home", "Shift+ArrowLeft", "Shift+ArrowDown"):
         page.keyboard.press(key)
-    at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
     playwright.expect(page.locator("#explorer-status")).to_contain_text("CAS 22, mfence 32")
-    assert rows(page) == stored(costs, at)
+    assert rows(page) == stored(MIDDLE)
     said = page.locator("#explorer-status").text_content()
     assert said.startswith("CAS 22, mfence 32: ") and "Simulated" in said
     page.keyboard.press("ArrowUp")
     assert "fence=33&" in f"{page.url}&"
 
 
-def test_locks_and_kinds_of_fence_are_chosen(page: Page, costs: Costs) -> None:
+def test_locks_and_kinds_of_fence_are_chosen(page: Page) -> None:
     page.get_by_role("checkbox", name="thin").check()
     assert page.get_by_role("checkbox", name="locked RMW").is_checked()
-    at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
-    at_the_pointer(page, at)
-    expected = stored(costs, at, (*X86, "thin"))
+    at_the_pointer(page, MIDDLE)
+    expected = stored(MIDDLE, (*X86, "thin"))
     assert rows(page) == expected
     page.get_by_role("checkbox", name="locked RMW").uncheck()
     expected.pop("asym_tasuki/rmw")
-    at_the_pointer(page, at)
+    at_the_pointer(page, MIDDLE)
     assert rows(page) == expected
     for name in ("tasuki", "reservation", "asymmetric", "thin"):
         page.get_by_role("checkbox", name=name).uncheck()
@@ -213,13 +195,12 @@ def test_locks_and_kinds_of_fence_are_chosen(page: Page, costs: Costs) -> None:
     playwright.expect(page.locator("#explorer-where")).to_have_text("No lock is chosen.")
 
 
-def test_isa_core_and_machine_are_chosen(page: Page, costs: Costs) -> None:
+def test_isa_core_and_machine_are_chosen(page: Page) -> None:
     page.get_by_role("combobox", name="ISA").select_option("POWER")
     page.get_by_role("combobox", name="Core").select_option("in order")
     assert page.get_by_role("combobox", name="Machine").input_value() == "generic_inorder"
-    at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
-    at_the_pointer(page, at)
-    assert rows(page) == stored(costs, at, COMPARED, ("generic_inorder", "larx"))
+    at_the_pointer(page, MIDDLE)
+    assert rows(page) == stored(MIDDLE, COMPARED, ("generic_inorder", "larx"))
     assert "hwsync 32" in page.locator("#explorer-where").text_content()
 
 
@@ -239,14 +220,16 @@ def test_a_processor_is_shown_with_its_own_values_and_runs(page: Page) -> None:
     assert page.get_by_role("combobox", name="Processor").input_value() == "generic"
     for machine, field in (("generic", True), ("known", False), ("generic", True)):
         choose(page, machine)
-        expected = {label: f"{as_is_cost(label, machine, 'lock'):.1f}" for label in X86}
+        expected = {label: f"{fake.as_is_cost(label, machine, 'lock'):.1f}" for label in X86}
         assert rows(page) == expected
-        winner = min(expected, key=lambda label: as_is_cost(label, machine, "lock"))
+        winner = min(expected, key=lambda label: fake.as_is_cost(label, machine, "lock"))
         said = page.locator("#explorer-where").text_content()
         assert f"{machine}{'*' * (machine == 'known')} as it is" in said
-        assert f"{OWN_CANCEL[machine]:,}): {LockLabel(winner).words()}" in said
+        assert f"{fake.OWN_CANCEL[machine]:,}): {LockLabel(winner).words()}" in said
         slider = page.get_by_role("slider", name="Cost of a cancellation")
-        assert slider.get_attribute("aria-valuetext").startswith(f"{OWN_CANCEL[machine]:,} cycles")
+        assert slider.get_attribute("aria-valuetext").startswith(
+            f"{fake.OWN_CANCEL[machine]:,} cycles"
+        )
         assert painted(page) == field  # no field of another core
         shown = page.locator("#explorer-commands").text_content().splitlines()
         assert len(shown) == len(X86)
@@ -286,7 +269,9 @@ def test_whatever_moves_the_point_leaves_the_processor(page: Page, how: str) -> 
     assert "on machine generic (out of order)" in page.locator("#explorer-basis").text_content()
     assert painted(page) and "processor=" not in page.url
     if how != "click":  # near the processor's place; generic's core is the cheaper one
-        assert float(rows(page)["reservation"]) < as_is_cost("reservation", "known", "lock") - 15
+        assert (
+            float(rows(page)["reservation"]) < fake.as_is_cost("reservation", "known", "lock") - 15
+        )
 
 
 def test_every_processor_shows_the_numbers_of_the_table(browser: Any, study_page: Path) -> None:
@@ -310,7 +295,6 @@ def test_every_processor_shows_the_numbers_of_the_table(browser: Any, study_page
     for machine, cells in table.items():
         choose(shown, machine)
         assert sorted(rows(shown).values()) == sorted(cells)
-    shown.close()
 
 
 def test_a_kind_of_fence_that_does_not_hold_is_named_with_that(
@@ -330,10 +314,9 @@ def test_a_kind_of_fence_that_does_not_hold_is_named_with_that(
     shown.wait_for_timeout(80)
     assert "asymmetric, store forwarding" in where.text_content()
     assert "does not hold on every processor" in where.text_content()
-    shown.close()
 
 
-def test_a_view_can_be_sent(page: Page, path: Path, costs: Costs) -> None:
+def test_a_view_can_be_sent(page: Page, path: Path) -> None:
     at = Point(CAS[2], FENCE[0], CANCEL[2], SHARE[0])
     page.get_by_role("checkbox", name="thin").check()
     slide(page, at)
@@ -344,7 +327,7 @@ def test_a_view_can_be_sent(page: Page, path: Path, costs: Costs) -> None:
     assert "locks=tasuki,reservation,asym_tasuki,thin" in fragment
     open_at(page, path, fragment)
     assert rows(page) == before
-    assert before["thin"] == stored(costs, at, ("thin",))["thin"]
+    assert before["thin"] == stored(at, ("thin",))["thin"]
 
 
 @pytest.mark.parametrize(

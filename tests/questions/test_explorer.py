@@ -1,5 +1,6 @@
 """The grid of `./lockcross explore`, and its data for the report's interactive map."""
 
+import itertools
 import json
 import re
 import shutil
@@ -35,19 +36,7 @@ from sweeps.run.runner import Runner
 from sweeps.study.job import Job, load_study
 from sweeps.study.plan import Plan
 from sweeps.study.results import StudyResults
-from tests.fakes.exploration import (
-    CANCEL,
-    CAS,
-    FENCE,
-    OVERHEAD,
-    OWN_CANCEL,
-    OWN_CAS,
-    OWN_FENCE,
-    OWN_SHARE,
-    SHARE,
-    as_is_cost,
-    explored,
-)
+from tests.fakes import exploration as fake
 from tests.fakes.runner import ModelRunner
 from tests.fakes.study import study
 from tests.report.test_report import Page
@@ -77,23 +66,10 @@ def map_cells(plan: Plan) -> list[Cell]:
     return cells
 
 
-def as_is_cells(plan: Plan, machine: str) -> list[Cell]:
-    cells = [cell for of in asked_of(plan, *ASKED).named(AS_IS) for cell in plan.cells_of(of)]
-    return [cell for cell in cells if cell.machine == machine]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "own.db") as empty:
-        yield empty
-
-
 @pytest.fixture(scope="module")
 def grids(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with explored grids."""
-    path = tmp_path_factory.mktemp("explored") / "explored.db"
-    explored(path)
-    return path
+    return fake.explored(tmp_path_factory.mktemp("explored") / "explored.db")
 
 
 @pytest.fixture
@@ -163,14 +139,13 @@ def test_the_command_runs_a_grid_once_and_ends_with_a_page(
         assert read["accuracy"]["points"] == 2 and read["accuracy"]["worst"] < 0.1
         assert one["cas"]["set"] == one["fence"]["set"] == [0, 150]
         assert one["own"] and [p["machine"] for p in read["processors"]] == ["generic", "zen4"]
+        as_is = [cell for of in asked_of(plan, *ASKED).named(AS_IS) for cell in plan.cells_of(of)]
         for processor in read["processors"]:
-            name = processor["machine"]
-            cells = as_is_cells(plan, name)
+            cells = [cell for cell in as_is if cell.machine == processor["machine"]]
             runs = again.require(cells, "x")
             known = [run.metrics["cycles_per_pair"] for run in runs]
             told = {lock["label"]: lock["cost"] for lock in processor["locks"]}
             assert told == dict(zip([cell.label for cell in cells], known, strict=True))
-            assert processor["cancel"] == load_machine(name).charges.number("stop_blocked")
             commands = [show_run(store.connection, run.id).columns["command"] for run in runs]
             assert commands == list(map(command, cells))
         costs = {lock["label"]: lock for lock in one["locks"]}
@@ -198,19 +173,18 @@ def test_the_maps_come_in_the_order_of_the_plan(data: dict[str, Any]) -> None:
     assert not data["notes"]
 
 
-def test_axes_are_measured_and_costs_as_stored(data: dict[str, Any], tmp_path: Path) -> None:
-    stored = explored(tmp_path / "same.db")
-    one = data["maps"][0]
-    assert one["cas"] == {"measured": [x + OVERHEAD for x in CAS], "set": [*CAS]}
-    assert (one["fence"]["set"], one["cancel"], one["share"]) == ([*FENCE], [*CANCEL], [*SHARE])
+def test_axes_are_measured_and_costs_as_stored(data: dict[str, Any]) -> None:
+    one, axes = data["maps"][0], (fake.CAS, fake.FENCE, fake.CANCEL, fake.SHARE)
+    assert one["cas"]["measured"] == [x + fake.OVERHEAD for x in fake.CAS]
+    found = one["cas"]["set"], one["fence"]["set"], one["cancel"], one["share"]
+    assert found == tuple(map(list, axes))
     by_label = {x["label"]: np.reshape(x["costs"], x["shape"]) for x in one["locks"]}
     assert by_label[LockLabel("asym_tasuki/rmw")].shape == (3, 1, 1, 3)
-    for (machine, flavour, label, at), cycles in stored.items():
-        if (machine, flavour) == ("generic", "lock"):
-            values = (at.cas, at.fence, at.cancel, at.share)
-            axes = zip((CAS, FENCE, CANCEL, SHARE), values, strict=True)
-            place = tuple(axis.index(value) for axis, value in axes)
-            assert np.broadcast_to(by_label[LockLabel(label)], (3, 3, 3, 3))[place] == cycles
+    assert {*by_label} == {*fake.labels("lock")}
+    for label, costs in by_label.items():
+        points = itertools.starmap(fake.Point, itertools.product(*axes))
+        expected = [round(fake.cost(label, at, "generic", "lock"), 2) for at in points]
+        assert np.broadcast_to(costs, (3, 3, 3, 3)).flatten().tolist() == expected
 
 
 def test_between_points_costs_lie_on_straight_lines(grids: Path) -> None:
@@ -238,26 +212,31 @@ def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
         assert round(point[-1] * 1e6) % 50_000 == 0  # exact in 20 runs
 
 
-def test_the_page_says_how_far_interpolation_is_off(own: Store, tmp_path: Path) -> None:
+def test_a_page_of_a_grid_alone_says_how_far_interpolation_is_off(
+    own: Store, tmp_path: Path
+) -> None:
     one = {"points": 10, "costs": 30, "mean": 0.01, "worst": 0.04, "wrong": 1}
     other = {**one, "costs": 10, "mean": 0.03, "wrong": 2}
     own.set_fact(CHECK.name, {"generic/lock": one, "generic/larx": other, "gone/lock": one})
-    page = write_report(own.connection, tmp_path / "report.html", {}).read_text()
+    figures = draw_all(own.connection, tmp_path)
+    page = write_report(own.connection, tmp_path / "report.html", figures).read_text("utf-8")
+    assert 'id="explorer-data"' in page and "it </script> spins" not in page
     assert "In 20 points\nbetween them" in page
     assert re.search(r"off by 1\.5 %\s+on average and by\s+4\.0 % at worst", page)
     assert re.search(r"the cheapest in\s+3\.", page)
 
 
 def test_machines_as_they_are_have_values_and_runs_of_their_own(data: dict[str, Any]) -> None:
-    assert all(one["own"]["cas"] == OWN_CAS + OVERHEAD for one in data["maps"])
+    cas, fence = fake.OWN_CAS + fake.OVERHEAD, fake.OWN_FENCE + fake.OVERHEAD
+    assert all(one["own"]["cas"] == cas for one in data["maps"])
     names = [(one["name"], one["flavour"]) for one in data["processors"]]
     assert names[0] == ("generic", "lock") and ("known*", "lock") in names  # * partly assumed
     for one in data["processors"]:
         machine = one["machine"]
-        assert (one["cas"], one["fence"]) == (OWN_CAS + OVERHEAD, OWN_FENCE + OVERHEAD)
-        assert (one["cancel"], one["share"]) == (OWN_CANCEL[machine], OWN_SHARE)
+        assert (one["cas"], one["fence"]) == (cas, fence)
+        assert (one["cancel"], one["share"]) == (fake.OWN_CANCEL[machine], fake.OWN_SHARE)
         for lock in one["locks"]:
-            assert lock["cost"] == as_is_cost(lock["label"], machine, one["flavour"])
+            assert lock["cost"] == fake.as_is_cost(lock["label"], machine, one["flavour"])
 
 
 def test_the_grid_reaches_the_cancellation_of_every_processor() -> None:
@@ -283,16 +262,14 @@ def test_explorer_tables_and_database_agree_at_every_processor(
     page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
     table = cost_table(rows(StudyResults(store.connection)), loaded.plan.locks)
     stored: dict[tuple[str, str], dict[str, float]] = {}
-    for kind in ("table", "explore/as_is"):
-        for name, lock, fence, cost in store.connection.execute(
-            "SELECT name, lock, fence, cycles_per_pair FROM series "
-            "JOIN runs ON runs.id = run_id WHERE name GLOB ?",
-            (f"{kind}/*",),
-        ):
-            machine, _, flavour = name.removeprefix(f"{kind}/").split("/")
-            costs = stored.setdefault((machine, flavour), {})
-            # The exploration makes the very runs of the winner table.
-            assert costs.setdefault(LockLabel.of(lock, fence=fence), cost) == cost
+    for name, lock, fence, cost in store.connection.execute(
+        "SELECT name, lock, fence, cycles_per_pair FROM series JOIN runs ON runs.id = run_id "
+        "WHERE name GLOB 'table/*' OR name GLOB 'explore/as_is/*'"
+    ):
+        *_, machine, _, flavour = name.split("/")
+        costs = stored.setdefault((machine, flavour), {})
+        # The exploration makes the very runs of the winner table.
+        assert costs.setdefault(LockLabel.of(lock, fence=fence), cost) == cost
     assert data and alone and data["processors"] == alone["processors"] and not data["notes"]
     assert [one["explored"] for one in data["maps"]].count(True) == len(FLAVOURS)
     assert data["chosen"] == ["rmw", "full"]
@@ -354,14 +331,6 @@ def test_a_study_alone_gives_its_winner_maps(database: Path) -> None:
     assert not one["explored"] and one["cancel"] == [2000] and one["share"] == [0.9]
     assert one["crossings"] and one["searched"] == {"cancel": 2000, "share": 0.9}
     assert data["limits"] == {"thin": "it spins"}
-
-
-def test_a_page_of_a_grid_alone_is_written(grids: Path, tmp_path: Path) -> None:
-    with Store(grids, read_only=True) as store:
-        figures = draw_all(store.connection, tmp_path)
-        path = write_report(store.connection, tmp_path / "report.html", figures)
-    page = path.read_text(encoding="utf-8")
-    assert 'id="explorer-data"' in page and "it </script> spins" not in page
 
 
 def test_without_a_grid_the_page_says_how_to_get_one(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from sweeps.engines.native import host
 from sweeps.engines.native.measure import parts, programs, stopping, whole
 from sweeps.engines.native.measure.programs import SHARE, Finding, of_alone, of_both
 from sweeps.engines.native.measure.whole import CLOCK, Measurement
-from sweeps.engines.native.sample import Estimate, Round, estimate
+from sweeps.engines.native.sample import Estimate, estimate
 from sweeps.model.workloads import WORKLOADS
 
 CHAIN = 100
@@ -26,9 +26,9 @@ CACHES = [
 ]
 
 
-def thread(begin: int, end: int, phases: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
+def thread(end: int, phases: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
     """Two cycles a tick."""
-    return {"begin": begin, "end": end, "before": 50, "after": 50, "phases": list(phases)}
+    return {"begin": 0, "end": end, "before": 50, "after": 50, "phases": list(phases)}
 
 
 def line(pairs: int, *threads: dict[str, Any]) -> dict[str, Any]:
@@ -43,23 +43,9 @@ def values(found: Iterable[tuple[str, Finding]]) -> dict[str, float]:
     return {name: finding.value for name, finding in found}
 
 
-# Arithmetic
-
-
-def test_a_turn_is_the_difference_of_two_lengths() -> None:
-    rounds = [[line(10, thread(0, 50 + more)), line(30, thread(0, 150 + more))] for more in (0, 7)]
-    assert Round(rounds).cycles_per_pair().value == 2 * 100 / 20
-    one_length = [[line(10, thread(0, 50))]]
-    assert Round(one_length).cycles_per_pair().value == 10
-
-
-def test_a_hand_over_is_a_turn_of_the_slower_thread() -> None:
-    assert programs.handover(line(200, thread(0, 900), thread(0, 1000))) == 2 * 1000 / 200
-
-
 def test_phases_are_told_apart_by_their_number() -> None:
     phases = [(1, 0), (2, 10), (3, 15), (4, 35), (5, 40), (7, 60), (8, 90)]
-    assert programs.measured_phases(line(1, thread(0, 99, phases))) == ([20, 40], [40, 60])
+    assert programs.measured_phases(line(1, thread(99, phases))) == ([20, 40], [40, 60])
 
 
 def test_a_recorded_run() -> None:
@@ -75,8 +61,8 @@ def test_a_recorded_run() -> None:
 
 
 def test_a_wake_is_measured_on_both_threads() -> None:
-    waker = thread(0, 99, [(1, 10), (2, 30), (5, 50), (6, 60)])
-    woken = thread(0, 99, [(1, 4), (3, 45), (5, 53), (7, 55)])
+    waker = thread(99, [(1, 10), (2, 30), (5, 50), (6, 60)])
+    woken = thread(99, [(1, 4), (3, 45), (5, 53), (7, 55)])
     expected = [programs.Waking(12, 40, 70), programs.Waking(-6, 20, 10)]
     assert programs.wakings(line(1, waker, woken)) == expected
 
@@ -153,7 +139,7 @@ def test_every_loop_is_one_of_the_kernel_s() -> None:
             asked.add(arguments["op"])
             for key, value in arguments.items():
                 assert not keys[key].invalid_reason(value), (key, value)
-            return line(int(arguments["iterations"]), thread(0, 9 * int(arguments["iterations"])))
+            return line(int(arguments["iterations"]), thread(9 * int(arguments["iterations"])))
 
     times = partial(parts.run_loop, Checked(), "micro", 0)
     for part in parts.all_alone(parts.levels(CACHES, 2**30)).values():
@@ -281,9 +267,6 @@ def test_a_part_is_repeated_until_it_is_steady() -> None:
     assert set(findings.found) == {"a", "b"} and not findings.left_out
 
 
-# Hosts
-
-
 class NoPrograms:
     """Builds nothing; the clock is known."""
 
@@ -384,7 +367,7 @@ def test_single_accesses_to_lines_of_another_cpu() -> None:
             assert not WORKLOADS["sharing"].keys["op"].invalid_reason(keys["op"])
             first, second = (each * keys["times"] // 2 for each in cycles[keys["op"]])  # ticks
             phases = [(1, 0), (2, first), (3, first), (4, first + second)]
-            return line(1, thread(0, 99, phases))
+            return line(1, thread(99, phases))
 
     found = values(parts.lines(Known(), [0, 1]))  # type: ignore[arg-type]
     expected = {"load_dirty": 90, "upgrade": 85, "upgrade_after_dirty": 0}
@@ -393,11 +376,13 @@ def test_single_accesses_to_lines_of_another_cpu() -> None:
 
 
 def test_a_probe_is_of_the_least_hand_overs() -> None:
+    """Each is a turn of the slower thread."""
+
     class Busy(NoPrograms):
         ticks = iter([*[1000] * 6, 5000, 9000])
 
         def run(self, *_: object, **__: object) -> dict[str, Any]:
-            return line(200, *[thread(0, next(self.ticks))] * 2)
+            return line(200, thread(900), thread(next(self.ticks)))
 
     assert parts.placement(Busy(), [0, 1]) == 2 * 1000 / 200  # type: ignore[arg-type]
 

@@ -158,12 +158,6 @@ def test_mechanisms_follow_from_their_loops(case: dict[str, Any], isa: str) -> N
     assert all("spread 0.5" in source for source in sources if source)
 
 
-def test_a_finding_that_was_too_noisy_is_assumed_with_that_reason() -> None:
-    found = measurement()
-    found.left_out["call"] = "too noisy"
-    assert (figures(found)["taken_return"].why or "").startswith("too noisy; as machine generic")
-
-
 def test_the_machine_of_the_same_kind_stands_in_for_what_was_not_measured() -> None:
     kind = "vendor_id AuthenticAMD, cpu family 25, model 17, stepping 1"
     own = figures(replace(measurement(), processor=kind))
@@ -174,7 +168,7 @@ def test_the_machine_of_the_same_kind_stands_in_for_what_was_not_measured() -> N
 def test_what_was_left_out_is_assumed_with_its_reason(isa: str) -> None:
     unknown = [host.Cache(1, 64 * K, 0, 0), host.Cache(2, 1024 * K, 0, 0)]
     found = Measurement("unknown", unknown, [0])
-    found.left_out["wake"] = "it takes two CPUs"
+    found.left_out |= {"wake": "it takes two CPUs", "call": "too noisy"}
     text, made = document(found, *ORIGIN), machine(found)
     generic = load_machine("generic").figures(isa)
     for name, figure in made.figures(isa).items():
@@ -182,6 +176,8 @@ def test_what_was_left_out_is_assumed_with_its_reason(isa: str) -> None:
         if name != "warm" and not name.startswith("charge_stop"):
             assert figure.number == generic[name].number, name
     assert made.charges.wake.why == "it takes two CPUs; as machine generic"
+    why = made.figures(isa)["taken_return"].why or ""
+    assert why.startswith("too noisy; as machine generic")
     assert "# wake is left out: it takes two CPUs" in text
 
 
@@ -208,9 +204,6 @@ def test_a_cache_has_a_power_of_two_of_sets() -> None:
     odd = host.Cache(2, 1280 * K, 20, 64)
     assert power_of_two_sets(odd) == odd
     assert power_of_two_sets(host.Cache(2, 1536 * K, 16, 64)).size == 1024 * K
-
-
-# The command
 
 
 def test_a_measured_machine_runs_on_the_embedded_engine() -> None:

@@ -16,7 +16,7 @@ from results.paths import ROOT
 from results.store.queries import PREFIX
 from results.store.store import Store
 from results.text.rows import Form
-from sweeps.model.cell import Cell, read_cell, selected
+from sweeps.model.cell import Cell
 from sweeps.model.locks import LockLabel
 from sweeps.questions.advise.advice import Advice
 from sweeps.questions.advise.answer import Advisor
@@ -97,14 +97,11 @@ def uses(store: Store) -> list[Drawn]:
         machine, locks, fences, use = drawn_use(random)
         question = ask(machine, "", "", locks, fences, {}, use)
         advice = Advisor(question, store, runner).answer(ranking=True)
-        ids = [run for lock in advice.locks for run in lock.runs]
-        rows = store.connection.execute(
-            f"SELECT {selected(store.connection)} FROM runs "
-            f"WHERE id IN ({', '.join(map(str, ids))})"
-        ).fetchall()
-        # A plan leaves the cost of a cancellation to the machine: one thread cancels nothing.
-        cells = tuple(replace(read_cell(row), cancel_latency=None) for row in rows)
         name = f"use_{number}"
+        store.set_series(f"{PREFIX}{name}", [run for lock in advice.locks for run in lock.runs])
+        ran = runs_of_plan(store.connection, name)
+        # A plan leaves the cost of a cancellation to the machine: one thread cancels nothing.
+        cells = tuple(replace(run.cell, cancel_latency=None) for run in ran)
         runs = tuple(run.id for run in runner.require(cells, name))
         store.set_series(f"{PREFIX}{name}", runs)
         found.append(Drawn(name, advice, cells, runs))
@@ -112,10 +109,8 @@ def uses(store: Store) -> list[Drawn]:
 
 
 def test_the_uses_are_of_every_kind(uses: list[Drawn]) -> None:
-    ties = [bool(one.win.tied) for one in uses]
-    works = [one.advice.works for one in uses]
-    for kind in (ties, works):
-        assert {*kind} == {True, False}
+    assert {bool(one.win.tied) for one in uses} == {True, False}
+    assert {one.advice.works for one in uses} == {True, False}
     assert {one.win.words.split()[0] for one in uses} == {"in", "reliable:"}
 
 

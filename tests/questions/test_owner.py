@@ -3,19 +3,15 @@
 import json
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from results.errors import LockcrossError
-from sweeps.lock_logs.log import EventLog, Kind
+from sweeps.lock_logs.log import Kind
 from sweeps.lock_logs.owners import owners
 from sweeps.model.machine import FILES, Machine
 from sweeps.questions.advise.owner import cancellation, states_of
 from tests.commands import lockcross
-
-MICROSECOND = 1_000  # cycles of the log's clock
-
+from tests.lock_logs.test_log import Event, read
 
 OWN = """
 name = "own"
@@ -81,41 +77,33 @@ def test_the_answer_has_both_ends(own: str, tmp_path: Path) -> None:
     assert (stop["kind"], stop["low"], stop["high"]) == ("measured", 1_000, 90_000)
 
 
-def log_of(*rows: tuple[int, int, int, Kind]) -> EventLog:
-    """A log of rows: microsecond, thread, object and kind; 0: of no object."""
-    frame = pd.DataFrame(rows, columns=["cycle", "thread", "object", "kind"]).astype(np.int64)
-    frame["cycle"] *= MICROSECOND
-    pause = frame["kind"] >= Kind.PARK
-    events = frame[~pause].assign(fat=False, site=0).reset_index(drop=True)
-    return EventLog("made", 1_000, None, events, pauses=frame[pause].drop(columns="object"))
-
-
-def pair(time: int, thread: int, object: int) -> tuple[tuple[int, int, int, Kind], ...]:
-    return (time, thread, object, Kind.ACQUIRED), (time + 1, thread, object, Kind.RELEASE)
+def pair(time: int, object: int) -> list[Event]:
+    return [(time, Kind.ACQUIRED, object), (time + 1_000, Kind.RELEASE, object)]
 
 
 @pytest.mark.parametrize(
     ("behind", "state"),
     [
-        ([(50, 1, 0, Kind.END)], "ended"),
-        ([(50, 1, 0, Kind.PARK)], "blocked"),
-        ([(50, 1, 0, Kind.PARK), (60, 1, 0, Kind.PARKED)], "untold"),
-        ([(50, 1, 0, Kind.PARK), (500, 1, 0, Kind.PARKED)], "blocked"),
-        ([(49, 1, 7, Kind.ACQUIRED), (50, 1, 7, Kind.WAIT)], "blocked"),
-        ([(50, 1, 7, Kind.ACQUIRE)], "blocked"),
-        ([(98, 1, 7, Kind.ACQUIRED), (104, 1, 7, Kind.RELEASE)], "running"),
-        ([(98, 1, 7, Kind.ACQUIRED), (140, 1, 7, Kind.RELEASE)], "untold"),
-        ([(50, 1, 0, Kind.END), *pair(52, 1, 7)], "ended"),  # its group's monitor
-        ([(200, 1, 0, Kind.END)], "untold"),
+        ([(50_000, Kind.END, 0)], "ended"),
+        ([(50_000, Kind.PARK, 0)], "blocked"),
+        ([(50_000, Kind.PARK, 0), (60_000, Kind.PARKED, 0)], "untold"),
+        ([(50_000, Kind.PARK, 0), (500_000, Kind.PARKED, 0)], "blocked"),
+        ([(49_000, Kind.ACQUIRED, 7), (50_000, Kind.WAIT, 7)], "blocked"),
+        ([(50_000, Kind.ACQUIRE, 7)], "blocked"),
+        ([(98_000, Kind.ACQUIRED, 7), (104_000, Kind.RELEASE, 7)], "running"),
+        ([(98_000, Kind.ACQUIRED, 7), (140_000, Kind.RELEASE, 7)], "untold"),
+        ([(50_000, Kind.END, 0), *pair(52_000, 7)], "ended"),  # its group's monitor
+        ([(200_000, Kind.END, 0)], "untold"),
     ],
 )
 def test_a_log_says_in_which_state_an_owner_is(
-    behind: list[tuple[int, int, int, Kind]], state: str
+    behind: list[Event], state: str, tmp_path: Path
 ) -> None:
-    """Thread 1 has object 5 first, and thread 2 comes at 100 us."""
-    found = owners(log_of(*pair(10, 1, 5), *behind, *pair(100, 2, 5), *pair(200, 2, 5)))
+    """Its thread has object 5 first, and another one comes at 100 us."""
+    other = [*pair(100_000, 5), *pair(200_000, 5)]
+    found = owners(read(tmp_path, [*pair(10_000, 5), *behind], other))
     assert found == {"running": 0, "blocked": 0, "ended": 0, "untold": 0} | {state: 1}
 
 
-def test_of_objects_that_stay_with_their_thread_nothing_is_said() -> None:
-    assert owners(log_of(*pair(10, 1, 5), *pair(20, 2, 6))) == {}
+def test_of_objects_that_stay_with_their_thread_nothing_is_said(tmp_path: Path) -> None:
+    assert owners(read(tmp_path, pair(10_000, 5), pair(20_000, 6))) == {}

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,7 @@ from results.errors import LockcrossError
 from sweeps.model.cell import Cell, command
 from sweeps.model.locks import load_locks
 from sweeps.plans import SWEEPS
-from sweeps.study.job import load_study
-from sweeps.study.plan import LoadedPlan, expand, load_plan, parse_plan
+from sweeps.study.plan import expand, load_plan, parse_plan
 
 GOOD = {
     "machine": '"generic"',
@@ -207,12 +205,3 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     # Whatever is wrong is a ValueError: that is what becomes a message for people.
     with pytest.raises(ValueError):
         expand(parse_plan(text))
-
-
-@pytest.mark.parametrize(("load", "known"), [(load_plan, "smoke"), (load_study, "crossover")])
-def test_an_unknown_name_lists_the_known_ones(
-    load: Callable[[str], LoadedPlan], known: str
-) -> None:
-    with pytest.raises(LockcrossError, match=f"is unknown.*{known}") as error:
-        load("nosuch")
-    assert error.value.exit_code == 2

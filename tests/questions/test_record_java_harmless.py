@@ -24,11 +24,6 @@ every_jvm = pytest.mark.parametrize("java", RELEASES, indirect=True)
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Path:
-    return tmp_path / "x.locks"
-
-
-@pytest.fixture
 def run(java: str, agent: Path, classes: Path, log: Path) -> Run:
     """Runs a program with the agent: it must behave as without, which is tried first."""
 

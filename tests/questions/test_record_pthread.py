@@ -38,14 +38,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("pthread") / "app")
 
 
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    return tmp_path / "app.locks"
-
-
 def record(log: Path, *command: str | Path, options: str = "") -> subprocess.CompletedProcess[str]:
+    """Record a command in the log's folder."""
     words = ("--output", str(log), "--", *map(str, command))
-    return lockcross(f"record --pthread {options}", *words)
+    return lockcross(f"record --pthread {options}", *words, folder=log.parent)
 
 
 @contextmanager
@@ -58,13 +54,12 @@ def watched(log: Path, *command: str | Path) -> Iterator[tuple["subprocess.Popen
 
 
 def test_a_log_of_which_nothing_could_be_written_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = tmp_path / "x.locks"
     for free, why in ((0, "its disk is full"), (1, "nothing could be written")):
         log.touch()
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
-        with pytest.raises(LockcrossError, match=f"x.locks: {why}, so there is no log") as error:
+        with pytest.raises(LockcrossError, match=f"app.locks: {why}, so there is no log") as error:
             check_written(log, log, 3, None)
         assert error.value.exit_code == 3 and not log.exists()
     log.write_bytes(b"a log")

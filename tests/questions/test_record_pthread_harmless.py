@@ -13,9 +13,8 @@ from results.paths import ROOT
 from sweeps.lock_logs.log import Kind, read_events
 from sweeps.questions.record import preload
 from sweeps.questions.record.preload import library, preloaded
-from tests.commands import lockcross
+from tests.questions.test_record_pthread import record
 
-Done = subprocess.CompletedProcess[str]
 SOURCES = ROOT / "tests" / "pthread"
 SHARED = ("-shared", "-fPIC")
 
@@ -30,9 +29,9 @@ def compiled(folder: Path, source: str, *flags: str, name: str = "app") -> Path:
     return folder / name
 
 
-def record(log: Path, *command: str | Path) -> Done:
-    words = ("record", "--pthread", "-o", str(log), "--", *map(str, command))
-    return lockcross("", *words, folder=log.parent)
+def ran(log: Path, source: str, *flags: str) -> "subprocess.CompletedProcess[str]":
+    """A program that was compiled and recorded beside its log."""
+    return record(log, compiled(log.parent, source, *flags))
 
 
 def acquired(log: Path) -> int:
@@ -84,10 +83,9 @@ PROGRAMS = {  # its source, exit code, output, acquisitions and waits
 
 @pytest.mark.parametrize(("source", "expected"), PROGRAMS.values(), ids=PROGRAMS)
 def test_a_program_is_recorded_and_does_as_it_does(
-    source: str, expected: tuple[int, str, int, int], tmp_path: Path
+    source: str, expected: tuple[int, str, int, int], log: Path
 ) -> None:
-    app, log = compiled(tmp_path, source), tmp_path / "app.locks"
-    done = record(log, app)
+    done = ran(log, source)
     kinds = read_events(log).events["kind"].value_counts()
     found = kinds[Kind.ACQUIRED], kinds.get(Kind.WAIT, 0)
     assert (done.returncode, done.stdout, *found) == expected
@@ -106,12 +104,11 @@ def test_a_program_is_recorded_and_does_as_it_does(
         "close(0); close(1); close(2);",
     ],
 )
-def test_closed_descriptors_are_the_programs_own(ends: str, tmp_path: Path) -> None:
+def test_closed_descriptors_are_the_programs_own(ends: str, log: Path) -> None:
     source = f"""pairs(1); {ends} int f = open("precious.txt", O_CREAT | O_WRONLY, 0644);
         for (int i = 0; i < 3; i++) {{ dprintf(f, "%d\\n", i); usleep(120000); pairs(10000); }}"""
-    app, log = compiled(tmp_path, main(source)), tmp_path / "app.locks"
-    assert record(log, app).returncode == 0
-    assert (tmp_path / "precious.txt").read_text() == "0\n1\n2\n"
+    assert ran(log, main(source)).returncode == 0
+    assert (log.parent / "precious.txt").read_text() == "0\n1\n2\n"
     assert acquired(log) == 30_001
 
 
@@ -122,12 +119,12 @@ KEEPS_MALLOC = "-fno-builtin"  # or the compiler leaves out a malloc that is fre
 
 @pytest.mark.parametrize("preloaded_", [False, True])
 @pytest.mark.parametrize("allocator", ["jemalloc", "mimalloc", "tcmalloc_minimal"])
-def test_allocators_that_lock(allocator: str, preloaded_: bool, tmp_path: Path) -> None:
+def test_allocators_that_lock(allocator: str, preloaded_: bool, log: Path) -> None:
     found = sorted(Path("/usr").glob(f"lib*/*/lib{allocator}.so*"))
     if not found:
         pytest.skip(f"no {allocator} here: LOCKCROSS_ALLOCATORS=1 installs it")
     linked = [] if preloaded_ else ["-Wl,--no-as-needed", str(found[0])]
-    app, log = compiled(tmp_path, ALLOCATES, KEEPS_MALLOC, *linked), tmp_path / "app.locks"
+    app = compiled(log.parent, ALLOCATES, KEEPS_MALLOC, *linked)
     command: list[str | Path] = [app]
     if preloaded_:  # of the program alone: this process is not to have it
         command = ["sh", "-c", f'LD_PRELOAD="{found[0]} $LD_PRELOAD" exec {app}']
@@ -136,9 +133,8 @@ def test_allocators_that_lock(allocator: str, preloaded_: bool, tmp_path: Path) 
     assert acquired(log) >= 4000
 
 
-def test_a_program_with_its_own_malloc(tmp_path: Path) -> None:
-    app, log = compiled(tmp_path, OWN_MALLOC + ALLOCATES, KEEPS_MALLOC), tmp_path / "app.locks"
-    done = record(log, app)
+def test_a_program_with_its_own_malloc(log: Path) -> None:
+    done = ran(log, OWN_MALLOC + ALLOCATES, KEEPS_MALLOC)
     assert (done.returncode, done.stdout) == (0, "4000\n"), done.stderr
     assert acquired(log) >= 4000 * 3
 
@@ -156,27 +152,26 @@ def test_the_recorder_calls_nothing_that_locks_or_allocates() -> None:
     assert names - of_compilers <= at_start | without_lock | by_unwinder | glibc
 
 
-def test_a_lock_within_a_library_that_is_being_loaded(tmp_path: Path) -> None:
+def test_a_lock_within_a_library_that_is_being_loaded(log: Path) -> None:
     """Its constructor waits for a thread that locks: the loader's lock is held meanwhile."""
     source = """static void *go(void *x) { pairs(1); return 0; }
         __attribute__((constructor)) static void begin(void) {
             pthread_t t; pthread_create(&t, 0, go, 0); pthread_join(t, 0); }"""
-    compiled(tmp_path, source, *SHARED, name="own.so")
+    compiled(log.parent, source, *SHARED, name="own.so")
     # Found by the program's own search path, so by who calls dlopen.
     loads = main('return dlopen("own.so", RTLD_NOW) ? 3 : 4;')
-    app, log = compiled(tmp_path, loads, "-Wl,-rpath,$ORIGIN"), tmp_path / "app.locks"
-    assert record(log, app).returncode == 3
+    assert ran(log, loads, "-Wl,-rpath,$ORIGIN").returncode == 3
     assert acquired(log) == 1
 
 
-def test_the_process_looks_as_without_a_recorder(tmp_path: Path) -> None:
+def test_the_process_looks_as_without_a_recorder(log: Path) -> None:
     """One thread, no further descriptor, no child: so it may enter a user namespace, too."""
     source = """pairs(1); system("ls /proc/$PPID/task | wc -l; ls /proc/$PPID/fd | wc -l");
         printf("%d %d\\n", waitpid(-1, 0, __WALL), errno == ECHILD);
         printf("%d\\n", unshare(CLONE_NEWUSER));"""
-    app = compiled(tmp_path, main(source))
+    app = compiled(log.parent, main(source))
     plain = subprocess.run([app], capture_output=True, text=True, check=True)
-    assert record(tmp_path / "app.locks", app).stdout == plain.stdout
+    assert record(log, app).stdout == plain.stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives up rights that only root has")
@@ -198,48 +193,45 @@ def test_rights_and_environment_that_are_given_up(tmp_path: Path) -> None:
         (["env", "-i", "sleep", "0.3"], 1, "sleep was started .* a cleared environment"),
     ],
 )
-def test_why_nothing_was_recorded(command: list[str], code: int, said: str, tmp_path: Path) -> None:
-    (tmp_path / "app.locks.4711").write_text("of an earlier run")
-    done = record(tmp_path / "app.locks", *command)
+def test_why_nothing_was_recorded(command: list[str], code: int, said: str, log: Path) -> None:
+    log.with_name(f"{log.name}.4711").write_text("of an earlier run")
+    done = record(log, *command)
     assert done.returncode == code and re.search(said, done.stderr), done.stderr
     assert "setuid" not in done.stderr and "4711" not in done.stderr
     ended = f"the program ended with code {code if code > 1 else 0}"
     assert f"nothing was recorded; {ended}" in done.stderr
 
 
-def test_a_library_that_finds_its_own_symbols_first_is_said(tmp_path: Path) -> None:
-    compiled(tmp_path, "void go(void) { pairs(1); }", *SHARED, name="own.so")
+def test_a_library_that_finds_its_own_symbols_first_is_said(log: Path) -> None:
+    compiled(log.parent, "void go(void) { pairs(1); }", *SHARED, name="own.so")
     source = """void *l = dlopen("./own.so", RTLD_NOW | RTLD_DEEPBIND); if (!l) return 9;
         ((void (*)(void))dlsym(l, "go"))();"""
-    done = record(tmp_path / "app.locks", compiled(tmp_path, main(source)))
+    done = ran(log, main(source))
     assert done.returncode == 1 and "RTLD_DEEPBIND" in done.stderr
 
 
-def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:
-    app = compiled(tmp_path, main("pairs(50); return 3;"), "-fsanitize=address")
-    log = tmp_path / "app.locks"
-    done = record(log, app)
+def test_a_program_with_address_sanitizer(log: Path) -> None:
+    done = ran(log, main("pairs(50); return 3;"), "-fsanitize=address")
     assert done.returncode == 3 and "ASAN_OPTIONS" in done.stderr, done.stderr
     assert acquired(log) == 50
 
 
-def test_logs_of_processes_that_still_run_are_said(tmp_path: Path) -> None:
+def test_logs_of_processes_that_still_run_are_said(log: Path) -> None:
     source = """int main(int n, char **w) { pairs(1); if (n > 1) sleep(2);
         else if (fork() == 0) execl("/proc/self/exe", "app", "on", (char *)0);
         else usleep(200000); return 0; }"""
-    done = record(tmp_path / "app.locks", compiled(tmp_path, source))
+    done = ran(log, source)
     assert done.returncode == 0
     assert "still runs" in done.stderr and "further processes" in done.stderr
 
 
-def test_a_library_loaded_where_another_lay_has_its_own_places(tmp_path: Path) -> None:
+def test_a_library_loaded_where_another_lay_has_its_own_places(log: Path) -> None:
     for name in ("one", "two"):
-        compiled(tmp_path, f"void {name}(void) {{ pairs(100); }}", *SHARED, name=f"{name}.so")
+        compiled(log.parent, f"void {name}(void) {{ pairs(100); }}", *SHARED, name=f"{name}.so")
     source = """static void use(const char *path, const char *name) {
             void *l = dlopen(path, RTLD_NOW); ((void (*)(void))dlsym(l, name))(); dlclose(l); }"""
     uses = main('use("./one.so", "one"); use("./two.so", "two"); use("./one.so", "one");')
-    log = tmp_path / "app.locks"
-    assert record(log, compiled(tmp_path, source + uses)).returncode == 0
+    assert ran(log, source + uses).returncode == 0
     found = read_events(log)
     taken = found.events.loc[found.events["kind"] == Kind.ACQUIRED, "site"]
     modules = taken.map(lambda site: found.sites[site].file)

@@ -99,7 +99,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         ("node = [1, 4,", "node = [64, 4,", "the nodes of sst_mesh64 are 0 to 63"),
         ("node = [1, 63]\n", "node = [1, 8]\n", "two cells have owner_share = 0.5; `by` names"),
         ('by = ["links"]', 'by = ["rows"]', "rows: unknown; many_cores/owner_share has engine"),
-        ("critical = 20, think", "iterate = 20, think", "workload random_threads has no such key"),
         ('owner = "running"', 'owner = "asleep"', "parameters.owner: 'asleep'"),
         ("totals = { iterations = 512", "totals = { iterations = 0", "totals.iterations"),
         ('lines = "many_cores/cores"', 'lines = "many_cores/core"', "show: 'many_cores/core'"),

@@ -73,10 +73,9 @@ def test_borders_are_where_the_model_says(results: StudyResults) -> None:
         assert costs[one.lock_a] == pytest.approx(costs[one.lock_b], abs=0.6)
 
 
-def test_the_first_look_asks_for_no_more_runs_than_it_did(tmp_path: Path) -> None:
+def test_the_first_look_asks_for_no_more_runs_than_it_did(store: Store) -> None:
     """In the model, whose borders no compiler moves: more says that a search has become worse."""
-    with Store(tmp_path / "quick.db") as store:
-        assert 300 < study(store, load_study("crossover_quick"), list(ISAS)).made <= 369
+    assert 300 < study(store, load_study("crossover_quick"), list(ISAS)).made <= 369
 
 
 def test_crossovers_have_a_band_over_all_seeds(results: StudyResults) -> None:
@@ -237,22 +236,17 @@ def test_the_end_says_who_wins_and_where_things_are(
     assert "thin: its waiters busy-wait on first contention" in said
 
 
-def test_a_failed_run_ends_the_job_with_what_repeats_it(tmp_path: Path) -> None:
-    with (
-        Store(tmp_path / "a.db") as store,
-        pytest.raises(LockcrossError, match=r"made to fail(.|\n)*lockcross run") as caught,
-    ):
+def test_a_failed_run_ends_the_job_with_what_repeats_it(store: Store) -> None:
+    with pytest.raises(LockcrossError, match=r"made to fail(.|\n)*lockcross run") as caught:
         study(store, load_study("crossover"), ["ppc64le"], failing="reservation")
     assert caught.value.exit_code == 1
 
 
-def test_a_lock_that_cancels_must_be_marked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_that_cancels_must_be_marked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     locks = load_locks()
     unmarked = {**locks, "reservation": replace(locks["reservation"], traits=frozenset())}
     monkeypatch.setattr(locks_module, "load_locks", lambda: unmarked)
-    with Store(tmp_path / "a.db") as store, pytest.raises(LockcrossError, match="TRAIT_CANCELS"):
+    with pytest.raises(LockcrossError, match="TRAIT_CANCELS"):
         study(store, load_study("crossover"), ["ppc64le"])
 
 
@@ -281,7 +275,6 @@ def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('machine = "generic"', 'machine = "nowhere"', "cells.0: machine: 'nowhere' is unknown"),
         ('locks = ["tasuki"', 'locks = ["tasuky"', "locks: 'tasuky' is unknown"),
         ('isa = "x86_64"', 'isa = "larks"', "cells.1: isa: 'larks' is unknown"),
         ("{ lock =", "{ larks =", "production: 'larks' is unknown"),
@@ -294,21 +287,15 @@ def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
         ("[calibration]", "[calibration]\nx = 1", "x: unknown key; allowed are cells, latencies"),
         ("[calibration]", '[calibration]\ncells = ["x"]', "calibration.cells: 'x' is unknown"),
         ("tolerance = 5\n", "tolerance = 0\n", "borders.0.tolerance"),
-        ("cas_latency = [0, 10,", "cas_latency = [10, 10,", "cells.0.cas_latency"),
         ("cas_latency = [0, 10,", 'cas_latency = ["0", 10,', "cells.0.cas_latency.0"),
         ("latencies = [0, 75, 150]", "latencies = [0, 75]", "calibration.latencies"),
         ("step = 0.05", "step = 0.03", "0.5 is no multiple of step 0.03"),
         ("values = [0, 1000,", "values = [1000, 0,", "values must rise"),
         ("objects = 8", "objekts = 8", "objekts: workload lock_sequence has no such key"),
-        ("objects = 256", "objects = 0", "objects: 0"),
         ('axis = "threads"', 'axis = "colour"', "along: colour: unknown; map has "),
         ('axes = ["cas_latency"', 'axes = ["colour"', "borders.0: axis 'colour' is unknown"),
         ('["production", "full"]', '["rmw"]', "fences"),
-        ('machine = ["zen5"', 'machine = ["zen6"', "machine: 'zen6' is unknown"),
-        ('["hotspot_light"', '["hotspot"', "lock: 'hotspot' is unknown"),
         ('fence = "production"', 'fence = ["production", "full"]', "must stand alone"),
-        ('workload = "sync"', 'workload = "sink"', "workload: 'sink' is unknown"),
-        ("iterations = 2000", "turns = 2000", "turns: workload sync has no such key"),
     ],
 )
 def test_mistakes_in_a_study_are_named(old: str, new: str, said: str) -> None:
@@ -319,9 +306,9 @@ def test_mistakes_in_a_study_are_named(old: str, new: str, said: str) -> None:
         check(plan)
 
 
-def test_a_study_of_the_former_form_is_the_same_study(tmp_path: Path) -> None:
+def test_a_study_of_the_former_form_is_the_same_study(store: Store) -> None:
     loaded = load_study(str(FORMER))
-    job = Job(loaded, Store(tmp_path / "a.db"), None)  # type: ignore[arg-type]
+    job = Job(loaded, store, None)  # type: ignore[arg-type]
     flavours = ("x86_64/lock", "aarch64/llsc")
     on = [f"{machine}/{of}" for machine in loaded.plan.machines for of in flavours]
     of_all = {f"{kind}/{one}" for kind in ("map", "table", "run_length") for one in on}

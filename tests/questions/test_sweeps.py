@@ -1,7 +1,6 @@
 """A sweep of one's own: its winners, costs and runs, and comparisons along an axis."""
 
 import csv
-import io
 import itertools
 import json
 from collections.abc import Iterator
@@ -10,12 +9,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from results.errors import LockcrossError
 from results.store.store import Store
 from results.text.rows import print_compact
 from sweeps.model.locks import LockLabel
 from sweeps.questions.read.runs import list_runs
-from sweeps.report.plan import compared_words, draw_comparison, draw_plan, winner_rows
+from sweeps.report.plan import draw_comparison, draw_plan
 from sweeps.report.plan_map import draw_maps, maps
 from sweeps.study.costs import Band, Comparison, Panel, compare, groups, hidden, runs_of_plan
 from sweeps.study.runs import Value
@@ -107,42 +105,17 @@ def test_a_plan_over_two_axes_has_a_map_of_who_wins(tmp_path: Path) -> None:
     assert drawn["The cheapest lock, by cas_latency and fence_latency"].exists()
 
 
-def test_winners_are_of_each_setting_and_kind_of_fence(store: Store) -> None:
-    found = groups(runs_of_plan(store.connection, "mine"))
-    answer = winner_rows(found)
-    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
-    won = {(row["cas_latency"], row["fences"]): row for row in rows}
-    assert [won[cas, "full"]["winner"] for cas in (0, 10, 20)] == ["thin", "tasuki", "tasuki"]
-    assert [won[cas, "any"]["winner"] for cas in (0, 10, 20)] == ["tasuki/rmw"] * 3
-    assert len(won) == 6
-    assert won[0, "full"]["cycles_per_pair"] == 42  # the median of the seeds
-    assert won[0, "full"]["lead_cycles"] == 10 and won[0, "full"]["absent"] == "mcs"
-    verdicts = [won[cas, "full"]["verdict"].split(" ")[0] for cas in (0, 10, 20)]
-    assert verdicts == ["reliable:", "in", "reliable:"]  # in a tie
-    assert "Compared: tasuki, thin; with full fences, locked RMW." in compared_words(found)
-
-
 def test_a_plan_is_the_last_sweep_of_it_or_the_first_that_asked(store: Store) -> None:
     assert len(runs_of_plan(store.connection, "mine")) == 28
     assert len(runs_of_plan(store.connection, "some/folder/mine.toml")) == 28
     assert [run.cell.threads for run in runs_of_plan(store.connection, "other")] == [9]
-    with pytest.raises(LockcrossError, match="no runs of plan 'none'; it has runs of mine"):
-        runs_of_plan(store.connection, "none")
 
 
-def test_costs_are_compared_along_an_axis_with_a_band_over_the_seeds(store: Store) -> None:
-    runs = runs_of_plan(store.connection, "mine")
-    found = compare(runs, "lock", "cas_latency")
-    (panel,) = found.panels
-    assert (found.along, panel.points, panel.title) == ("cas_latency", [0, 10, 20], "")
-    assert list(panel.curves) == ["tasuki", "tasuki/rmw", "thin"]
-    band = panel.curves["thin"][20]
-    assert (band.median, band.least, band.most, band.seeds) == (82, 81, 83, 3)
-    assert found.same["iterations"] == 5
-    by_cas = compare(runs, "cas_latency", "lock", {"seed": "2"})
-    assert by_cas.panels[0].curves[10]["thin"].least == 62
-    figure = draw_comparison(found)
-    assert len(figure.axes) == 1 and figure.axes[0].get_xlabel() == "CAS latency (cycles)"
+def test_a_comparison_counts_seeds_and_its_figure_names_the_axis(store: Store) -> None:
+    comparison = compare(runs_of_plan(store.connection, "mine"), "lock", "cas_latency")
+    assert comparison.panels[0].curves["thin"][20].seeds == 3
+    (ax,) = draw_comparison(comparison).axes
+    assert ax.get_xlabel() == "CAS latency (cycles)"
 
 
 def test_a_workloads_keys_are_axes_and_the_rest_are_settings(tmp_path: Path) -> None:
@@ -155,21 +128,14 @@ def test_a_workloads_keys_are_axes_and_the_rest_are_settings(tmp_path: Path) -> 
     assert [panel.title for panel in found.panels] == ["isa=aarch64", "isa=x86_64"]
 
 
-def test_runs_are_shown_by_what_they_differ_in(store: Store) -> None:
-    some = list_runs(store.connection, 50, plan="mine", where="cas_latency > 0 AND iterations = 5")
-    every = list_runs(store.connection, 50, threads=9)
-    assert len(some.rows) == 18 and len(every.rows) == 1
-    assert "iterations" in some.columns and "run_length" in every.columns
-    said = {}
-    for width in (200, 40):
-        written = io.StringIO()
-        console = Console(width=width, file=written)
-        print_compact(some, console, ("id", "lock", "cycles_per_pair", "cause"))
-        said[width] = written.getvalue()
-    common, head, *_ = said[200].splitlines()
-    assert "engine=qemu" in common and "iterations=5" in common and "seed" not in common
-    assert head.split() == ["id", "lock", "fence", "cas_latency", "seed", "cycles_per_pair"]
-    assert "too narrow for" in said[40] and max(map(len, said[40].splitlines())) <= 40
+def test_a_terminal_that_is_too_narrow_for_runs_is_said(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = list_runs(store.connection, 50, plan="mine", where="cas_latency > 0")
+    columns = ("id", "lock", "cycles_per_pair", "cause")
+    print_compact(some, Console(width=40), columns)
+    said = capsys.readouterr().out
+    assert "too narrow for" in said and max(map(len, said.splitlines())) <= 40
 
 
 def test_a_sweep_of_ones_own_from_file_to_figure(tmp_path: Path) -> None:
@@ -185,7 +151,7 @@ def test_a_sweep_of_ones_own_from_file_to_figure(tmp_path: Path) -> None:
     settings = [(row["iterations"], row["cas_latency"]) for row in rows]
     assert settings == [(20, 10), (40, 10), (20, 60), (40, 60)]
     said = lockcross("query", "costs", "--plan", "my plan", "--format", "csv", *db).stdout
-    assert len(list(csv.DictReader(io.StringIO(said)))) == 8
+    assert len(list(csv.DictReader(said.splitlines()))) == 8
     figure = tmp_path / "f.svg"
     words = "compare --along cas_latency --only iterations=20 --plan"
     done = lockcross(words, "my plan", "--figure", str(figure), *db)

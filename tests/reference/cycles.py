@@ -5,13 +5,12 @@ reference/cycles.json.
 """
 
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from sweeps.model.locks import load_locks
-from sweeps.programs import TARGETS
-from tests.engines.test_engine import Options, Program, execute
+from sweeps.programs import TARGETS, Program
+from tests.engines import test_engine
+from tests.engines.test_engine import Options
 from tests.reference import programs as reference_programs
 
 REFERENCE = reference_programs.FOLDER / "cycles.json"
@@ -50,20 +49,16 @@ def programs(case: str) -> list[Program]:
     ]
 
 
-def report_of(name: str, arguments: Options, options: Options, folder: Path) -> dict[str, Any]:
+def report_of(name: str, arguments: Options, options: Options) -> dict[str, Any]:
     """Return the engine's report on a program that is kept."""
-    report, binary = folder / "report.json", reference_programs.unpacked() / name
-    done = execute(binary, name.rpartition("-")[2], arguments, options, report)
-    assert done.returncode == 0, f"{name} {arguments}: {done.stdout}{done.stderr}"
-    document: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
-    assert document["complete"]
-    return document
+    binary = reference_programs.unpacked() / name
+    return test_engine.report_of(binary, name.rpartition("-")[2], arguments, options)
 
 
-def measure(case: str, program: Program, folder: Path) -> list[int]:
+def measure(case: str, program: Program) -> list[int]:
     """Cycles of each core, of the program that is kept."""
     options = OUT_OF_ORDER if "out of order" in case else OPTIONS
-    report = report_of(reference_programs.name(program), CASES[case][1], options, folder)
+    report = report_of(reference_programs.name(program), CASES[case][1], options)
     return [core["cycles"] for core in report["cores"]]
 
 
@@ -73,15 +68,14 @@ def key(program: Program) -> str:
 
 def main() -> None:
     kept = {path.name for path in reference_programs.unpacked().iterdir()}
-    with tempfile.TemporaryDirectory() as folder:
-        cycles = {
-            case: {
-                key(program): measure(case, program, Path(folder))
-                for program in programs(case)
-                if reference_programs.name(program) in kept
-            }
-            for case in CASES
+    cycles = {
+        case: {
+            key(program): measure(case, program)
+            for program in programs(case)
+            if reference_programs.name(program) in kept
         }
+        for case in CASES
+    }
     REFERENCE.write_text(json.dumps(cycles, indent=0) + "\n", encoding="utf-8")
 
 

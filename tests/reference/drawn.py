@@ -10,11 +10,9 @@ import json
 import os
 import random
 import sys
-import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -94,9 +92,9 @@ def _numbers(chance: random.Random, bounds: Mapping[str, tuple[int, int]]) -> di
     return {name: chance.randint(low, high) for name, (low, high) in bounds.items()}
 
 
-def measure(cell: Drawn, options: Mapping[str, int], folder: Path) -> Drawn:
+def measure(cell: Drawn, options: Mapping[str, int]) -> Drawn:
     """Return the cell with the engine's present report."""
-    document = report_of(cell.program, dict(cell.arguments), {**options, **cell.further}, folder)
+    document = report_of(cell.program, dict(cell.arguments), {**options, **cell.further})
     cycles = [core["cycles"] for core in document["cores"]]
     del document["version"], document["options"]
     whole = json.dumps(document, sort_keys=True)
@@ -109,8 +107,7 @@ def main(keep: bool) -> None:
     found = stored() if keep else draw()
 
     def one(cell: Drawn) -> Drawn:
-        with tempfile.TemporaryDirectory() as folder:
-            return measure(cell, found.options[cell.options], Path(folder))
+        return measure(cell, found.options[cell.options])
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         cells = list(pool.map(one, found.cells))

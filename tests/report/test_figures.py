@@ -50,15 +50,10 @@ def test_drawn_twice_figures_are_the_same_bytes(
             assert ElementTree.fromstring(data).tag.endswith("svg")
 
 
-def times(folder: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-
-
-def changed(before: dict[str, int], folder: Path) -> set[str]:
-    """The names of figures of which a file was written."""
-    now = times(folder)
-    names = {name for name, when in now.items() if before.get(name) != when}
-    return {name.partition(".")[0] for name in names} - {"drawn"}
+def times(folder: Path) -> set[tuple[str, int]]:
+    """The figures in a folder, each with the time of each of its files."""
+    files = [path for path in folder.glob("*") if path.name != "drawn.json"]
+    return {(path.stem, path.stat().st_mtime_ns) for path in files}
 
 
 @pytest.mark.usefixtures("sketched")
@@ -68,10 +63,10 @@ def test_figures_are_drawn_again_only_where_something_has_changed(
     path, folder = study(tmp_path / "study.db"), tmp_path / "figures"
 
     def draw() -> set[str]:
-        before = times(folder) if folder.exists() else {}
+        before = times(folder)
         with Store(path, read_only=True) as store:
             assert set(draw_all(store.connection, folder)) == OF_STUDY
-        return changed(before, folder)
+        return {name for name, _ in times(folder) - before}
 
     assert draw() == OF_STUDY
     assert draw() == set()

@@ -4,7 +4,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import typer
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from typer.testing import CliRunner
@@ -12,9 +11,10 @@ from typer.testing import CliRunner
 from results.errors import NoDataError
 from results.store.records import CalibrationRecord
 from results.store.store import Store, options_id
+from sweeps.cli.main import make_app
 from sweeps.model import engines
-from sweeps.questions.read.results import figures
 from sweeps.report.figures import draw_all
+from sweeps.report.presentation import references
 from sweeps.report.report import write_report
 from sweeps.report.winner_map import draw_engines
 from sweeps.study.results import StudyResults
@@ -33,19 +33,17 @@ def validation(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_validation_is_drawn_without_a_study(validation: Path, tmp_path: Path) -> None:
-    written = []
-    for folder in (tmp_path / "one", tmp_path / "two"):
-        with Store(validation, read_only=True) as store:
-            assert list(draw_all(store.connection, folder)) == ["validation"]
-        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
-    assert written[0] == written[1]
-
-
-def test_the_report_without_a_study_has_the_gem5_sections(validation: Path, tmp_path: Path) -> None:
-    with Store(validation, read_only=True) as store:
-        drawn = draw_all(store.connection, tmp_path)
-        page = write_report(store.connection, tmp_path / "report.html", drawn).read_text("utf-8")
+def test_a_validation_without_a_study_is_drawn_and_reported_alone(
+    validation: Path, tmp_path: Path
+) -> None:
+    folders = tmp_path / "one", tmp_path / "two"
+    with Store(validation, read_only=True) as store, references(store.connection) as others:
+        assert not others.studies
+        drawn, again = (draw_all(store.connection, folder) for folder in folders)
+        page = write_report(store.connection, tmp_path / "report.html", drawn, others).read_text()
+    assert list(drawn) == list(again) == ["validation"]
+    first, second = ({path.name: path.read_bytes() for path in one.iterdir()} for one in folders)
+    assert first == second
     for expected in (
         'id="validation"',
         "1.0 % (bar 3 %)",
@@ -55,7 +53,7 @@ def test_the_report_without_a_study_has_the_gem5_sections(validation: Path, tmp_
         'alt="Cycles per acquire-release pair on',
     ):
         assert expected in " ".join(page.split()), expected
-    assert 'id="answer"' not in page
+    assert 'id="answer"' not in page and "Errors by reference and work" not in page
 
 
 @pytest.mark.usefixtures("sketched")
@@ -158,11 +156,8 @@ def test_a_database_without_a_study_is_named(results: StudyResults, validation: 
 @pytest.mark.usefixtures("sketched")
 def test_the_command_draws_studies_over_one_another(own: Store, tmp_path: Path) -> None:
     other = study_on("gem5/o3", tmp_path / "o3.db")
-    app = typer.Typer()
-    app.command()(figures)
-    app.command()(lambda: None)
     words = ["figures", "--db", str(tmp_path / "own.db"), "--with", str(other)]
-    done = CliRunner().invoke(app, words)
+    done = CliRunner().invoke(make_app(), words)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "figures" / "engines.svg").exists()
     assert done.output.splitlines()[-1] == str(tmp_path / "figures" / "engines.png")

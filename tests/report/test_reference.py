@@ -4,15 +4,10 @@ import shutil
 from pathlib import Path
 
 from results.paths import REFERENCE
-from results.store.store import Store
 from sweeps.accuracy.errors import ANY, read_rows
 from sweeps.report.presentation import references
-from sweeps.report.report import write_report
 from sweeps.study.results import StudyResults
 from tests.commands import lockcross
-from tests.report.test_figures_gem5 import validation
-
-__all__ = ["validation"]
 
 
 def test_reading_leaves_the_references_as_they_are(results: StudyResults, tmp_path: Path) -> None:
@@ -35,17 +30,6 @@ def test_the_page_of_a_study_says_how_far_the_engine_is_off(study_page: Path) ->
     table = page.partition("Errors by reference and work")[2].partition("</table>")[0]
     assert table.count("<tr>") == len(rows) + 1
     assert all(f">{row.machine}<" in table and f">{row.cells}<" in table for row in rows)
-
-
-def test_a_database_with_a_validation_shows_it_alone(validation: Path, tmp_path: Path) -> None:
-    with (
-        Store(validation, read_only=True) as store,
-        references(store.connection) as others,
-    ):
-        assert not others.studies
-        page = write_report(store.connection, tmp_path / "report.html", {}, others)
-    text = page.read_text("utf-8")
-    assert 'id="validation"' in text and "Errors by reference and work" not in text
 
 
 def test_without_a_reference_there_is_only_the_database(

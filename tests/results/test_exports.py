@@ -1,8 +1,6 @@
 """Exports for other programs: every export is read back by the common readers as they read by
 default, and nothing is lost; it is written in batches, whole or not at all."""
 
-import csv
-import io
 import json
 import os
 import signal
@@ -36,9 +34,6 @@ from sweeps.model.workloads import WORKLOADS, Choice, parse_workloads
 from sweeps.plans import EXPLORATIONS, REPRODUCTIONS, RUNTIMES, STUDIES, SWEEPS, VALIDATIONS
 from sweeps.study.plan import load_plan
 from tests.commands import lockcross
-from tests.fakes.records import record
-from tests.fakes.study import study
-from tests.fakes.validation import Gem5Data
 
 Table = tuple[list[str], list[tuple[Any, ...]]]  # columns and rows
 
@@ -89,34 +84,17 @@ def whole(connection: sqlite3.Connection, name: str) -> tuple[Kinds, list[Sequen
     return kinds, [row for batch in read for row in batch.rows()]
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study, a validation with the baseline, runs that failed, texts with everything in them."""
-    path = study(tmp_path_factory.mktemp("study") / "study.db")
-    with Store(path) as store:
-        Gem5Data(store).validation()
-        for output in ("a\nb", "a\rb", "a\r\nb", 'say "a", b', " a ", "a,b", "é"):
-            failed = {"status": "failed", "cause": "lost, then", "output": output}
-            store.add_run(record(f"bad {output}", **failed), "p")
-        mixed = {"op": "cas", "iterations": 10}
-        store.add_run(record("nop", lock="nop", workload="calibrate", parameters=mixed), "p")
-        store.add_run(record("signal", lock="reservation", variant="signal"), "p")
-        comma = {"stands": "a, b", "quoted": 'a "b"', "line": "a\nb", "number": 1.5}
-        store.add_run(record("comma", resolved=comma), "p")
-        store.add_run(record("empty", resolved={}, metrics={}), "p")
-    return path
-
-
 EXPORTED = ("wide", *TABLES, *VIEWS)
 
 
 @pytest.mark.parametrize("table", EXPORTED)
-def test_every_form_is_read_back(database: Path, tmp_path: Path, table: str) -> None:
+def test_every_form_is_read_back(
+    connection: sqlite3.Connection, tmp_path: Path, table: str
+) -> None:
     lines, parquet, text = (tmp_path / f"a.{ending}" for ending in ("csv", "parquet", "json"))
-    with Store(database, read_only=True) as store:
-        kinds, rows = whole(store.connection, table)
-        for path in (lines, parquet, text):
-            assert export(store.connection, table, path) == (len(rows), len(kinds))
+    kinds, rows = whole(connection, table)
+    for path in (lines, parquet, text):
+        assert export(connection, table, path) == (len(rows), len(kinds))
     plain = [[v.hex() if isinstance(v, bytes) else v for v in row] for row in rows]
     for reader in READERS if rows else ():
         check(reader(lines), list(kinds), plain)
@@ -139,13 +117,12 @@ def under(prefix: str, row: Mapping[str, object]) -> dict[str, object]:
     return {name.removeprefix(prefix): there[name] for name in there if name.startswith(prefix)}
 
 
-def test_what_is_exported_is_what_is_stored(database: Path) -> None:
-    with Store(database, read_only=True) as store:
-        kinds, rows = whole(store.connection, "wide")
-        metrics = store.connection.execute("SELECT run_id, name, value FROM metrics").fetchall()
-        resolved = store.connection.execute("SELECT run_id, resolved FROM resolved").fetchall()
-        sql = "SELECT id, lock, variant, parameters FROM runs"
-        stored = {run: rest for run, *rest in store.connection.execute(sql)}
+def test_what_is_exported_is_what_is_stored(connection: sqlite3.Connection) -> None:
+    kinds, rows = whole(connection, "wide")
+    metrics = connection.execute("SELECT run_id, name, value FROM metrics").fetchall()
+    resolved = connection.execute("SELECT run_id, resolved FROM resolved").fetchall()
+    sql = "SELECT id, lock, variant, parameters FROM runs"
+    stored = {run: rest for run, *rest in connection.execute(sql)}
     by_id = {row[0]: dict(zip(kinds, row, strict=True)) for row in rows}
     assert set(by_id) == set(stored)
     numbers = {
@@ -159,9 +136,9 @@ def test_what_is_exported_is_what_is_stored(database: Path) -> None:
         assert under("parameter_", row) == json.loads(parameters)
 
 
-def test_no_column_of_texts_has_both_an_empty_one_and_none(database: Path) -> None:
+def test_no_column_of_texts_has_both_an_empty_one_and_none(filled: Path) -> None:
     """CSV has one sign for both."""
-    for path in (database, *REFERENCE.glob("*.db")):
+    for path in (filled, *REFERENCE.glob("*.db")):
         with Store(path, read_only=True) as store:
             for table in EXPORTED:
                 kinds, rows = whole(store.connection, table)
@@ -178,65 +155,6 @@ def test_every_run_of_the_reference_has_its_lock_in_pandas(path: Path, tmp_path:
     named = [axis.name for axis in AXES if axis.quantity is None]
     assert len(frame) == rows
     assert frame.groupby([*named, "status", "plan"]).size().sum() == rows
-
-
-COMMANDS = [
-    ["query", "winners"],
-    ["query", "costs"],
-    ["query", "validation"],
-    ["query", "SELECT low, high, value, verdict FROM crossovers"],
-    ["query", "SELECT lock, count(*) AS runs, avg(cycles_per_pair) AS cost FROM runs GROUP BY 1"],
-    ["query", "SELECT id, CASE WHEN id > 200 THEN id + 0.5 ELSE 1 END AS half FROM runs"],
-    ["query", "SELECT id, variant, output FROM runs ORDER BY id DESC"],
-    ["query", "costs", "--plan", "validate"],
-    ["compare", "--plan", "validate", "--along", "threads"],
-    ["query", "--list"],
-    ["query", "--units"],
-    ["runs", "--limit", "100000"],
-    ["runs", "--lock", "nop"],
-    ["locks"],
-    ["locks", "reservation"],
-    ["locks", "nop"],
-    ["workloads"],
-    ["workloads", "micro"],
-    ["machines"],
-    ["machines", "skylake"],
-    ["machines", "--options"],
-    ["plans"],
-    ["reproduce", "--list"],
-    ["footprint", "nop", "thin", "--isa", "x86_64"],
-]
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_rows_of_commands_are_read_back(database: Path, tmp_path: Path, words: list[str]) -> None:
-    if words[0] in ("query", "runs", "footprint", "compare"):
-        words = [*words, "--db", str(database)]
-    is_read_back(words, tmp_path / "a.csv")
-
-
-def test_what_a_log_shows_is_read_back(tmp_path: Path) -> None:
-    log = str(tmp_path / "a.log")
-    small = ["--lock", "nop", "--workload", "sync", "iterations=50", "--events", log]
-    assert lockcross("run", *small).returncode == 0
-    is_read_back(["locality", log], tmp_path / "a.csv")
-
-
-def is_read_back(words: Sequence[str], path: Path) -> None:
-    done = lockcross(*words, "--format", "csv")
-    assert done.returncode == 0, done.stderr
-    path.write_text(done.stdout, encoding="utf-8")
-    columns, *rows = csv.reader(io.StringIO(done.stdout))
-    assert rows
-    lost = {value for row in rows for value in row if value.lower() in WORDS - {""}}
-    assert not lost
-    for reader in READERS:
-        read = reader(path)
-        assert (read[0], len(read[1])) == (columns, len(rows))
-        for mine, theirs in zip(rows, read[1], strict=True):
-            assert [value in (None, "") for value in theirs] == [value == "" for value in mine]
-            texts = zip(mine, theirs, strict=True)
-            assert all(a == b for a, b in texts if isinstance(b, str) and b)
 
 
 def test_the_words_are_those_of_the_readers() -> None:

@@ -18,8 +18,19 @@ from tests.fakes.records import record
 from tests.fakes.study import study
 
 
-def as_before(path: Path) -> Path:
-    """The database as the program before wrote it."""
+@pytest.fixture
+def before(tmp_path: Path) -> Path:
+    """A database as the program before wrote it."""
+    path = study(tmp_path / "before.db")
+    with Store(path) as store:
+        for seed in (1, 2):
+            made = record(f"nop {seed}", lock="nop", seed=seed, command="x --lock nop --fence full")
+            store.add_run(made, "p")
+        refused = "workload micro is built with lock null only"
+        store.add_run(record("refused", status="refused", cause=refused, metrics={}), "p")
+        micro = {"op": "empty", "stores": "none"}
+        store.add_run(record("micro", lock="nop", workload="micro", parameters=micro), "p")
+        store.set_fact("mine", {"lock": "null", "nothing": None, "text": 'so "null" is'})
     with sqlite3.connect(path) as connection:
         connection.executescript("""
             UPDATE runs SET lock = 'null' WHERE lock = 'nop';
@@ -33,21 +44,6 @@ def as_before(path: Path) -> Path:
             INSERT INTO migrations VALUES (9, 'schema', datetime('now'));
             """)
     return path
-
-
-@pytest.fixture
-def before(tmp_path: Path) -> Path:
-    path = study(tmp_path / "before.db")
-    with Store(path) as store:
-        for seed in (1, 2):
-            made = record(f"nop {seed}", lock="nop", seed=seed, command="x --lock nop --fence full")
-            store.add_run(made, "p")
-        refused = "workload micro is built with lock null only"
-        store.add_run(record("refused", status="refused", cause=refused, metrics={}), "p")
-        micro = {"op": "empty", "stores": "none"}
-        store.add_run(record("micro", lock="nop", workload="micro", parameters=micro), "p")
-        store.set_fact("mine", {"lock": "null", "nothing": None, "text": 'so "null" is'})
-    return as_before(path)
 
 
 def everything(path: Path) -> dict[str, list[tuple[object, ...]]]:

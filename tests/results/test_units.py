@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,14 @@ from results.store.batches import batches
 from results.store.queries import TABLES, VIEWS, ask, named_queries
 from results.store.store import reading
 from sweeps.questions.read.units import OF_THE_ROW, units
-from tests.commands import SMALL, lockcross
+from tests.commands import lockcross
 
 DATABASES = sorted(REFERENCE.glob("*.db"))
 
 
-def check(known: Mapping[str, str], columns: Sequence[str], rows: Iterable[Any], of: str) -> None:
+def have_units(
+    known: Mapping[str, str], columns: Sequence[str], rows: Iterable[Any], of: str
+) -> None:
     """Every column of `rows` that has a number has a unit, in words or in its row."""
     numbers = [
         name
@@ -42,41 +43,7 @@ def test_every_number_of_a_database_and_of_its_named_queries_has_a_unit(database
         assert all(known.values())
         for name in named_queries():
             answer = ask(connection, name, database)
-            check(known, answer.columns, answer.rows, name)
-
-
-COMMANDS = [
-    ["run", *SMALL],
-    ["run", *SMALL, "--seeds", "2"],
-    ["calibrate", "p3", "--isa", "x86_64"],
-    ["footprint", "thin", "--isa", "x86_64"],
-    ["sweep", "smoke"],
-    ["compare", "--plan", "smoke", "--along", "threads"],
-    ["runs"],
-    ["plans"],
-    ["machines"],
-    ["machines", "zen5"],
-    ["locks"],
-    ["workloads"],
-    ["reproduce", "--list"],
-    ["runtimes", "--list"],
-    ["answer"],
-    ["prove", "cas_spin", "--models", "tso", "--clients", "exclusion:2x2"],
-]
-
-
-@pytest.mark.long
-def test_what_commands_print_for_programs_has_plain_names_and_units(tmp_path: Path) -> None:
-    db = ["--db", str(tmp_path / "a.db")]
-    with reading(REFERENCE / "runtimes.db") as connection:
-        known = units(connection)
-    for words in COMMANDS:
-        stored = words[0] in ("calibrate", "footprint", "sweep", "compare", "runs")
-        done = lockcross(*words, "--format", "json", *(db if stored else []))
-        assert done.returncode == 0, done.stderr
-        for row in json.loads(done.stdout):
-            assert all(name.isidentifier() for name in row), words
-            check(known, list(row), [row.values()], " ".join(words))
+            have_units(known, answer.columns, answer.rows, name)
 
 
 def test_units_are_listed_by_a_command() -> None:

@@ -47,14 +47,8 @@ def keep_often(runs: Path, place: Path) -> None:
 
 def test_drivers_may_keep_the_same_cell(tmp_path: Path) -> None:
     place = tmp_path / "kept" / "0123"
-    drivers = [
-        multiprocessing.Process(target=keep_often, args=(tmp_path / name, place)) for name in "abc"
-    ]
-    for driver in drivers:
-        driver.start()
-    for driver in drivers:
-        driver.join()
-    assert [driver.exitcode for driver in drivers] == [0, 0, 0]
+    with multiprocessing.Pool(3) as drivers:
+        drivers.starmap(keep_often, [(tmp_path / name, place) for name in "abc"])
     assert [path.name for path in place.iterdir()] == ["stdout"]
 
 

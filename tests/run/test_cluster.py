@@ -324,13 +324,8 @@ def test_a_sweep_that_is_ended_leaves_no_process(tmp_path: Path, blow: signal.Si
 
 def naming(text: str) -> list[str]:
     """The command lines of running processes that name something, and of those in its folder."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            inside = str(entry.with_name("cwd").readlink()).startswith(text)
-        except OSError:
-            continue
-        if text in line or inside:
-            found.append(line)
-    return found
+    from psutil import process_iter  # of Parsl's
+
+    running = [one.info for one in process_iter(["cmdline", "cwd"])]
+    lines = [(" ".join(one["cmdline"] or []), one["cwd"] or "") for one in running]
+    return [line for line, folder in lines if text in line or folder.startswith(text)]

@@ -29,8 +29,6 @@ _CELLS = [replace(CELL, seed=seed) for seed in range(1, 11)]
 _FULL_FROM = 6  # cells that are started before the disk is full: a server is alive
 _FULL = Path("/dev/full")  # whoever writes there is told that no space is left
 
-Process = Callable[[Processes[int], Task[int], set[int], Path], object]
-
 
 @pytest.fixture(params=[True, False], ids=["served", "alone"])
 def limits(request: pytest.FixtureRequest) -> Limits:
@@ -52,7 +50,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def befallen(break_it: Callable[[Path], None]) -> Iterator[None]:
     """From one cell on, something befalls the folder of each before it is started."""
     started = []
-    real: Process = Processes._process
+    real = Processes._process
 
     def process(self: Processes[int], task: Task[int], cpus: set[int], folder: Path) -> object:
         started.append(task)

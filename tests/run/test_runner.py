@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,17 @@ from tests.run.jobs import rows, write_plan
 CELL = cell_of("cas_spin", parameters={"iterations": 50})
 
 
-def test_cells_run_once_and_come_back_in_order(tmp_path: Path) -> None:
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Its file is a.db."""
+    with Store(tmp_path / "a.db") as opened:
+        yield opened
+
+
+def test_cells_run_once_and_come_back_in_order(tmp_path: Path, store: Store) -> None:
     cells = [replace(CELL, cas_latency=cas) for cas in (50, 0, 50)]
-    with Store(tmp_path / "a.db") as store:
-        runs = Runner(store).run(cells, "test")
-        again = Runner(store).run(cells[::-1], "test")
+    runs = Runner(store).run(cells, "test")
+    again = Runner(store).run(cells[::-1], "test")
     assert [run.status for run in runs] == ["ok"] * 3
     assert runs[0] == runs[2] and runs == again[::-1]
     assert runs[0].metrics["pairs"] == 50
@@ -42,22 +49,23 @@ def test_cells_run_once_and_come_back_in_order(tmp_path: Path) -> None:
 
 
 def test_a_long_job_says_how_long_before_it_begins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cells = [replace(CELL, cas_latency=cas) for cas in (1, 2, 3)]
     monkeypatch.setattr("sweeps.run.runner._LONG_S", 0.1)
-    with Store(tmp_path / "a.db") as store:
-        Runner(store, 1).foretell(cells, more=True)
-        assert capsys.readouterr().err.startswith("at least 3 runs, about 0 s, a guess")
-        with one_bar(7, at_least=True) as progress:
-            Runner(store, 1, progress).run(cells, "test")
-        said = capsys.readouterr().err.splitlines()
-        assert said[0].startswith("at least 7 runs, about 1 s") and len(said) > 1
-        Runner(store, 1).foretell(cells)
+    Runner(store, 1).foretell(cells, more=True)
+    assert capsys.readouterr().err.startswith("at least 3 runs, about 0 s, a guess")
+    with one_bar(7, at_least=True) as progress:
+        Runner(store, 1, progress).run(cells, "test")
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("at least 7 runs, about 1 s") and len(said) > 1
+    Runner(store, 1).foretell(cells)
     assert capsys.readouterr().err == ""  # nothing is left to be run
 
 
-def test_the_system_s_packages_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_system_s_packages_are_kept(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also in a database from before they were."""
     said = r"ii \tgcc-12:amd64\t12.2.0-14\nun \tgcc-13:amd64\t\nii \tmake:amd64\t4.3-4.1\n"
     program(tmp_path, "dpkg-query", f"printf '{said}'; exit 1")  # some names are nobody's
@@ -66,18 +74,16 @@ def test_the_system_s_packages_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
     assert system.packages == {"gcc-12:amd64": "12.2.0-14", "make:amd64": "4.3-4.1"}
     assert system.name
     monkeypatch.setattr("sweeps.run.system.this_system", lambda: system)
-    db = tmp_path / "a.db"
-    with Store(db) as store:
-        store.connection.execute("ALTER TABLE runs DROP COLUMN system")
-        Runner(store).run([CELL], "test")
-        assert len(SYSTEM.every(store.connection)) == 1
-    shown = lockcross("show 1 --db", str(db)).stdout
+    store.connection.execute("ALTER TABLE runs DROP COLUMN system")
+    Runner(store).run([CELL], "test")
+    assert len(SYSTEM.every(store.connection)) == 1
+    shown = lockcross("show 1 --db", str(tmp_path / "a.db")).stdout
     assert "gcc-12:amd64=12.2.0-14 make:amd64=4.3-4.1" in shown
     program(tmp_path, "dpkg-query", "exit 2")
     assert this_system.__wrapped__().packages == {}
 
 
-def test_an_identity_tells_what_can_change_the_answer(tmp_path: Path) -> None:
+def test_an_identity_tells_what_can_change_the_answer(store: Store) -> None:
     changes: list[dict[str, Any]] = [
         {"cas_latency": 1},
         {"fence_latency": 1},
@@ -91,29 +97,26 @@ def test_an_identity_tells_what_can_change_the_answer(tmp_path: Path) -> None:
         {"machine": "p3"},
     ]
     cells = [CELL, *(replace(CELL, **change) for change in changes)]
-    with Store(tmp_path / "a.db") as store:
-        works = Runner(store).prepare(cells)
+    works = Runner(store).prepare(cells)
     assert len({work.identity for work in works}) == len(cells)
 
 
-def test_cells_that_are_one_run_are_stored_as_the_first(tmp_path: Path) -> None:
+def test_cells_that_are_one_run_are_stored_as_the_first(tmp_path: Path, store: Store) -> None:
     """The machine's own figures (20 cycles, less the L1 access of 4), set by hand."""
-    with Store(tmp_path / "a.db") as store:
-        first, second = Runner(store).run([CELL, replace(CELL, cas_latency=16)], "test")
+    first, second = Runner(store).run([CELL, replace(CELL, cas_latency=16)], "test")
     assert first.id == second.id
     assert rows(tmp_path / "a.db", "SELECT cas_latency FROM runs") == [(None,)]
 
 
-def test_refused_cells_are_stored_with_the_reason(tmp_path: Path) -> None:
+def test_refused_cells_are_stored_with_the_reason(store: Store) -> None:
     cells = [replace(CELL, lock="tasuki", fence="rmw", isa="ppc64le", flavour="larx"), CELL]
-    with Store(tmp_path / "a.db") as store:
-        refused, fine = Runner(store).run(cells, "test")
+    refused, fine = Runner(store).run(cells, "test")
     assert refused.status == "refused" and "POWER" in refused.cause
     assert fine.status == "ok"
 
 
-def test_a_cell_of_unknown_values_is_an_error(tmp_path: Path) -> None:
-    with Store(tmp_path / "a.db") as store, pytest.raises(LockcrossError, match="'thim'"):
+def test_a_cell_of_unknown_values_is_an_error(store: Store) -> None:
+    with pytest.raises(LockcrossError, match="'thim'"):
         Runner(store).run([replace(CELL, lock="thim")], "test")
 
 
@@ -172,11 +175,10 @@ def test_every_bad_end_of_an_engine_has_its_cause(
     assert status == "failed" and cause in str(stored)
 
 
-def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path) -> None:
+def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path, store: Store) -> None:
     path, end = tmp_path / REPORT, ProcessResult(0, json.dumps(GUEST), "", "", 1.0)
     kept: list[str] = []
-    with Store(tmp_path / "a.db") as store:
-        Runner(store, collect=lambda at: kept.append((at / REPORT).read_text())).run([CELL], "t")
+    Runner(store, collect=lambda at: kept.append((at / REPORT).read_text())).run([CELL], "t")
     good = json.loads(kept[0])
     core = good["cores"][0]
     mark = {"phase": 1, "cycle": 10} | {
@@ -202,12 +204,6 @@ def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path) -> None:
     outcome = qemu_output.read(footprint, Limits(), replace(end, stdout=json.dumps(guest)), path)
     assert outcome.cause == ""
     assert "1 phases, not a multiple of 6" in with_paths(footprint, outcome).cause
-
-
-def test_a_run_past_its_instruction_limit_is_ended() -> None:
-    endless = [*SMALL[:-1], "iterations=4000000000"]
-    done = lockcross("run", *endless, "--instruction-limit", "100000")
-    assert done.returncode == 1 and "instruction limit: 100000" in done.stderr
 
 
 @pytest.mark.long
@@ -248,12 +244,11 @@ def test_failed_cells_are_retried_only_when_asked(tmp_path: Path) -> None:
     assert rows(db, query) == [("ok", 2, "")] * 3
 
 
-def test_the_command_of_a_run_repeats_it(tmp_path: Path) -> None:
+def test_the_command_of_a_run_repeats_it(tmp_path: Path, store: Store) -> None:
     cell = replace(
         CELL, machine="zen4", threads=2, cas_latency=3, fence_latency=4, cancel_latency=5, seed=6
     )
-    with Store(tmp_path / "a.db") as store:
-        (run,) = Runner(store).run([cell], "test")
+    (run,) = Runner(store).run([cell], "test")
     words = command(cell).split()
     assert words[:2] == ["./lockcross", "run"]
     assert lockcross(*words[1:], "--db", str(tmp_path / "b.db")).returncode == 0

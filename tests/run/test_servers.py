@@ -6,13 +6,12 @@ import random
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.engines.base import Limits, ProcessResult, Request, load_engine
 from sweeps.engines.qemu.engine import REPORT
@@ -69,21 +68,15 @@ def drawn(seed: int) -> list[Cell]:
     return cells
 
 
-def ran(cells: Sequence[Cell], folder: Path, limits: Limits) -> list[StoredRun]:
-    with Store(folder / f"{limits.serve}.db") as store:
-        return Runner(store, limits=limits).run(cells, "test")
-
-
-def said(run: StoredRun) -> object:
-    """All of a run but when, where and as which of the runs it was stored."""
-    return run.status, run.cause, run.identity, run.metrics
-
-
 def test_a_served_cell_says_what_it_says_alone(tmp_path: Path) -> None:
-    cells = drawn(24)
-    served, alone = (ran(cells, tmp_path, Limits(serve=serve)) for serve in (True, False))
-    assert [said(run) for run in served] == [said(run) for run in alone]
-    assert {run.status for run in served} == {"ok"}
+    cells, said = drawn(24), {}
+    for serve in (True, False):
+        with Store(tmp_path / f"{serve}.db") as store:
+            runs = Runner(store, limits=Limits(serve=serve)).run(cells, "test")
+        # All but when, where and as which of the runs it was stored.
+        said[serve] = [(run.status, run.cause, run.identity, run.metrics) for run in runs]
+    assert said[True] == said[False]
+    assert {status for status, *_ in said[True]} == {"ok"}
 
 
 def task(key: int, cell: Cell, time_limit_s: float = 60.0, instructions: int = 10**9) -> Task[int]:

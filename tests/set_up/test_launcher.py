@@ -1,6 +1,7 @@
 """The launcher: no rights to install, a broken environment, a second start, which QEMU is taken."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -291,12 +292,14 @@ def test_a_static_qemu_package_is_not_installed_but_its_source_is_built(tree: Pa
         assert ("ninja-build" in packages) is not wanted
 
 
-# apt-get: the distribution's mirrors; and one that has a source package.
-MIRROR = "*print-uris*) echo \"'http://mirror/debian/dists/stable/InRelease' x 0 \";;"
-PACKAGE = f"""case "$*" in {MIRROR}
-*source*qemu) mkdir qemu-10; printf "Version: 1:10.0\\n" >qemu_10.dsc
-    printf "#!/bin/sh\\n" >qemu-10/configure; chmod +x qemu-10/configure;;
-esac"""
+def apt_get(case: str) -> str:
+    """One that knows the distribution's mirrors, and otherwise does as a case of the shell says."""
+    mirror = "echo \"'http://mirror/debian/dists/stable/InRelease' x 0 \""
+    return f'case "$*" in *print-uris*) {mirror};; {case}; esac'
+
+
+PACKAGE = apt_get("""*source*qemu) mkdir qemu-10; printf "Version: 1:10.0\\n" >qemu_10.dsc
+    printf "#!/bin/sh\\n" >qemu-10/configure; chmod +x qemu-10/configure""")
 
 
 def build(tree: Path, **tools: str) -> subprocess.CompletedProcess[str]:
@@ -313,39 +316,21 @@ def build(tree: Path, **tools: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("tools", "said"),
     [
-        pytest.param(
-            {"apt_get": f'case "$*" in {MIRROR} *) echo cannot resolve; exit 100; esac'},
-            ["cannot resolve", "check the network"],
-            id="no network",
-        ),
-        pytest.param(
-            {"apt_get": f'case "$*" in {MIRROR} *source*qemu) echo no source; exit 100; esac'},
-            ["no source", "source packages"],
-            id="no source",
-        ),
-        pytest.param(
-            {"apt_get": "true"},
-            ["no mirror of this distribution"],
-            id="no mirror",
-        ),
-        pytest.param(
-            {"apt_get": "exit 1", "df": "echo h; echo /dev/vda 9000 8900 100 99% /"},
-            ["has 100 MB free"],
-            id="no disk",
-        ),
-        pytest.param(
-            {"apt_get": PACKAGE, "ninja": "echo '[1/4] CC'; echo broken.c: error; exit 1"},
-            ["broken.c: error", "QEMU does not compile"],
-            id="does not compile",
+        ({"apt_get": apt_get("*) echo no network; exit 100")}, "no network.*check the network"),
+        ({"apt_get": apt_get("*source*) echo none; exit 100")}, "none.*source packages"),
+        ({"apt_get": "true"}, "no mirror of this distribution"),
+        ({"apt_get": "exit 1", "df": "echo h; echo /dev/vda 9 8 100 99% /"}, "has 100 MB free"),
+        (
+            {"apt_get": PACKAGE, "ninja": "echo '[1/4] CC'; echo broken.c; exit 1"},
+            "broken.c.*does not compile",
         ),
     ],
+    ids=["no network", "no source", "no mirror", "no disk", "does not compile"],
 )
-def test_why_a_qemu_cannot_be_built_is_told(
-    tree: Path, tools: dict[str, str], said: list[str]
-) -> None:
+def test_why_a_qemu_cannot_be_built_is_told(tree: Path, tools: dict[str, str], said: str) -> None:
     done = build(tree, **tools)
     assert done.returncode == 1
-    assert all(words in done.stderr for words in said)
+    assert re.search(said, done.stderr, re.S)
 
 
 def test_a_build_is_kept_by_its_version_and_shows_its_progress(tree: Path) -> None:

@@ -88,10 +88,8 @@ class Slurm:
         self._until((self.folder / "munge.socket").exists, "munged has no socket")
 
     def _start(self, name: str, *argv: str, key: str = "") -> None:
-        program = shutil.which(name, path=_PATH)
-        assert program is not None
         # They end with this process.
-        words = ["setpriv", "--pdeathsig", "KILL", program, *argv]
+        words = ["setpriv", "--pdeathsig", "KILL", shutil.which(name, path=_PATH), *argv]
         with (self.folder / f"{key or name}.out").open("ab") as out:
             self._daemons[key or name] = subprocess.Popen(
                 words, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out

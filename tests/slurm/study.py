@@ -114,13 +114,11 @@ class Study:
 
     def kill_driver(self) -> None:
         """Kill the driver hard, and nothing else."""
-        assert self.driver is not None
         self.driver.kill()
         self.driver.wait()
 
     def wait(self, limit_s: float = 300) -> int:
         """The driver's exit code."""
-        assert self.driver is not None
         return self.driver.wait(limit_s)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:

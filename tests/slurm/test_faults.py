@@ -149,7 +149,6 @@ def test_the_driver_is_interrupted(study: Make, blow: signal.Signals) -> None:
     made = study()
     made.start()
     made.until_stored(20)
-    assert made.driver is not None
     made.driver.send_signal(blow)
     assert made.wait(GONE_S) == 128 + blow
     goes_on(made, twice_at_most=made.window)

@@ -10,7 +10,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -79,24 +78,20 @@ PLACES = (
 )
 
 
-@dataclass
 class Pool:
     """Files to be named, whole ones and broken ones."""
 
-    folder: Path
-    random: Random
-
-    def __post_init__(self) -> None:
-        (self.folder / "folder").mkdir()
-        (self.folder / "empty").touch()
-        (self.folder / "bytes").write_bytes(self.random.randbytes(5000))
-        (self.folder / "text").write_text("hello\n")
-        study(self.folder / "whole.db")
-        write(self.folder / "events.locks", pair(0, 30) + pair(1, 5) + pair(0, 9, 2))
+    def __init__(self, folder: Path, random: Random) -> None:
+        self.folder, self.random = folder, random
+        (folder / "folder").mkdir()
+        (folder / "empty").touch()
+        (folder / "bytes").write_bytes(random.randbytes(5000))
+        (folder / "text").write_text("hello\n")
+        study(folder / "whole.db")
+        write(folder / "events.locks", pair(0, 30) + pair(1, 5) + pair(0, 9, 2))
         kinds = ("machines", "plans", "plans/*", "clusters")
-        self.documents = [
-            path for kind in kinds for path in sorted((ROOT / "sweeps").glob(f"{kind}/*.toml"))
-        ]
+        sweeps = ROOT / "sweeps"
+        self.documents = [path for one in kinds for path in sorted(sweeps.glob(f"{one}/*.toml"))]
 
     def file(self) -> str:
         """A path: of a file that is whole, broken, of another kind, or not there."""
@@ -197,7 +192,7 @@ def _value(parameter: Any, pool: Pool) -> str:
 
 def outcome(words: Sequence[str]) -> tuple[int, str]:
     """Return the exit code of a command line, and its output on standard error."""
-    out, err = io.StringIO(), io.StringIO()
+    err = io.StringIO()
     # `main` asks for the number of standard output, which a text in memory has not.
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogateescape") as file,
@@ -209,7 +204,7 @@ def outcome(words: Sequence[str]) -> tuple[int, str]:
             code = main()
         except KeyboardInterrupt:
             code = 130
-    return code, out.getvalue() + err.getvalue()
+    return code, err.getvalue()
 
 
 ASKED: list[Question] = []  # by the last command line

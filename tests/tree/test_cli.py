@@ -18,10 +18,8 @@ from tests.commands import SMALL, environment, lockcross, program
 from tests.fakes.cells import cell_of
 from tests.tree.test_options import EVERY
 
-
-def documents() -> list[str]:
-    """Return users' documents: the README, the pages, and CONTRIBUTING."""
-    return [path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))]
+# Users' documents: the README, the pages, and CONTRIBUTING.
+TEXTS = [path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("name", commands())
@@ -31,7 +29,7 @@ def test_every_command_has_help_and_stands_in_a_document(name: str) -> None:
     assert " ".join(beginning.split()) == commands()[name].sentence  # as in the list of all
     missing = [p.name for p in command.params if not getattr(p, "help", "x")]
     assert not missing, f"no help for {missing}"
-    assert any(re.search(rf"lockcross {name}\b", text) for text in documents())
+    assert any(re.search(rf"lockcross {name}\b", text) for text in TEXTS)
 
 
 def test_options_say_whether_a_latency_is_set_or_measured() -> None:
@@ -39,7 +37,7 @@ def test_options_say_whether_a_latency_is_set_or_measured() -> None:
     found = [(name, option.help) for name, option in EVERY if asked & {*option.opts}]
     assert all("is set to" in text for _, text in found), found
     assert len(found) == 3 * 2  # run, runs, calibrate; advise takes measured latencies alone
-    assert not any(re.search("advise .*--(cas|fence)-latency", text) for text in documents())
+    assert not any(re.search("advise .*--(cas|fence)-latency", text) for text in TEXTS)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,6 @@ def test_figures_and_report_are_commands_and_draw_once(database: Path, tmp_path:
 def test_a_figure_names_the_function_that_draws_it(tmp_path: Path) -> None:
     with Store(study(tmp_path / "study.db")) as store:
         cells = load_study("sst_many_cores")
-        assert cells is not None
         STUDY.of("mine").write(store, cells.plan)  # it is shown only where it is
         own = store.connection
         every = drawings(own, References({"another": own}))

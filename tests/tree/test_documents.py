@@ -35,12 +35,11 @@ def made(path: Path) -> bool:
     return str(path.relative_to(ROOT)).startswith(_MADE)
 
 
-def documents() -> list[Path]:
-    found = [*ROOT.glob("*.md"), *(path for one in _FOLDERS for path in (ROOT / one).rglob("*.md"))]
-    return sorted(path for path in found if not made(path))
-
-
-DOCUMENTS = [str(path.relative_to(ROOT)) for path in documents()]
+_INSIDE = [path for folder in _FOLDERS for path in (ROOT / folder).rglob("*")]
+_PAGES = [*ROOT.glob("*.md"), *(path for path in _INSIDE if path.suffix == ".md")]
+DOCUMENTS = sorted(str(path.relative_to(ROOT)) for path in _PAGES if not made(path))
+# Every file and folder of the tree, as a path with a slash before it.
+FILES = [f"/{path.relative_to(ROOT)}" for path in (*ROOT.iterdir(), *_INSIDE)]
 
 
 def code(text: str) -> list[str]:
@@ -53,16 +52,6 @@ def cells(text: str) -> list[str]:
     """Every cell of a document's tables; of a list in one, each word."""
     rows = [line for line in text.splitlines() if line.startswith("|")]
     return [word.strip(" `") for row in rows for cell in row.split("|") for word in cell.split(",")]
-
-
-def files() -> list[str]:
-    """Every file and folder of the tree, as a path with a slash before it."""
-    found = [path for folder in _FOLDERS for path in (ROOT / folder).rglob("*")]
-    found += [ROOT / folder for folder in _FOLDERS] + list(ROOT.iterdir())
-    return [f"/{path.relative_to(ROOT)}" for path in found]
-
-
-FILES = files()
 
 
 def exists(path: str) -> bool:

@@ -140,14 +140,8 @@ def test_engines_are_named_in_their_folders_and_the_registry_alone() -> None:
 
 DRAWING = ROOT / "docs" / "architecture.md"
 # Rooms that the drawing leaves out: what all may use.
-LEFT_OUT = {
-    "results.errors",
-    "results.paths",
-    "results.children",
-    "results.extras",
-    "sweeps.setup",
-    "sweeps.support",
-}
+LEFT_OUT = {f"results.{name}" for name in ("errors", "paths", "children", "extras")}
+LEFT_OUT |= {"sweeps.setup", "sweeps.support"}
 
 
 def drawn(arrow: str) -> set[tuple[str, str]]:

@@ -8,7 +8,7 @@ import pytest
 
 from results.paths import DATABASE
 from sweeps.cli.main import commands, loaded
-from sweeps.cli.next_step import Steps, next_steps
+from sweeps.cli.next_step import next_steps
 from tests.commands import SMALL, at_terminal
 
 # They say it themselves (the file that `new` wrote), hand over to another program, or stay.
@@ -19,23 +19,9 @@ def test_every_command_says_what_comes_next() -> None:
     assert {name for name, command in commands().items() if not command.steps} == SILENT
 
 
-GIVEN: dict[str, Any] = {
-    "db": Path("mine.db"),
-    "files": [Path("app.locks"), Path("b.locks")],
-    "name": "sync",
-    "plan": "smoke",
-    "machine": "zen5",
-    "lock": "thin",
-    "output": Path("app.locks"),
-    "events": Path("app.locks"),
-    "log": Path("app.locks"),
-}
-
-
-def all_steps(steps: Steps) -> list[str]:
-    """Those for every way in which the command may have been given."""
-    ways = [{}, *({name: True} for name in steps)] if not isinstance(steps, str) else [{}]
-    return [step for way in ways for step in next_steps(steps, way | GIVEN)]
+GIVEN: dict[str, Any] = dict.fromkeys(("output", "events", "log"), Path("app.locks"))
+GIVEN |= {"db": Path("mine.db"), "files": [Path("app.locks"), Path("b.locks")]}
+GIVEN |= {"name": "sync", "plan": "smoke", "machine": "zen5", "lock": "thin"}
 
 
 @pytest.mark.parametrize("name", sorted(set(commands()) - SILENT))
@@ -44,7 +30,10 @@ def test_a_next_step_is_a_line_that_its_command_takes(
 ) -> None:
     (tmp_path / "app.locks").touch()
     monkeypatch.chdir(tmp_path)
-    for step in all_steps(commands()[name].steps):
+    steps = commands()[name].steps
+    # Every way in which the command may have been given.
+    ways = [{}, *({name: True} for name in steps)] if not isinstance(steps, str) else [{}]
+    for step in (step for way in ways for step in next_steps(steps, way | GIVEN)):
         first, *rest = shlex.split(step)
         loaded(first).make_context(first, rest)
         assert "{" not in step and "None" not in step

@@ -1,10 +1,11 @@
 """Every command of the README and of the pages in docs/ runs, those of a page in the order in which
-they stand there."""
+they stand there; but for those of elsewhere.toml."""
 
 import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,44 +16,7 @@ from tests.commands import fresh
 
 TUTORIAL = ROOT / "docs" / "tutorial.md"  # run by test_tutorial.py
 PAGES = (ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {TUTORIAL}))
-# What is not run here, by how it begins, and why. A line ends with a newline.
-ELSEWHERE = {
-    "crossover\n": "the main job: tests/questions/test_study.py runs a small one",
-    "crossover --": "studies of minutes, on other engines too: the same test",
-    "test": "this is it",
-    "serve": "tests/results/test_serve.py",
-    "explore": "minutes: tests/questions/test_explorer.py runs a small grid",
-    "sweep sweeps/plans/contended.toml": "minutes: a sweep of one's own is run",
-    "build sweeps/plans/contended.toml": "many programs: tests/results/test_formats.py",
-    "query winners --plan contended": "needs that sweep",
-    "compare --plan contended": "needs that sweep",
-    "report --plan contended": "needs that sweep",
-    "reproduce k_table_5_4": "minutes: tests/questions/test_reproduce.py",
-    "reproduce lockhammer": "minutes: tests/questions/test_reproduce.py",
-    "reproduce core_to_core": "minutes: tests/questions/test_reproduce.py",
-    "reproduce foreign": "minutes: tests/questions/test_reproduce.py",
-    "runtimes lse": "as byte_writer, of docs/runtimes.md, for more cells",
-    "reproduce overtake": "minutes: tests/questions/test_reproduce.py",
-    "run --engine": "gem5, SST and the host: their own tests",
-    "measure": "needs a quiet host: tests/questions/test_measure.py",
-    "stops": "needs a quiet host: tests/questions/test_stops.py",
-    "run --machine mine": "needs that measurement",
-    "validate": "minutes: tests/questions/test_validation.py",
-    "python -m tests.java_programs.against_jvm": "minutes: tests/questions/test_against_jvm.py",
-    "sweep contended --cluster": "needs a cluster: tests/slurm",
-    "sweep small --cluster": "installs Parsl: tests/run/test_cluster.py runs a smaller one",
-    "advise --machines zen5 --shared-objects": "tests/questions/test_advise.py holds its output",
-    "advise --machines zen5,neoverse_v2,granite_rapids": "as README's, for three processors",
-    "advise --machines skylake --log threads.bin": "tests/questions/test_advise.py",
-    "record": "needs a JDK and a program: tests/questions/test_record.py",
-    "locality app.locks": "needs that recording",
-    "locality --sites": "needs that recording",
-    "advise --machines zen5,neoverse_v2,redwood_cove --log": "needs that recording",
-    "advise --machines zen5 --log app.locks": "needs that recording",
-    "advise --machines zen5,neoverse_v2 --log": "needs that recording",
-    "doctor": "tests/tree/test_cli.py",
-    "prove\n": "minutes: the main job proves all locks (.ci/run)",
-}
+ELSEWHERE = tomllib.loads(Path(__file__).with_name("elsewhere.toml").read_text("utf-8"))
 
 
 def shown(page: Path) -> list[list[str]]:

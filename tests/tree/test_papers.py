@@ -70,12 +70,6 @@ def numbers(place: str, kind: str) -> set[str]:
     return found
 
 
-def test_ranges_of_figures_are_read() -> None:
-    place = "2.4, Figures 2.1, 2.3 to 2.5 and Table 2.2"
-    assert numbers(place, "Figure") == {"2.1", "2.3", "2.4", "2.5"}
-    assert numbers(place, "Table") == {"2.2"}
-
-
 @pytest.mark.parametrize("paper", FIGURES)
 def test_every_figure_and_table_is_there_and_no_other(paper: str) -> None:
     for kind, counts in (("Figure", FIGURES[paper]), ("Table", TABLES.get(paper, {}))):

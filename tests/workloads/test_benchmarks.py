@@ -2,6 +2,7 @@
 
 import itertools
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,37 +17,9 @@ from sweeps.study.plan import load_plan
 from tests.locks.running import Simulated, bare, simulated
 from tests.native_build import EACH_ISA, FLAVOURS, build_kernel
 
-KERNELS: dict[str, tuple[dict[str, Any], int]] = {  # arguments, pairs
-    "nosync": ({"threads": 2, "iterations": 50}, 100),
-    "sync": ({"threads": 2, "iterations": 50}, 100),
-    "nested_sync": ({"threads": 2, "iterations": 50}, 102),
-    "mixed_sync": ({"threads": 2, "iterations": 50}, 300),
-    "threads": ({"threads": 2, "iterations": 200, "critical": 5, "think": 20}, 400),
-    "rounds": ({"threads": 2, "objects": 20, "rounds": 12}, 240),
-    "lock_sequence": (
-        {"threads": 2, "objects": 20, "runs": 6, "run_length": 5, "owner_share": 300000,
-         "critical": 2, "think": 3}, 600,
-    ),
-}  # fmt: skip
-BENCHMARKS: dict[str, tuple[dict[str, Any], int]] = {
-    "multi_sync": ({"threads": 1, "objects": 5, "iterations": 20}, 100),
-    "call": ({"threads": 2, "iterations": 50}, 100),
-    "call_sync": ({"threads": 2, "iterations": 50}, 100),
-    "nested_call_sync": ({"threads": 2, "iterations": 50}, 102),
-    "primitive": (
-        {"threads": 2, "objects": 4, "iterations": 9, "state": "flat", "level": "recursive"}, 40,
-    ),
-    "transition": ({"threads": 2, "objects": 10, "owner": "running"}, 50),
-    "long_locker": ({"threads": 3, "hold": 1000}, 3),
-    "flat_fat": ({"threads": 3, "iterations": 20, "sections": 4}, 240),
-    "thrashing": ({"threads": 2, "iterations": 20, "hold": 100}, 40),
-    "fat_sections": ({"threads": 2, "sections": 3, "flat": 5, "fat": 4, "hold": 100}, 32),
-    "lock_trace": ({"threads": 2, "sequence": "0x12,1x3,0x5/1x2", "objects": 3}, 42),
-    "lock_mix": (
-        {"threads": 3, "objects": 10, "acquisitions": 1003, "owner_share": 600000,
-         "return_share": 100000, "recursive": 200000, "shared_objects": 4}, 1003,
-    ),
-}  # fmt: skip
+RUNS = tomllib.loads(Path(__file__).with_name("short_runs.toml").read_text(encoding="utf-8"))
+KERNELS: dict[str, dict[str, Any]] = RUNS["kernels"]
+BENCHMARKS: dict[str, dict[str, Any]] = RUNS["benchmarks"]
 SHORT = KERNELS | BENCHMARKS
 
 
@@ -61,11 +34,11 @@ SHORT = KERNELS | BENCHMARKS
     ],
 )
 def test_programs_verify_themselves(workload: str, lock: str, flavour: str) -> None:
-    arguments, pairs = SHORT[workload]
+    arguments = dict(SHORT[workload])
+    expected = {"lock": lock, "flavour": flavour, "fence": "full", "error": ""}
+    expected["pairs"] = arguments.pop("pairs")
     outcome = bare(workload, lock, flavour, **arguments)
-    said = {key: outcome.result[key] for key in ("lock", "flavour", "fence", "pairs", "error")}
-    expected = {"lock": lock, "flavour": flavour, "fence": "full", "pairs": pairs, "error": ""}
-    assert (outcome.code, said) == (0, expected)
+    assert (outcome.code, {key: outcome.result[key] for key in expected}) == (0, expected)
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
@@ -242,8 +215,8 @@ def test_lock_mix_has_the_hits_asked_for(
 
 def test_lock_trace_replays_its_sequences(tmp_path: Path) -> None:
     """Two objects of 0x12,1x3,0x5, one of 1x2: the owner hits until another thread comes."""
-    arguments, _ = SHORT["lock_trace"]
-    found = simulated(tmp_path, "lock_trace", "reservation", **arguments)
+    keys = {"threads": 2, "sequence": "0x12,1x3,0x5/1x2", "objects": 3}
+    found = simulated(tmp_path, "lock_trace", "reservation", **keys)
     assert [core["charges"]["stop"] for core in found.cores] == [0, 2]
     assert found.total("cas", "won") == 3 + 2 * (2 + 3 + 5)
     assert [mark["phase"] for mark in found.report["phases"]] == [1, 2, 3]

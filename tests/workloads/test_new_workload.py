@@ -1,6 +1,7 @@
 """A new workload is its kernel and its block in the registry: it is listed, swept and run."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,16 +14,6 @@ WORKLOAD(sync_twice, 1, LOCK_MAX_THREADS, "", ANY_CORES)
 NUMBER(iterations, REQUIRED, 1000, 1, UINT32_MAX)
 LENGTH(iterations)
 #endif
-"""
-PLAN = """
-title = "A workload beside the one that it was copied from"
-
-[[sweep]]
-machine = "generic"
-isa = "x86_64"
-lock = "thin"
-workload = ["sync", "sync_twice"]
-parameters = { iterations = 100 }
 """
 
 
@@ -42,7 +33,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
         kernel = kernel.replace(old, new)
     made.write("workloads/kernels/sync_twice.c", kernel)
     made.insert("workloads/workloads.def", "#ifdef WORKLOAD_nested_sync", BLOCK)
-    made.write("sweeps/plans/twice.toml", PLAN.lstrip())
+    plan = Path(__file__).with_name("twice_plan.toml")
+    shutil.copy(plan, made.folder / "sweeps" / "plans" / "twice.toml")
     return made
 
 
