@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from results.store.store import Store
 from tests.commands import end_all
 from tests.trees import made_once
 
@@ -107,3 +108,10 @@ def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
         return folder / f"{name}.png"
 
     monkeypatch.setattr("results.draw.painter.write", write)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty database, open for writing."""
+    with Store(tmp_path / "a.db") as empty:
+        yield empty

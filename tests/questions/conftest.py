@@ -1,22 +1,13 @@
 """Fixtures of several questions' tests."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from results.store.store import Store
 from tests.java_agent import agent, classes
 from tests.jdks import USUAL, jvm
 
 __all__ = ["agent", "classes"]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty database, open for writing."""
-    with Store(tmp_path / "a.db") as empty:
-        yield empty
 
 
 @pytest.fixture

@@ -60,13 +60,6 @@ def writer(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty one, open for writing."""
-    with Store(tmp_path / "a.db") as made:
-        yield made
-
-
-@pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A database with run x, at rest."""
     with Store(tmp_path / "a.db") as store:
