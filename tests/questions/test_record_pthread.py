@@ -68,15 +68,24 @@ def test_a_log_of_which_nothing_could_be_written_is_removed(
 
 
 def writer_of(process: int) -> int:
-    """The process that writes the log: it has the program's memory, so its name is the sign."""
+    """The process that writes the log: it has the program's memory, so its name is the sign.
+
+    It is waited for: on a busy machine the program may not have started it yet.
+    """
     maps = Path(f"/proc/{process}/maps").read_text().splitlines()[0]
-    for one in Path("/proc").glob("[0-9]*"):
-        try:
-            name, first = (one / "comm").read_text(), (one / "maps").read_text().splitlines()[:1]
-        except OSError:
-            continue
-        if name == "lockcross-log\n" and first == [maps]:
-            return int(one.name)
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        for one in Path("/proc").glob("[0-9]*"):
+            try:
+                name, first = (
+                    (one / "comm").read_text(),
+                    (one / "maps").read_text().splitlines()[:1],
+                )
+            except OSError:
+                continue
+            if name == "lockcross-log\n" and first == [maps]:
+                return int(one.name)
+        time.sleep(0.01)
     raise AssertionError("no writer")
 
 
@@ -128,8 +137,7 @@ def test_the_log_of_a_program_that_is_killed(
 
 
 def test_a_program_goes_on_where_its_writer_is_killed(program: Path, log: Path) -> None:
-    with watched(log, program, "3000000") as (process, _):
-        time.sleep(0.05)
+    with watched(log, program, "10000000") as (process, _):
         os.kill(writer_of(process.pid), signal.SIGKILL)
         assert process.wait(timeout=60) == 7
 
