@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from lockcross_gem5.cores import CLASSES, PREFIXES, cpu_class
 from lockcross_gem5.elf import addresses
-from lockcross_gem5.figures import MODELS, refused
+from lockcross_gem5.figures import MEMORIES, MODELS, refused
 
 REPORT = "lockcross.json"
 
@@ -36,6 +36,7 @@ def _arguments():
     parser.add_argument("--describe", action="store_true", help="print version and core models")
     parser.add_argument("--isa", choices=list(PREFIXES))
     parser.add_argument("--model", choices=MODELS)
+    parser.add_argument("--memory", choices=list(MEMORIES), default="classic")
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--roi", choices=("m5", "pc_count"), default="pc_count")
     parser.add_argument("--phases", type=int, default=0, help="phases to watch for (pc_count)")
@@ -47,8 +48,9 @@ def _arguments():
 
 
 def describe():
-    """What this gem5 is: version, how it was built, core models of each ISA."""
+    """What this gem5 is: version, how it was built, core models of each ISA, kinds of caches."""
     from _m5 import core
+    from lockcross_gem5 import ruby
     from m5 import defines
 
     options = {k: v for k, v in defines.buildEnv.items() if isinstance(v, (str, int, bool))}
@@ -60,6 +62,7 @@ def describe():
             isa: [model for model in CLASSES if cpu_class(isa, model) is not None]
             for isa in PREFIXES
         },
+        "memories": [name for name in MEMORIES if name != "ruby" or ruby.is_built()],
     }
 
 
@@ -75,7 +78,8 @@ def run(arguments):
         raise ValueError("--isa, --model and a program are needed")
     if cpu_class(isa, model) is None:
         raise ValueError(f"this gem5 has no {model} core for {isa}")
-    root = build(isa, model, arguments.cores, figures, latencies, arguments.program)
+    memory = arguments.memory
+    root = build(isa, model, arguments.cores, figures, latencies, arguments.program, memory)
     watch = None
     if arguments.roi == "m5":
         root.system.exit_on_work_items = True
@@ -86,7 +90,7 @@ def run(arguments):
     m5.instantiate()
     period = m5.ticks.fromSeconds(1e-6 / figures["clock_mhz"])  # ticks a cycle
     events, statistics, end = region.simulate(root, watch, arguments.limit * period)
-    not_told = refused(model, isa, figures)
+    not_told = refused(model, isa, figures, memory)
     report = {
         **describe(),
         "isa": isa,

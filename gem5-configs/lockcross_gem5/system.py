@@ -1,19 +1,20 @@
-"""A multicore in SE mode: cores, private L1 caches, a shared L2, memory; classic caches."""
+"""A multicore in SE mode: cores, private L1 caches, a shared L2, memory."""
 
 from m5 import objects
 from m5.objects import Cache, L2XBar, Process, Root, SEWorkload, SimpleMemory, System, SystemXBar
 
+from lockcross_gem5 import ruby
 from lockcross_gem5.cores import make_cpu
 from lockcross_gem5.figures import L2_PATH, MEMORY_PATH, whole_number
 
 MEMORY = "512MiB"
 
 
-def build(isa, model, cores, figures, latencies, command):
+def build(isa, model, cores, figures, latencies, command, memory):
     """The root of a system that runs `command` (a program and its arguments) on `cores` cores.
 
-    `figures`: a machine's (cycles, bytes, entries, MHz); `latencies`: see cores.make_cpu. Raises
-    ValueError for a figure that is missing.
+    `figures`: a machine's (cycles, bytes, entries, MHz); `latencies`: see cores.make_cpu;
+    `memory`: "classic" caches or "ruby". Raises ValueError for a figure that is missing.
     """
     system = System(cache_line_size=whole_number(figures, "line"), mem_mode="timing")
     system.mem_ranges = [objects.AddrRange(MEMORY)]
@@ -21,7 +22,10 @@ def build(isa, model, cores, figures, latencies, command):
         clock=f"{whole_number(figures, 'clock_mhz')}MHz", voltage_domain=objects.VoltageDomain()
     )
     system.cpu = [make_cpu(isa, model, number, figures, latencies) for number in range(cores)]
-    _connect_caches(system, model, figures)
+    if memory == "ruby":
+        ruby.connect(system, figures)
+    else:
+        _connect_caches(system, model, figures)
     _load(system, command)
     return Root(full_system=False, system=system)
 

@@ -50,7 +50,7 @@ def no_gem5(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def gem5_that_says(folder: Path, version: str, models: dict[str, list[str]]) -> Path:
     """A program that describes itself as a gem5 would."""
-    said = json.dumps({"gem5_version": version, "models": models})
+    said = json.dumps({"gem5_version": version, "models": models, "memories": ["classic"]})
     program(folder, "gem5", f"echo 'banner'\necho 'lockcross-gem5: {said}'")
     return folder / "gem5"
 
@@ -114,15 +114,23 @@ def test_the_doctor_does_not_ask_for_a_gem5(no_gem5: Path) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_labels(model: str) -> None:
-    for label in (f"gem5/{model}", f"gem5/{model}/pc_count"):
+    for label in (f"gem5/{model}", f"gem5/{model}/pc_count", "gem5/o3/ruby/pc_count"):
         assert load_engine(label).name == label
 
 
-@pytest.mark.parametrize("label", ["gem5", "gem5/", "gem5/o4", "gem5/o3/magic", "gem6"])
+@pytest.mark.parametrize(
+    "label", ["gem5", "gem5/", "gem5/o4", "gem5/o3/x", "gem5/minor/ruby", "gem6"]
+)
 def test_unknown_labels_are_the_users_mistake(label: str) -> None:
     with pytest.raises(LockcrossError, match=r"known are|allowed are") as error:
         load_engine(label)
     assert error.value.exit_code == 2
+
+
+def test_a_gem5_without_ruby_is_said(no_gem5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEM5", str(gem5_that_says(no_gem5, "24.0.0.1", ALL)))
+    why = load_engine("gem5/o3/ruby").refuses(cell("gem5/o3/ruby"))
+    assert why == "engine: gem5/o3/ruby: this gem5 was built without Ruby's MESI_Two_Level"
 
 
 def test_nothing_set_nothing_built_in() -> None:
@@ -203,15 +211,22 @@ CODE = {"fetch_bytes": 0, "micro_operations": 0}
 def test_what_a_model_does_otherwise_is_refused(
     model: str, isa: str, told: dict[str, int], refused: set[str]
 ) -> None:
-    found = figures.refused(model, isa, told)
+    found = figures.refused(model, isa, told, "classic")
     assert set(found) == refused and all(found.values())
+
+
+def test_rubys_caches_refuse_other_figures_than_the_classic_ones() -> None:
+    told = {"time_of_flight": 1, "lat_l2": 5, "lat_memory": 16, "lat_dirty": 24}
+    assert set(figures.refused("o3", "x86_64", told, "ruby")) == {"lat_l2", "lat_dirty"}
+    classic = figures.refused("o3", "x86_64", told, "classic")
+    assert set(classic) == {"time_of_flight", "lat_memory", "lat_dirty"}
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("isa", ["x86_64", "ppc64le", "aarch64"])
 def test_every_figure_of_a_machine_is_known(model: str, isa: str) -> None:
     told = {k: n for k, n in figures_of("generic", isa).items() if not k.startswith("charge_")}
-    found = figures.refused(model, isa, {**told, "surprise": 1})
+    found = figures.refused(model, isa, {**told, "surprise": 1}, "classic")
     assert [k for k, why in found.items() if "no such figure" in why] == ["surprise"]
     assert {"lat_dirty", "lat_upgrade", "lat_invalidate", "cas_success"} <= set(found)
     assert not {"line", "lat_l1", "l2_size", "clock_mhz"} & set(found)

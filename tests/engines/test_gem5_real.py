@@ -9,6 +9,7 @@ from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines.base import Limits
 from sweeps.engines.gem5 import engine as gem5_latency
+from sweeps.engines.gem5.engine import RUBY
 from sweeps.engines.gem5.find import find_gem5, probe
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
@@ -58,6 +59,20 @@ def test_the_embedded_engine_costs_what_timing_simple_does(isa: str, lock: str) 
 @pytest.mark.parametrize(("isa", "model"), list(gem5_latency.ATOMIC))
 def test_a_set_latency_is_added(isa: str, model: str) -> None:
     set_latencies_are_added(f"gem5/{model}", MACHINES[model], ISAS[isa].flavours[0])
+
+
+def test_with_ruby_threads_that_spin_cost_what_they_do_in_the_embedded_engine() -> None:
+    if RUBY not in find_gem5("x86_64").memories:
+        pytest.skip("this gem5 was built without Ruby's MESI_Two_Level")
+    how = {"machine": "gem5_ruby", "flavour": "lock", "threads": 2}
+    keys = {"iterations": 50, "critical": 20, "think": 100}
+    for lock in ("cas_spin", "ticket"):
+        cells = [
+            cell_of(lock, "threads", engine=engine, parameters=keys, **how)
+            for engine in ("qemu", "gem5/o3/ruby")
+        ]
+        ours, theirs = (found["cycles_per_pair"] for found in run(cells))
+        assert ours == pytest.approx(theirs, rel=0.15)
 
 
 @pytest.mark.parametrize("model", ["timing", "o3"])

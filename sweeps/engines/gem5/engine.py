@@ -111,12 +111,14 @@ def latencies(
 
 MECHANISMS = ("quiesce", "sentinel", "padding", "chain", "fu_timing")
 ROIS = ("m5", "pc_count")
+# In place of the classic caches; with o3 alone, which hides the time that fetching then takes.
+RUBY = "ruby"
 MAX_CORES = 64
 _FEWEST_COUNTERS = 2  # of gem5's LocalBP
 
 
 class Gem5Engine(base.Engine):
-    """Runs cells under gem5 with one core model; `gem5/<model>[/<mechanism>][/<roi>]`.
+    """Runs cells under gem5 with one core model; `gem5/<model>[/<mechanism>][/<roi>][/ruby]`.
 
     Raises LockcrossError (exit code 2) for a label that names none.
     """
@@ -133,15 +135,18 @@ class Gem5Engine(base.Engine):
         self.name = label
         self.model, *variants = parts
         self._mechanism = self._roi = ""
+        self._ruby = False
         for variant in variants:
             if variant in MECHANISMS and not self._mechanism:
                 self._mechanism = variant
             elif variant in ROIS and not self._roi:
                 self._roi = variant
+            elif variant == RUBY and self.model == "o3" and not self._ruby:
+                self._ruby = True
             else:
                 raise LockcrossError(
                     f"engine {label!r}: {variant!r} is unknown or one too many; allowed are one of "
-                    f"{', '.join(MECHANISMS)} and one of {', '.join(ROIS)}"
+                    f"{', '.join(MECHANISMS)}, one of {', '.join(ROIS)}, and with o3 {RUBY}"
                 )
 
     def version(self, isa: str) -> str:
@@ -165,6 +170,8 @@ class Gem5Engine(base.Engine):
         gem5 = find_gem5(cell.isa)
         if self.model not in gem5.models[cell.isa]:
             return f"isa: {cell.isa}: this gem5 has no {self.model} core for it"
+        if self._ruby and RUBY not in gem5.memories:
+            return f"engine: {self.name}: this gem5 was built without Ruby's MESI_Two_Level"
         shown = probe(gem5, cell.isa, self.model)
         if shown.alone:
             return f"isa: {cell.isa}: {where} is unusable: {shown.alone}"
@@ -204,6 +211,8 @@ class Gem5Engine(base.Engine):
         options: dict[str, int | str] = dict(figures_of(cell.machine, cell.isa))
         options |= {f"mechanism_{kind}": name for kind, name in added.mechanisms.items()}
         options |= {**added.program, **added.config}
+        if self._ruby:
+            options["memory"] = RUBY
         return options | {"model": self.model, "roi": self._roi_of(cell)}
 
     def program(self, cell: Cell) -> Program:
@@ -215,6 +224,7 @@ class Gem5Engine(base.Engine):
         phases = workloads.phases(cell.workload, cell.parameters)
         more = [f"--roi={roi}", f"--limit={limits.instructions}", f"--phases={phases}"]
         more += [f"--latency={name}={cycles}" for name, cycles in sorted(added.config.items())]
+        more += [f"--memory={RUBY}"] * self._ruby
         gem5 = find_gem5(cell.isa)
         command = script_command(gem5, cell.isa, self.model, cell.threads, cell.machine, more)
         amounts = [f"{name}={amount}" for name, amount in sorted(added.program.items())]

@@ -34,11 +34,13 @@ _COMPLAINT = r"^lockcross-gem5:|\bpanic\b|\bfatal\b|Error\b|assert"
 
 @dataclass(frozen=True)
 class Gem5:
-    """One binary: where it is, its version, and the core models it has for each ISA."""
+    """One binary: where it is, its version, the core models it has for each ISA, and the kinds of
+    caches."""
 
     path: str
     version: str
     models: dict[str, tuple[str, ...]] = field(compare=False)
+    memories: tuple[str, ...] = field(compare=False)
     description: str = ""  # its whole self-description, as JSON
 
 
@@ -83,7 +85,8 @@ def ask(path: str) -> Gem5:
             text = line.removeprefix(_PREFIX)
             document = json.loads(text)
             models = {isa: tuple(names) for isa, names in document["models"].items()}
-            return Gem5(path, document["gem5_version"], models, text)
+            version, memories = document["gem5_version"], tuple(document["memories"])
+            return Gem5(path, version, models, memories, text)
     message = complaint(done.stderr or done.stdout)
     raise LockcrossError(
         f"gem5 ({path}) does not run its configuration; is it a gem5? It said: {message}",

@@ -46,6 +46,7 @@ class Report(Document):
     compiled: str
     build_options: dict[str, str | int | bool]
     models: dict[str, list[str]]
+    memories: list[str]
     isa: str
     model: str
     cores: Count
