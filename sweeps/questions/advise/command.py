@@ -202,7 +202,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     if check:
         check_engine(check, [question.scenario.base for question in questions])
     bounds = served(no_server)
-    with Store(db) as store, pool_of(cluster) as pool, one_bar(0, not ranking) as progress:
+    with pool_of(cluster) as pool, Store(db) as store, one_bar(0, not ranking) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
         if logged is not None and logged.program is not None:
             logged = _without_own_lock(use, logged, processors[0], store, runner)

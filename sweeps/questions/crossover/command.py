@@ -50,7 +50,7 @@ def crossover(
     for engine, isa in sorted(runs_on):  # reports a missing engine before it creates a database
         load_engine(engine).version(isa)
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
-    with Store(db) as store, pool_of(cluster) as pool:
+    with pool_of(cluster) as pool, Store(db) as store:
         before = _count_runs(store)
         runner = Runner(store, jobs, None, served(no_server), True, pool=pool)
         job = Job(loaded, store, runner, chosen)

@@ -85,19 +85,18 @@ def reproduce(
             runner = Runner(store, jobs, None, bounds, retry_failed)
             print(runner.describe(wanted, at_a_time(cluster, jobs)))
         return
-    with Store(db) as store:
-        results, cases = [], list[Case]()
-        with pool_of(cluster) as pool:
-            runner = Runner(store, jobs, None, bounds, retry_failed, pool=pool)
-            for plan in plans:
-                with Bar() as runner.progress:
-                    results.append(run(plan, runner, store, keep=not machine))
-                if form == Form.TABLE:  # nobody waits for the others
-                    print_reproduction(results[-1])
-                    sys.stdout.flush()
-            if overtakes:
-                with Bar() as runner.progress:
-                    cases = overtake.run(runner, store)
+    results, cases = [], list[Case]()
+    with pool_of(cluster) as pool, Store(db) as store:
+        runner = Runner(store, jobs, None, bounds, retry_failed, pool=pool)
+        for plan in plans:
+            with Bar() as runner.progress:
+                results.append(run(plan, runner, store, keep=not machine))
+            if form == Form.TABLE:  # nobody waits for the others
+                print_reproduction(results[-1])
+                sys.stdout.flush()
+        if overtakes:
+            with Bar() as runner.progress:
+                cases = overtake.run(runner, store)
         machines = {cell.machine for plan in plans for cell in plan.cells.values()}
         store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
     if keep_errors:

@@ -60,8 +60,8 @@ def runtimes(
             wanted = [cell for one in asked for cell in one.cells]
             print(runner.describe(wanted, at_a_time(cluster, jobs)))
         return
-    with Store(db) as store:
-        with pool_of(cluster) as pool, Bar() as progress:
+    with pool_of(cluster) as pool, Store(db) as store:
+        with Bar() as progress:
             runner = Runner(store, jobs, progress, bounds, retry_failed, pool=pool)
             for one in asked:
                 run(one, runner, store)

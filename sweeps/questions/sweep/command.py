@@ -62,8 +62,8 @@ def sweep(
             todo = runner.describe(cells, options.at_a_time(cluster, jobs))
             print(f"{loaded.name}: {loaded.title}\n{todo}")
         return
-    with Store(db) as store:
-        with options.pool_of(cluster) as pool, Bar() as progress:
+    with options.pool_of(cluster) as pool, Store(db) as store:
+        with Bar() as progress:
             runner = Runner(store, jobs, progress, bounds, retry_failed, keep, pool=pool)
             runs = runner.run(cells, loaded.name)[: len(loaded.cells)]
         store.set_series(f"{PREFIX}{loaded.name}", (run.id for run in runs))
