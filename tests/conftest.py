@@ -60,7 +60,6 @@ def study_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _draw_study(folder: Path) -> None:
-    from results.store.store import Store
     from sweeps.report.figures import draw_all
     from sweeps.report.report import write_report
     from tests.fakes.study import study

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from results.paths import ROOT, WORK
+from tests.commands import environment
 
 
 class Tree:
@@ -46,15 +47,10 @@ class Tree:
 
     def python(self, module: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a module of the copy, or one that finds the copy's."""
-        environment = os.environ | {
-            "PYTHONPATH": str(self.folder),
-            "LOCKCROSS_WORK": str(WORK),
-            "COLUMNS": "200",
-        }
         return subprocess.run(
             [sys.executable, "-P", "-m", module, *words],
             cwd=self.folder,
-            env=environment,
+            env=environment(PYTHONPATH=str(self.folder), LOCKCROSS_WORK=str(WORK)),
             capture_output=True,
             text=True,
             check=False,

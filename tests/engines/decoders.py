@@ -1,6 +1,5 @@
-"""The registers that an instruction reads and writes by other people's decoders: iced-x86 of
-x86-64, Ghidra's semantics (pypcode) of AArch64 and POWER. The engine's own decoders are held to
-them."""
+"""The registers that an instruction reads and writes by other people's decoders, to which the
+engine's are held: iced-x86 of x86-64, Ghidra's semantics (pypcode) of AArch64 and POWER."""
 
 import importlib
 import re
@@ -117,15 +116,13 @@ def _decode_x86(code: bytes) -> Decoded | None:
         reason = "a zeroing idiom: the engine has it wait for its register"
     if text.startswith("nop"):
         engines, reason = Registers(frozenset(), frozenset()), "a no-op" if theirs.reads else ""
-    form = " ".join(
-        [
-            _x86_code(one.code),
-            *(["lock"] if one.has_lock_prefix else []),
-            *(["memory"] if one.memory_base or one.memory_index else []),
-            *(["rip"] if one.is_ip_rel_memory_operand else []),
-            *(["same"] if same else []),
-        ]
-    )
+    marks = {
+        "lock": one.has_lock_prefix,
+        "memory": one.memory_base or one.memory_index,
+        "rip": one.is_ip_rel_memory_operand,
+        "same": same,
+    }
+    form = " ".join([_x86_code(one.code), *(mark for mark, has_it in marks.items() if has_it)])
     return Decoded("x86_64", code[: one.len], text, form, theirs, engines, reason)
 
 

@@ -61,8 +61,7 @@ def kept_programs() -> list[Path]:
 
 
 def compiled_programs() -> list[Path]:
-    """Every lock in its variants and with its fences, and every workload: in programs that other
-    tests compile, too."""
+    """Every lock in its variants and with its fences, and every workload, as other tests do it."""
     wanted = [
         Program("footprint", lock.name, fence, flavour, variant=variant)
         for lock in load_locks().values()
@@ -99,14 +98,16 @@ def forms(codes: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str], Decoded]:
     return known
 
 
+def rows() -> list[str]:
+    """The lines of the table, an instruction each."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.startswith(("SAME(", "OTHER("))]
+
+
 def table() -> list[tuple[str, bytes]]:
     """The instructions that are in the table."""
-    rows = []
-    for line in TABLE.read_text(encoding="utf-8").splitlines():
-        if line.startswith(("SAME(", "OTHER(")):
-            _, isa, _, code, *_ = line.split('"')
-            rows.append((isa, bytes.fromhex(code)))
-    return rows
+    quoted = [line.split('"') for line in rows()]
+    return [(isa, bytes.fromhex(code)) for _, isa, _, code, *_ in quoted]
 
 
 def main() -> None:
@@ -116,10 +117,10 @@ def main() -> None:
     programs = kept_programs() + compiled_programs()
     codes = codes_of(programs)
     every = forms(codes) | kept
-    rows = [row(every[key]) for key in sorted(every)]
-    TABLE.write_text(_HEAD + "\n".join(rows) + "\n", encoding="utf-8")
+    lines = [row(every[key]) for key in sorted(every)]
+    TABLE.write_text(_HEAD + "\n".join(lines) + "\n", encoding="utf-8")
     print(
-        f"{len(programs)} programs, {len(codes):,} distinct instructions; {len(rows)} forms, "
+        f"{len(programs)} programs, {len(codes):,} distinct instructions; {len(lines)} forms, "
         f"{len(every) - len(kept)} of them new"
     )
 

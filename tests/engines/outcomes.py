@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.engines.base import ProcessResult
 from sweeps.model.cell import Cell
@@ -26,10 +27,15 @@ def ended(code: int = 0, stdout: str = "", stderr: str = "", exceeded: str = "")
 ENDED = ended()
 
 
+def runs_of(cells: list[Cell]) -> list[StoredRun]:
+    """Run cells anew."""
+    with TemporaryDirectory() as folder, Store(Path(folder) / "runs.db") as store:
+        return Runner(store, 1).run(cells, "test")
+
+
 def metrics_of(cells: list[Cell]) -> list[dict[str, float]]:
     """Return the metrics of cells, which are run anew and must all be good."""
-    with TemporaryDirectory() as folder, Store(Path(folder) / "runs.db") as store:
-        runs = Runner(store, 1).run(cells, "test")
+    runs = runs_of(cells)
     assert [run.cause for run in runs] == [""] * len(cells)
     return [run.metrics for run in runs]
 

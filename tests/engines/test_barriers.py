@@ -7,9 +7,9 @@ import pytest
 
 from sweeps.engines.base import load_engine
 from sweeps.model.machine import load_machine
-from sweeps.programs import Program
-from tests.engines.test_engine import FLAVOURS, PIPELINE, Options, run
+from tests.engines.test_engine import FLAVOURS, PIPELINE, Options
 from tests.fakes.cells import cell_of
+from tests.locks.running import simulated
 
 MODELS: dict[str, Options] = {
     "scheduled": {"out_of_order": 0},
@@ -25,9 +25,8 @@ SEQUENCE: Options = {
 
 def barriers(flavour: str, threads: int, options: Options) -> list[dict[str, Any]]:
     """The cores of a run in which core 0 makes barriers and the others run all the time."""
-    program = Program("interrupts", "nop", "full", flavour)
-    arguments: Options = {"threads": threads, "op": "membarrier", "rounds": 4, "times": PAIRS // 4}
-    return run(program, arguments, options)["cores"]
+    keys = {"op": "membarrier", "rounds": 4, "times": PAIRS // 4}
+    return simulated("interrupts", "nop", flavour, options, threads=threads, **keys).cores
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -51,31 +50,25 @@ def test_the_caller_pays_for_each_core_that_it_interrupts(flavour: str, model: s
 
 def test_a_parked_thread_is_not_interrupted() -> None:
     """The second thread waits in its monitor while the first one goes on with its work."""
-    program = Program("conformance", "asym_tasuki", "membarrier", "lock")
-    arguments: Options = {"threads": 3, "iterations": 6}
-    cores = run(program, arguments, {"out_of_order": 0})["cores"]
-    barriers = sum(core["charges"].get("barrier", 0) for core in cores)
-    taken = sum(core["charges"].get("interrupted", 0) for core in cores)
-    parks = sum(core["charges"]["park"] for core in cores)
+    found = simulated("conformance", "asym_tasuki/membarrier", threads=3, iterations=6)
+    barriers, taken, parks = (
+        found.total("charges", kind) for kind in ("barrier", "interrupted", "park")
+    )
     assert barriers and parks
-    assert taken < barriers * (len(cores) - 1)
+    assert taken < barriers * (len(found.cores) - 1)
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("lock", ["asym_spin1", "asym_tasuki", "dekker"])
 def test_waiting_loops_take_interrupts_in_the_same_cycle(lock: str, model: str) -> None:
-    program = Program("lock_sequence", lock, "membarrier", "lock")
-    arguments = SEQUENCE | {"threads": 2 if lock == "dekker" else 4}
-    options = MODELS[model] | COSTS
-    reports = [run(program, arguments, options | {"execute_loops": n}) for n in (0, 1)]
-    assert reports[0]["cores"] == reports[1]["cores"]
-    assert sum(core["charges"].get("interrupted", 0) for core in reports[0]["cores"]) > 0
-
-
-def test_nothing_is_said_of_barriers_where_there_are_none() -> None:
-    program = Program("lock_sequence", "asym_spin1", "full", "lock")
-    for core in run(program, SEQUENCE | {"threads": 2}, {})["cores"]:
-        assert set(core["charges"]) == {"stop", "park", "unpark", "wake", "switch"}
+    keys = SEQUENCE | {"threads": 2 if lock == "dekker" else 4}
+    label, options = f"{lock}/membarrier", MODELS[model] | COSTS
+    modelled, executed = (
+        simulated("lock_sequence", label, "lock", options | {"execute_loops": every}, **keys)
+        for every in (0, 1)
+    )
+    assert modelled.cores == executed.cores
+    assert modelled.total("charges", "interrupted") > 0
 
 
 CELL = cell_of("asym_spin1", "lock_sequence", fence="membarrier", threads=2, parameters={})

@@ -2,7 +2,6 @@
 decoders agree with the table is a unit test of the engine (qemu-timing/tests/isa)."""
 
 import io
-from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
@@ -12,12 +11,12 @@ from sweeps.programs import FAMILY, TARGETS
 from sweeps.support.paths import ENGINE_PLUGIN
 from tests.engines.decoders import DECODERS, decode
 from tests.engines.instruction_table import (
-    TABLE,
     codes_of,
     compiled_programs,
     forms,
     kept_programs,
     row,
+    rows,
     table,
 )
 
@@ -31,30 +30,19 @@ def decoders() -> None:
         pytest.skip(error.message)
 
 
-def unlisted(programs: list[Path]) -> list[str]:
-    """Instructions of programs whose form is not in the table."""
-    listed = set(forms(table()))
-    return [one.text for key, one in forms(codes_of(programs)).items() if key not in listed]
-
-
 def test_the_table_is_what_the_decoders_say() -> None:
-    lines = TABLE.read_text(encoding="utf-8").splitlines()
-    rows = [line for line in lines if line.startswith(("SAME(", "OTHER("))]
     decoded = [decode(isa, code) for isa, code in table()]
-    assert rows == [row(one) for one in decoded if one]
+    assert rows() == [row(one) for one in decoded if one]
     assert {isa for isa, _ in table()} == {target.isa for target in TARGETS.values()}
 
 
-def test_every_form_of_the_kept_programs_is_in_the_table() -> None:
-    """A new one: `./lockcross python -m tests.engines.instruction_table`."""
-    assert not unlisted(kept_programs())
-
-
 @pytest.mark.long  # it compiles the programs, where no other test has
-@pytest.mark.skipif(FAMILY != "gcc", reason="the table has the forms of the distributions' gcc")
-def test_every_form_of_the_programs_of_this_compiler_is_in_the_table() -> None:
-    """A new one: `./lockcross python -m tests.engines.instruction_table`."""
-    assert not unlisted(compiled_programs())
+def test_every_form_of_the_programs_is_in_the_table() -> None:
+    """Of those that are kept; and those of this compiler, if it is the distributions' gcc. A new
+    one: `./lockcross python -m tests.engines.instruction_table`."""
+    programs = kept_programs() + (compiled_programs() if FAMILY == "gcc" else [])
+    found, listed = forms(codes_of(programs)), forms(table())
+    assert not [one.text for key, one in found.items() if key not in listed]
 
 
 def test_nothing_but_the_engines_sources_decides_about_cycles() -> None:

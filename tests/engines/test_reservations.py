@@ -1,5 +1,4 @@
-"""Loops of load-linked and store-conditional end, however many cores go round them, keep every
-update, and starve nobody for ever."""
+"""Loops of load-linked and store-conditional end, keep every update, and starve nobody for ever."""
 
 import random
 
@@ -7,11 +6,10 @@ import pytest
 
 from sweeps.engines.qemu.engine import own_options
 from sweeps.model.machine import isas_of, machine_names
-from sweeps.programs import TARGETS, Program
-from tests.engines.test_engine import Options, run
+from sweeps.programs import TARGETS
+from tests.locks.running import simulated
 
 LOCKS = ("ticket", "cas_spin", "mcs")  # which add, compare and exchange
-MOST: Options = {"max_instructions": 100_000_000}
 
 
 @pytest.mark.long
@@ -22,30 +20,29 @@ def test_loops_end_on_every_machine(flavour: str, lock: str) -> None:
     number: the program looks."""
     isa = TARGETS[flavour].isa
     drawn = random.Random(f"{flavour} {lock}")
-    program = Program("threads", lock, "full", flavour)
     for machine in (name for name in machine_names() if isa in isas_of(name)):
         for threads in (2, drawn.randint(3, 16)):
-            arguments: Options = {
+            keys = {
                 "threads": threads,
                 "iterations": 300 // threads,
                 "critical": drawn.choice((0, 1, 20)),
                 "think": drawn.choice((0, 3, 100)),
             }
             seed = {"seed": drawn.randrange(1000), "offset_max": drawn.choice((0, 300))}
-            document = run(program, arguments, {**own_options(machine, isa), **seed, **MOST})
-            assert len(document["cores"]) == threads, (machine, arguments, seed)
+            options = {**own_options(machine, isa), **seed}
+            found = simulated("threads", lock, flavour, options, **keys)
+            assert len(found.cores) == threads, (machine, keys, seed)
 
 
 @pytest.mark.parametrize(("flavour", "machine"), [("larx", "power10"), ("llsc", "neoverse_n1")])
 def test_who_has_lost_a_reservation_has_its_turn(flavour: str, machine: str) -> None:
     """Tickets are drawn in turn, so the threads end together. Without a line that is kept, a core
     that has it draws one after another, and the others none for as long."""
-    arguments: Options = {"threads": 4, "iterations": 400, "critical": 20, "think": 0}
-    program = Program("threads", "ticket", "full", flavour)
+    keys = {"threads": 4, "iterations": 400, "critical": 20, "think": 0}
 
     def ends(**changed: int) -> list[int]:
-        options = {**own_options(machine, TARGETS[flavour].isa), "seed": 1, **changed, **MOST}
-        cores = run(program, arguments, options)["cores"]
+        options = {**own_options(machine, TARGETS[flavour].isa), "seed": 1, **changed}
+        cores = simulated("threads", "ticket", flavour, options, **keys).cores
         return sorted(core["start"] + core["cycles"] for core in cores)
 
     assert ends()[0] > 0.95 * ends()[-1]

@@ -1,13 +1,12 @@
 """Many threads that want one line, against published measurements."""
 
 import math
-from typing import Any
 
 import pytest
 
 from sweeps.engines.qemu.engine import own_options
-from sweeps.programs import TARGETS, Program
-from tests.engines.test_engine import run
+from sweeps.programs import TARGETS
+from tests.locks.running import simulated
 
 N1, SMT = "neoverse_n1", "skylake_smt"
 FLAVOURS = {N1: "lse", SMT: "lock", "skylake": "lock"}
@@ -22,23 +21,22 @@ PUBLISHED = {
 }
 
 
-def cost(machine: str, program: Program, arguments: dict[str, Any]) -> float:
+def cost(machine: str, workload: str, lock: str, iterations: int, **keys: int | str) -> float:
     """Return the cycles of a thread for each of its iterations, on average."""
-    options = {**own_options(machine, TARGETS[program.flavour].isa), "seed": 1}
-    cores = run(program, arguments, options)["cores"]
-    return sum(core["cycles"] for core in cores) / len(cores) / arguments["iterations"]
+    flavour = FLAVOURS[machine]
+    options = {**own_options(machine, TARGETS[flavour].isa), "seed": 1}
+    found = simulated(workload, lock, flavour, options, iterations=iterations, **keys)
+    return sum(found.cycles) / len(found.cycles) / iterations
 
 
 @pytest.mark.parametrize("lock", PUBLISHED)
 def test_cost_grows_with_threads_as_published(lock: str) -> None:
     """By its exponent, which depends on no single latency."""
     machine, workload, few, many = PUBLISHED[lock]
-    name, _, variant = lock.partition(":")
-    program = Program(workload, name, "full", FLAVOURS[machine], variant=variant)
 
     def of(threads: int) -> float:
-        keys = {"threads": threads, "iterations": 800 // threads, "critical": 0, "think": 0}
-        return cost(machine, program, keys)
+        keys = {"threads": threads, "critical": 0, "think": 0}
+        return cost(machine, workload, lock, 800 // threads, **keys)
 
     assert math.log(of(16) / of(2), 8) == pytest.approx(math.log(many / few, 8), abs=0.25)
 
@@ -47,12 +45,10 @@ def test_cost_grows_with_threads_as_published(lock: str) -> None:
 def test_readers_of_one_word_are_served_one_after_another(machine: str) -> None:
     """All wait for one word that changes, and the one whose turn it is changes it: with each
     further thread that waits, this takes a way to the line's home and back longer."""
-    program = Program("transfer", "nop", "full", FLAVOURS[machine])
 
     def handover(threads: int) -> float:
-        arguments = {"threads": threads, "iterations": 60, "op": "store"}
-        return cost(machine, program, arguments) / threads
+        return cost(machine, "transfer", "nop", 60, threads=threads, op="store") / threads
 
-    way = 2 * own_options(machine, TARGETS[program.flavour].isa)["lat_dirty"] / 3
+    way = 2 * own_options(machine, TARGETS[FLAVOURS[machine]].isa)["lat_dirty"] / 3
     further = (handover(16) - handover(8)) / 8
     assert 0.5 * way < further < 1.5 * way

@@ -10,7 +10,7 @@ from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import command
 from sweeps.model.locks import FULL, LockLabel
 from tests.fakes.cells import cell_of
-from tests.fakes.records import PAIRS, record
+from tests.fakes.records import record
 
 CAS, FENCE, CANCEL = (0, 20, 150), (0, 30, 150), (0, 5000, 50000)
 SHARE = (0.5, 0.9, 1)
@@ -135,14 +135,9 @@ def _run(
         cancel_latency=cancel,
         parameters={**WORKLOAD, "owner_share": at.share},
     )
-    metrics = {
-        "core_cycles": (cycles * PAIRS, "cycles"),
-        "pairs": (PAIRS, "pairs"),
-        "cycles_per_pair": (cycles, "cycles/pair"),
-    }
     resolved = {"charge_stop_blocked": OWN_CANCEL[machine] if cancel is None else cancel}
-    said = {"command": command(cell), "metrics": metrics, "resolved": resolved}
-    return store.add_run(record(command(cell), **vars(cell), **said), "explore")
+    said = {"command": command(cell), "resolved": resolved}
+    return store.add_run(record(command(cell), cycles, **vars(cell), **said), "explore")
 
 
 def _calibrate(

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from results.store.records import StoredRun
 from results.store.store import Store
@@ -59,16 +60,19 @@ class ModelRunner(FakeRunner):
         return {"resolved": options, "metrics": _metrics(cell, options)}
 
 
+@cache
+def _figures(machine: str, isa: str) -> dict[str, int]:
+    return {name: figure.number for name, figure in load_machine(machine).figures(isa).items()}
+
+
 def _options(cell: Cell) -> dict[str, int]:
     """Return the machine's figures, but for the latencies that the cell sets."""
-    figures = load_machine(cell.machine).figures(cell.isa)
-    options = {name: figure.number for name, figure in figures.items()}
     given = {
         "cas_success": cell.cas_latency,
         ISAS[cell.isa].full_fence: cell.fence_latency,
         "charge_stop_running": cell.cancel_latency,
     }
-    return options | {k: v for k, v in given.items() if v is not None}
+    return _figures(cell.machine, cell.isa) | {k: v for k, v in given.items() if v is not None}
 
 
 def _metrics(cell: Cell, options: dict[str, int]) -> dict[str, tuple[float, str]]:

@@ -66,8 +66,7 @@ def recorded(program: Program) -> Mapping[str, Any]:
 
 
 def answers(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the cost of each machine's locks for the program with the kept log. Raises
-    CalledProcessError."""
+    """Return each machine's answer for the program's kept log. Raises CalledProcessError."""
     asked = ["advise", "--log", FOLDER / f"{name}.locks", "--machines", ",".join(MACHINES)]
     how = ["--ranking", "--format", "json", "--db", FOLDER / "advice.db"]
     said = subprocess.check_output([ROOT / "lockcross", *asked, *how], text=True, cwd=FOLDER)

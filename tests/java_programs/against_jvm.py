@@ -47,10 +47,7 @@ BIASED = ("-XX:+UseBiasedLocking", "-XX:BiasedLockingStartupDelay=0")
 NOT_BIASED = ("-XX:-UseBiasedLocking",)
 _STACK = ("stack locking", "hotspot_stack")
 _MODES = {  # the flag that JDK 17 has, and JDK 21 to 25
-    "UseBiasedLocking": (
-        Mode("biased locking", "biased", BIASED),
-        Mode(*_STACK, NOT_BIASED),
-    ),
+    "UseBiasedLocking": (Mode("biased locking", "biased", BIASED), Mode(*_STACK, NOT_BIASED)),
     "LockingMode": (
         Mode(*_STACK, ("-XX:LockingMode=1",)),
         Mode("lightweight locking", "hotspot_light", ("-XX:LockingMode=2",)),
@@ -116,8 +113,7 @@ def _flag(flag: str, options: Sequence[str]) -> str | None:
 
 
 def cpu_seconds(command: Sequence[str]) -> float:
-    """Return the user CPU time of a run, the JVM's own threads included. Raises
-    CalledProcessError."""
+    """Return the user CPU time of a run, with the JVM's threads. Raises CalledProcessError."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     with tempfile.TemporaryDirectory() as folder:
         subprocess.check_call(command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL)

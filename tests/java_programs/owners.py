@@ -55,9 +55,8 @@ def command(mode: str, *options: str) -> list[str]:
 
 
 def measured(mode: str) -> tuple[float, float]:
-    """Return the extra time of an acquisition with biased locking, ns, of the pairs of runs: the
-    median, and the lower quarter, since the host's other work only adds. Raises
-    CalledProcessError."""
+    """Return the extra ns of an acquisition with biased locking, of the pairs of runs: the median,
+    and the lower quarter, since other work only adds. Raises CalledProcessError."""
     differences = sorted(_ns(mode, *BIASED) - _ns(mode, *NOT_BIASED) for _ in range(_TIMES))
     return median(differences), differences[len(differences) // 4]
 

@@ -31,6 +31,7 @@ from sweeps.lock_logs.sites import sites
 BEGUN = 1 << 4
 ACQUIRED = Kind.ACQUIRED | BEGUN
 HEAD = {"log": "test", "clock_mhz": 1000, "identity_bits": 31, "sample": 1}
+EXACT = HEAD | {"identity_bits": 0}
 END = {"end": "exit", "time": 5_000, "cpu": 4_000, "left_out": 0, "lost": 0}
 A, B = 1, 2  # buffers
 Event = tuple[int, int, int]  # nanoseconds, kind (with BEGUN), object
@@ -144,18 +145,13 @@ def test_nested_ones_and_waits_are_in_the_section_of_their_thread(tmp_path: Path
 
 def test_virtual_threads_are_told_apart_in_the_buffer_of_their_carrier(tmp_path: Path) -> None:
     high = 3 << 32 | 5  # an id of more than 32 bits
-    rows = [
-        (10, Kind.THREAD, 40, 0),
-        (11, Kind.ACQUIRED, 7, 0),
-        (12, Kind.RELEASE, 7, 0),
-        (13, Kind.THREAD, high & 0xFFFFFFFF, high >> 32),
-        (14, Kind.ACQUIRED, 7, 0),
-        (15, Kind.RELEASE, 7, 0),
-        (16, Kind.THREAD, 0, 0),
-        (17, Kind.ACQUIRED, 7, 0),
+    blocks = [
+        records(A, [(10, Kind.THREAD, 40), (11, Kind.ACQUIRED, 7), (12, Kind.RELEASE, 7)]),
+        records(A, [(13, Kind.THREAD, high & 0xFFFFFFFF)], site=high >> 32),
+        records(A, [(14, Kind.ACQUIRED, 7), (15, Kind.RELEASE, 7)]),
+        records(A, [(16, Kind.THREAD, 0), (17, Kind.ACQUIRED, 7)]),
     ]
-    packed = np.array([(time << 16 | kind, one, site) for time, kind, one, site in rows], RECORD)
-    found = read_events(log(tmp_path, block(EVENTS, packed.tobytes(), A), lines(DONE, END)))
+    found = read_events(log(tmp_path, *blocks, lines(DONE, END)))
     assert found.events["thread"].nunique() == 3 and len(found.events) == 5
 
 
@@ -181,8 +177,7 @@ def test_two_objects_of_one_hash_are_counted_and_no_mistake(tmp_path: Path) -> N
     mine = [(10, Kind.ACQUIRED, 7), (50, Kind.RELEASE, 7)]
     others = [(30, Kind.ACQUIRED, 7), (40, Kind.RELEASE, 7)]
     assert Sections(read(tmp_path, mine, others)).shared_hashes == 1
-    exact = read(tmp_path, mine, head=HEAD | {"identity_bits": 0})
-    assert Sections(exact).shared_hashes == 0
+    assert Sections(read(tmp_path, mine, head=EXACT)).shared_hashes == 0
 
 
 def test_expected_collisions_are_those_of_chance(tmp_path: Path) -> None:
@@ -231,14 +226,7 @@ def test_a_place_in_the_jdk_is_given_to_the_lines_that_call_it(tmp_path: Path) -
         (HEADER.pack(MAGIC, VERSION, 0), "damaged"),  # it does not say which clock
         (content(head=HEAD | {"clock_mhz": 0}), "damaged"),
         (content(records(A, [(1, 15, 7)]), lines(DONE, END)), "damaged"),
-        (
-            content(
-                records(A, [(5, 2, 7), (4, 3, 7)]),
-                lines(DONE, END),
-                head=HEAD | {"identity_bits": 0},
-            ),
-            "damaged",
-        ),
+        (content(records(A, [(5, 2, 7), (4, 3, 7)]), lines(DONE, END), head=EXACT), "damaged"),
     ],
 )
 def test_a_file_that_is_no_log_is_one_message(content: bytes, words: str, tmp_path: Path) -> None:

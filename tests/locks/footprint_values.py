@@ -27,7 +27,6 @@ Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its paths a
 
 def counted(
     flavour: str,
-    folder: Path,
     locks: Collection[Lock],
     jobs: int = 1,
     wanted: Callable[[Cell], bool] = lambda _: True,
@@ -35,7 +34,7 @@ def counted(
     """Locks in all that can be had of them with an atomic flavour, or in what is `wanted`."""
     isa = TARGETS[flavour].isa
     chosen = [cell for cell in cells(locks, [isa]) if cell.flavour == flavour and wanted(cell)]
-    with Store(folder / "footprint.db") as store:
+    with TemporaryDirectory() as folder, Store(Path(folder) / "footprint.db") as store:
         return measure(Runner(store, jobs), chosen)
 
 
@@ -82,11 +81,10 @@ def main(names: list[str]) -> None:
     locks = load_locks()
     file = FOLDER / f"{compiler()}.json"
     rows: Values = json.loads(file.read_text()) if names and file.exists() else {}
-    with TemporaryDirectory(prefix="lockcross-") as folder:
-        for isa in ISAS.values():
-            for flavour in isa.flavours:
-                wanted = [locks[name] for name in names or locks]
-                rows |= values(counted(flavour, Path(folder), wanted, jobs=0))
+    wanted = [locks[name] for name in names or locks]
+    for isa in ISAS.values():
+        for flavour in isa.flavours:
+            rows |= values(counted(flavour, wanted, jobs=0))
     lines = [f"{json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items()]
     file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(f"{file.name}: {len(lines)} rows")

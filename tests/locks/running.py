@@ -1,7 +1,5 @@
-"""Programs of locks: under the engine, and under QEMU alone. Where threads share `cores`, they are
-compiled with the scheduler."""
+"""Programs of locks, under the engine and QEMU alone; with the scheduler for shared `cores`."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Any
 
 from sweeps.model.locks import LockLabel
 from sweeps.programs import Program
-from tests.engines.test_engine import BUILDER, invoke
+from tests.engines.test_engine import BUILDER, finished
 from tests.native_build import Outcome, build_native, run
 
 
@@ -46,8 +44,12 @@ class Simulated:
         return sum(core[table].get(kind, 0) for core in self.cores)
 
 
+def binary_of(workload: str, label: str, flavour: str, **more: bool) -> Path:
+    program = program_of(workload, label, flavour, **more)
+    return BUILDER.build([program])[program].path
+
+
 def simulated(
-    folder: Path,
     workload: str,
     label: str,
     flavour: str = "lock",
@@ -57,31 +59,21 @@ def simulated(
     **arguments: int | str,
 ) -> Simulated:
     """Run a program under the engine, which must succeed, and end."""
-    program = program_of(workload, label, flavour, scheduled="cores" in arguments, many=many)
+    binary = binary_of(workload, label, flavour, scheduled="cores" in arguments, many=many)
     limited = {"max_instructions": 100_000_000, **(options or {})}
-    done = invoke(program, arguments, limited, folder / "report.json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    report = json.loads((folder / "report.json").read_text())
-    assert report["complete"]
-    return Simulated(json.loads(done.stdout), report)
+    return Simulated(*finished(binary, flavour, arguments, limited))
 
 
 def bare(
-    workload: str,
-    label: str,
-    flavour: str = "lock",
-    *,
-    many: bool = False,
-    **arguments: Any,
+    workload: str, label: str, flavour: str = "lock", *, many: bool = False, **arguments: Any
 ) -> Outcome:
     """Run a program under QEMU alone. `arguments` are its own, or those of `native_build.run`."""
-    program = program_of(workload, label, flavour, scheduled="cores" in arguments, many=many)
-    return run(BUILDER.build([program])[program].path, flavour, **arguments)
+    binary = binary_of(workload, label, flavour, scheduled="cores" in arguments, many=many)
+    return run(binary, flavour, **arguments)
 
 
 def passes(name: str, label: str, flavour: str, *options: str, **arguments: Any) -> None:
-    """Run a program of tests/native under QEMU alone: it must find nothing wrong. `options` are the
-    compiler's."""
+    """Run a program of tests/native, compiled with `options`, under QEMU: it finds no fault."""
     lock = LockLabel(label)
     more = {"variant": lock.variant, "scheduled": "cores" in arguments}
     binary = build_native(name, lock.lock, flavour, lock.fence, *options, **more)

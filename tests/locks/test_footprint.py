@@ -50,7 +50,7 @@ def of_the_lock(rows: Values) -> Values:
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_every_path_is_what_it_was(flavour: str, tmp_path: Path) -> None:
+def test_every_path_is_what_it_was(flavour: str) -> None:
     """New locks, or moved values: `./lockcross python -m tests.locks.footprint_values`, and say
     why. Where nothing is kept for this compiler, only counts that the lock alone decides are
     compared."""
@@ -58,7 +58,7 @@ def test_every_path_is_what_it_was(flavour: str, tmp_path: Path) -> None:
     def is_sampled(cell: Cell) -> bool:
         return sampled(cell.lock, cell.variant, cell.fence, cell.flavour)
 
-    found = values(counted(flavour, tmp_path, load_locks().values(), wanted=is_sampled))
+    found = values(counted(flavour, load_locks().values(), wanted=is_sampled))
     here = {key: row for key, row in KEPT.get(compiler(), {}).items() if key in found}
     of_any = {key: row for rows in KEPT.values() for key, row in of_the_lock(rows).items()}
     assert {key: row for key, row in found.items() if key in here} == here
@@ -125,29 +125,28 @@ class TestPapers:
         assert acquire.numbers["cas_won"] == atomics(acquire) == 1
         assert atomics(release) == 0 and release.numbers["stores"] == 1
 
-    @pytest.mark.parametrize("lock", ["meta", "mcs", "elided"])
-    def test_locks_of_two_atomics(self, kept: Kept, lock: str, flavour: str) -> None:
-        assert atomics(kept.pair(lock, flavour, "any")) == 2
-
     @pytest.mark.parametrize(
         ("lock", "number"),
         [
-            ("thin:unlk_cas", 2),
-            ("art_thin", 2),
-            ("art_thin:without_read_barriers", 1),
-            ("j9_flat", 1),
+            *((lock, 2) for lock in ("meta", "mcs", "elided", "thin:unlk_cas", "art_thin")),
+            *((lock, 1) for lock in ("art_thin:without_read_barriers", "j9_flat")),
         ],
     )
-    def test_cas_of_a_pair(self, kept: Kept, lock: str, number: int, flavour: str) -> None:
+    def test_atomics_of_a_pair(self, kept: Kept, lock: str, number: int, flavour: str) -> None:
         pair = kept.pair(lock, flavour, "any")
-        assert pair.numbers["cas_won"] == atomics(pair) == number
+        assert atomics(pair) == number
+        assert lock == "mcs" or pair.numbers["cas_won"] == number  # one of mcs is an exchange
 
-    @pytest.mark.parametrize("lock", ["tasuki", "j9_flat"])
-    def test_a_nested_pair_without_atomics(self, kept: Kept, lock: str, flavour: str) -> None:
-        """OpenJ9 loads the word first."""
+    @pytest.mark.parametrize(
+        ("lock", "cas"),
+        [("tasuki", 0), ("j9_flat", 0), ("monitor_cache", 0), ("monitor_cache:jdk111", 1)],
+    )
+    def test_a_nested_pair(self, kept: Kept, lock: str, cas: int, flavour: str) -> None:
+        """OpenJ9 loads the word first. Every operation of JDK 1.1.1 locks the cache."""
         for name in ("nested_acquire", "nested_release"):
             counts = kept.path(lock, flavour, "any", name)
-            assert atomics(counts) == 0 and not counts.fences
+            assert counts.numbers["cas_won"] == atomics(counts) == cas
+            assert cas or not counts.fences
 
     def test_the_release_of_tasuki_orders_its_store(self, kept: Kept, flavour: str) -> None:
         assert kept.path("tasuki", flavour, "any", "release").fences[FULL_FENCE[flavour]] == 1
@@ -203,10 +202,10 @@ def test_objects_and_monitors_have_their_sizes(kept: Kept) -> None:
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_loads_and_stores_are_those_of_plain_instructions(flavour: str, tmp_path: Path) -> None:
+def test_loads_and_stores_are_those_of_plain_instructions(flavour: str) -> None:
     def a_turn(op: str) -> tuple[float, float]:
         short, long = (
-            simulated(tmp_path, "calibrate", "nop", flavour, op=op, iterations=length).cores[0]
+            simulated("calibrate", "nop", flavour, op=op, iterations=length).cores[0]
             for length in (100, 200)
         )
         return (long["loads"] - short["loads"]) / 100, (long["stores"] - short["stores"]) / 100

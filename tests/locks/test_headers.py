@@ -1,14 +1,13 @@
 """Headers of the locks compile by themselves."""
 
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from results.paths import ROOT
-from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS, Program
+from sweeps.questions.prove.mutants.mutants import users_of
 from sweeps.support import tools
 from tests.native_build import EACH_ISA
 
@@ -23,19 +22,6 @@ def refusal(header: str) -> str:
     """The header that a file of one ISA wants to be included by; else nothing."""
     found = REFUSAL.search((LOCKIMPL / header).read_text())
     return found[1] if found else ""
-
-
-@cache
-def reached(header: str) -> frozenset[str]:
-    """A header and all that it includes, directly or not."""
-    named = re.findall(r'^#include "(.+)"', (LOCKIMPL / header).read_text(), re.MULTILINE)
-    here = {one for one in named if (LOCKIMPL / one).exists()}
-    return frozenset({header}.union(*(reached(one) for one in here if one != "lock.h")))
-
-
-def lock_for(header: str) -> str:
-    """The first lock whose header is made with this one."""
-    return next((lock for lock in load_locks() if header in reached(f"locks/{lock}.h")), "nop")
 
 
 def compiled_alone(text: str, program: Program, folder: Path, *options: str) -> str:
@@ -55,7 +41,7 @@ def test_every_header_compiles_by_itself(
 ) -> None:
     """Files of one ISA refuse, and name the header that chooses among them, which compiles."""
     for header in HEADERS:
-        program = Program("alone", lock_for(header), "full", flavour)
+        program = Program("alone", next(iter(users_of(header)), "nop"), "full", flavour)
         said = compiled_alone(f'#include "{header}"\n', program, tmp_path, *options)
         if chooser := refusal(header):
             assert f"include {chooser}" in said and not refusal(chooser), header

@@ -66,8 +66,7 @@ def conformance_programs(lock: str, variant: str) -> Iterator[Program]:
 
 
 def conformance_threads(program: Program) -> Iterable[int]:
-    """As many as there may be, up to four; variants with one, too, since some are another lock
-    then."""
+    """As many as there may be, up to four; of variants, one too: some are another lock then."""
     most = min(4, load_locks()[program.lock].threads or 4)
     axes = {name: getattr(program, name) for name in ("flavour", "fence", "variant")}
     wanted = (1, most) if program.variant else (most,)
@@ -194,12 +193,12 @@ def test_a_cancellation_takes_the_owner_out_of_its_unsafe_region(
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_an_owner_has_no_atomics(flavour: str, tmp_path: Path) -> None:
+def test_an_owner_has_no_atomics(flavour: str) -> None:
     """Ten objects, three rounds: ten reservations, in every variant; and where the creator has the
     reservation, none."""
 
     def atomics(label: str) -> int:
-        found = simulated(tmp_path, "rounds", label, flavour, threads=2, objects=10, rounds=3)
+        found = simulated("rounds", label, flavour, threads=2, objects=10, rounds=3)
         owner = found.cores[0]
         return int(owner["cas"]["won"] + owner["rmw"])
 

@@ -2,7 +2,6 @@
 of the thin lock: under bare QEMU, and in the code that the compiler made."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from sweeps.model.locks import Trait, load_locks
 from sweeps.programs import TARGETS
 from sweeps.questions.prove.assembly.instructions import Code
 from tests.fakes.cells import cell_of
-from tests.locks.running import bare, passes, simulated
+from tests.locks.running import bare, passes
 from tests.locks.test_generated_code import disassemble, paths, text
 from tests.native_build import FLAVOURS, build_native
 
@@ -32,20 +31,6 @@ def test_nothing_is_lost(lock: str, flavour: str) -> None:
     if lock != "direct":
         for threads in (2, 3):
             passes("monitors", lock, flavour, *FEW, threads=threads, iterations=60, seed=threads)
-
-
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_every_operation_of_jdk111_locks_the_cache(flavour: str, tmp_path: Path) -> None:
-    """A nested pair has two atomics, of the cache's latch; JDK 1.1.6's has none. So has each
-    nested pair more that is run."""
-
-    def atomics(lock: str, iterations: int) -> int:
-        keys = {"threads": 1, "iterations": iterations}
-        (core,) = simulated(tmp_path, "nested_sync", lock, flavour, **keys).cores
-        return int(core["cas"]["won"] + core["rmw"])
-
-    for lock, more in (("monitor_cache", 0), ("monitor_cache:jdk111", 200)):
-        assert atomics(lock, 150) - atomics(lock, 50) == more
 
 
 ACQUIRE = {"larx": r"\bisync", "lse": r"\bcasa ", "llsc": r"\bldaxr "}

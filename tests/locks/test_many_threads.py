@@ -1,7 +1,6 @@
 """Programs for more threads than usual: which cells get one, and that locks work in them."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -55,10 +54,10 @@ def test_an_engine_refuses_what_it_has_no_cores_for() -> None:
     ("lock", "flavour"),
     [*((lock, "lock") for lock in LOCKS), ("reservation", "larx"), ("mcs", "larx")],
 )
-def test_locks_work_with_all_cores_of_the_engine(lock: str, flavour: str, tmp_path: Path) -> None:
+def test_locks_work_with_all_cores_of_the_engine(lock: str, flavour: str) -> None:
     cores = load_engine("qemu").capabilities().max_cores
     keys = {"threads": cores, "iterations": 1, "critical": 0, "think": 0}
-    found = simulated(tmp_path, "threads", lock, flavour, many=True, **keys)
+    found = simulated("threads", lock, flavour, many=True, **keys)
     assert found.result["pairs"] == cores
 
 

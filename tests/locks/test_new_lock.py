@@ -1,8 +1,6 @@
 """A new lock is its header, its entry in the registry, its row of documentation and its expected
-values: it is listed, built, run, counted, drawn and proved, and the tests of all locks test it. The
-pools and the part of the monitor that it alone has are declared by its header.
-
-Two locks are added: cas_copy, a copy of cas_spin, and pooled (pooled.h), which has both."""
+values. Two are added: cas_copy, a copy of cas_spin, and pooled (pooled.h), whose header declares
+pools and a part of the monitor."""
 
 import json
 import shutil

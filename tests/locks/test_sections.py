@@ -1,7 +1,4 @@
-"""The declared properties of critical sections: locks elided, io_spin, lifted and revocable, and
-the workloads that are about them."""
-
-from pathlib import Path
+"""Declared properties of sections: elided, io_spin, lifted, revocable, and their workloads."""
 
 import pytest
 
@@ -9,9 +6,9 @@ from tests.locks.running import Simulated, bare, passes, simulated
 from tests.native_build import EACH_ISA
 
 
-def puts(folder: Path, label: str, flavour: str, **keys: int | str) -> Simulated:
+def puts(label: str, flavour: str, **keys: int | str) -> Simulated:
     usual = {"threads": 1, "iterations": 1000, "mode": "single", "stream": "file"}
-    return simulated(folder, "io_put", label, flavour, **usual | keys)
+    return simulated("io_put", label, flavour, **usual | keys)
 
 
 @pytest.mark.parametrize("flavour", EACH_ISA)
@@ -39,50 +36,47 @@ def test_blocks_that_throw(label: str, blocks: str, flavour: str) -> None:
 
 
 @pytest.mark.parametrize("flavour", EACH_ISA)
-def test_elision_pays_for_one_thread(flavour: str, tmp_path: Path) -> None:
+def test_elision_pays_for_one_thread(flavour: str) -> None:
     """The order of Serrano and Grande's first table: no lock, an empty function, a mutex."""
     none, elided, mutex = (
-        max(puts(tmp_path, label, flavour, stream="socket").cycles)
-        for label in ("nop", "elided", "io_spin")
+        max(puts(label, flavour, stream="socket").cycles) for label in ("nop", "elided", "io_spin")
     )
     assert none < elided < mutex
 
 
 @pytest.mark.parametrize("flavour", EACH_ISA)
-def test_glibc_leaves_out_atomics_while_there_is_one_thread(flavour: str, tmp_path: Path) -> None:
+def test_glibc_leaves_out_atomics_while_there_is_one_thread(flavour: str) -> None:
     """And no more: it stores to the lock word all the same."""
     two = {"threads": 2, "mode": "multi"}
-    alone = puts(tmp_path, "elided:glibc", flavour).cores[-1]
+    alone = puts("elided:glibc", flavour).cores[-1]
     assert alone["cas"] == {"won": 0, "lost": 0} and alone["rmw"] == 0
-    assert alone["stores"] >= puts(tmp_path, "nop", flavour).cores[-1]["stores"] + 2 * 1000
+    assert alone["stores"] >= puts("nop", flavour).cores[-1]["stores"] + 2 * 1000
     glibc, elided = (
-        puts(tmp_path, label, flavour, **two).cores[-1]["cas"]["won"]
-        for label in ("elided:glibc", "elided")
+        puts(label, flavour, **two).cores[-1]["cas"]["won"] for label in ("elided:glibc", "elided")
     )
     assert glibc == elided >= 2 * 1000
 
 
 @pytest.mark.parametrize("flavour", EACH_ISA)
-def test_short_sections_spin_and_others_park(flavour: str, tmp_path: Path) -> None:
+def test_short_sections_spin_and_others_park(flavour: str) -> None:
     short, explicit = (
-        max(puts(tmp_path, "io_spin", flavour, threads=2, mode=mode).cycles)
-        for mode in ("multi", "flock")
+        max(puts("io_spin", flavour, threads=2, mode=mode).cycles) for mode in ("multi", "flock")
     )
     assert short < explicit
     for stream, parks in (("file", False), ("socket", True)):
         keys = {"threads": 4, "iterations": 200, "mode": "multi", "stream": stream}
-        found = puts(tmp_path, "io_spin", flavour, **keys)
+        found = puts("io_spin", flavour, **keys)
         assert (found.total("charges", "park") > 0) == parks
 
 
 @pytest.mark.parametrize("flavour", EACH_ISA)
-def test_a_handler_a_block_costs_more_than_lifting(flavour: str, tmp_path: Path) -> None:
+def test_a_handler_a_block_costs_more_than_lifting(flavour: str) -> None:
     """Figure 2: lifted blocks cost as much as explicit locking where they cannot throw, push and
     pop where they can, and less than a handler each."""
 
     def cycles(label: str, **keys: int | str) -> int:
         usual = {"threads": 1, "iterations": 1000, "locks": 2, "blocks": "lock"}
-        return max(simulated(tmp_path, "structured", label, flavour, **usual | keys).cycles)
+        return max(simulated("structured", label, flavour, **usual | keys).cycles)
 
     throws: dict[str, int | str] = {"test": "throw", "throw_every": 1000}
     sync = cycles("lifted", test="sync", throw_every=0)
@@ -99,8 +93,7 @@ MIX = {"threads": 5, "high": 2, "run_queue": "round_robin"}
 @pytest.mark.parametrize("flavour", EACH_ISA)
 @pytest.mark.parametrize("label", ["revocable", "revocable:unmodified"])
 def test_roll_backs_leave_no_trace(label: str, flavour: str) -> None:
-    """Compare the workload's sum over all writes, with threads that are switched in the middle
-    of their sections."""
+    """The sum over all writes is right, though threads are switched inside sections."""
     keys = MIX | {"sections": 6, "high_iterations": 500, "low_iterations": 10000}
     keys |= {"writes": 700_000, "pause": 2000, "slice": 20_000}
     for cores in (1, 2):
@@ -110,12 +103,12 @@ def test_roll_backs_leave_no_trace(label: str, flavour: str) -> None:
 
 
 @pytest.mark.parametrize("flavour", EACH_ISA)
-def test_roll_back_is_for_high_priorities(flavour: str, tmp_path: Path) -> None:
+def test_roll_back_is_for_high_priorities(flavour: str) -> None:
     """On one core all threads together pay for the gain of high-priority threads."""
     keys = MIX | {"sections": 8, "high_iterations": 200, "low_iterations": 1000}
     keys |= {"cores": 1, "writes": 500_000, "pause": 4000, "slice": 16_000}
     revocable, unmodified = (
-        simulated(tmp_path, "priority_mix", label, flavour, **keys).extra
+        simulated("priority_mix", label, flavour, **keys).extra
         for label in ("revocable", "revocable:unmodified")
     )
     assert revocable["roll_backs"] > 0

@@ -25,6 +25,7 @@ from sweeps.study.plan import Cells
 from tests.fakes.cells import cell_of
 from tests.fakes.records import record
 from tests.fakes.validation import Gem5Data
+from tests.run.jobs import write_plan
 from tests.trees import Tree
 
 
@@ -59,56 +60,51 @@ def test_a_variant_has_its_locks_colour_and_other_lines() -> None:
     assert len(bars) == 1
 
 
-def test_a_variant_takes_part_in_contests_of_its_lock(tmp_path: Path) -> None:
-    with Store(tmp_path / "a.db") as store:
-        data = Gem5Data(store)
-        runs = []
-        for variant, on_gem5, embedded in (("", 50.0, 50.0), ("signal", 40.0, 60.0)):
-            for engine, cost in (("gem5/timing", on_gem5), ("qemu", embedded)):
-                runs.append(data.run(engine, "reservation", cost, variant=variant))
-        store.set_series("validation/timing_uncontended", runs)
-        store.set_fact("java_locks", {"names": ["reservation"]})
-        (found,) = summarize(store.connection)
-        assert found.contests == 1
-        (change,) = found.winner_changes
-        assert (change.reference, change.candidate) == ("reservation:signal", "reservation")
-        text = io.StringIO()
-        Console(file=text, width=300).print(*validation_parts(store.connection), sep="\n")
-        assert "reservation (signal)" in text.getvalue()
+def test_a_variant_takes_part_in_contests_of_its_lock(store: Store) -> None:
+    data = Gem5Data(store)
+    runs = []
+    for variant, on_gem5, embedded in (("", 50.0, 50.0), ("signal", 40.0, 60.0)):
+        for engine, cost in (("gem5/timing", on_gem5), ("qemu", embedded)):
+            runs.append(data.run(engine, "reservation", cost, variant=variant))
+    store.set_series("validation/timing_uncontended", runs)
+    store.set_fact("java_locks", {"names": ["reservation"]})
+    (found,) = summarize(store.connection)
+    assert found.contests == 1
+    (change,) = found.winner_changes
+    assert (change.reference, change.candidate) == ("reservation:signal", "reservation")
+    text = io.StringIO()
+    Console(file=text, width=300).print(*validation_parts(store.connection), sep="\n")
+    assert "reservation (signal)" in text.getvalue()
 
 
-def test_runs_that_differ_in_cores_are_two_settings(tmp_path: Path) -> None:
-    with Store(tmp_path / "a.db") as store:
-        data = Gem5Data(store)
-        runs = [
-            data.run(engine, "thin", cost, threads=4, cores=cores)
-            for cores, costs in ((1, (10.0, 11.0)), (2, (20.0, 30.0)))
-            for engine, cost in zip(("gem5/timing", "qemu"), costs, strict=True)
-        ]
-        store.set_series("validation/timing_contended", runs)
-        (found,) = summarize(store.connection)
-        assert found.cells == 2 and not found.left_out
-        assert "4 threads on 2 cores" in found.worst_cell
+def test_runs_that_differ_in_cores_are_two_settings(store: Store) -> None:
+    data = Gem5Data(store)
+    runs = [
+        data.run(engine, "thin", cost, threads=4, cores=cores)
+        for cores, costs in ((1, (10.0, 11.0)), (2, (20.0, 30.0)))
+        for engine, cost in zip(("gem5/timing", "qemu"), costs, strict=True)
+    ]
+    store.set_series("validation/timing_contended", runs)
+    (found,) = summarize(store.connection)
+    assert found.cells == 2 and not found.left_out
+    assert "4 threads on 2 cores" in found.worst_cell
 
 
-def test_the_export_keeps_whole_numbers_whole(tmp_path: Path) -> None:
-    with Store(tmp_path / "a.db") as store:
-        store.add_run(record("one", cores=2, cas_latency=20), "test")
-        store.add_run(record("two"), "test")
-        kinds, read = batches(store.connection, "wide")
-        rows = [dict(zip(kinds, row, strict=True)) for batch in read for row in batch.rows()]
-    for axis in (axis for axis in AXES if axis.quantity):
-        assert kinds[axis.name] is int, axis.name
+def test_the_export_keeps_whole_numbers_whole(store: Store) -> None:
+    store.add_run(record("one", cores=2, cas_latency=20), "test")
+    store.add_run(record("two"), "test")
+    kinds, read = batches(store.connection, "wide")
+    rows = [dict(zip(kinds, row, strict=True)) for batch in read for row in batch.rows()]
+    assert {kinds[axis.name] for axis in AXES if axis.quantity} == {int}
     assert [row["cores"] for row in rows] == [2, None]
     assert isinstance(rows[0]["cores"], int)
 
 
-def test_the_table_of_runs_has_every_axis(tmp_path: Path) -> None:
+def test_the_table_of_runs_has_every_axis(store: Store) -> None:
     given = record("one", cores=2, variant="signal", cas_latency=3, seed=7)
-    with Store(tmp_path / "a.db") as store:
-        store.add_run(given, "test")
-        row = store.connection.execute(f"SELECT {selected(store.connection)} FROM runs").fetchone()
-        listed = list_runs(store.connection, 1).columns
+    store.add_run(given, "test")
+    row = store.connection.execute(f"SELECT {selected(store.connection)} FROM runs").fetchone()
+    listed = list_runs(store.connection, 1).columns
     assert read_cell(row) == Cell(**{name: getattr(given, name) for name in COLUMNS})
     assert {axis.name for axis in AXES} <= set(listed)
 
@@ -142,16 +138,6 @@ AXIS = (
 )
 MEANING = """    if cell.bus_latency is not None:
         options["lat_dirty"] = cell.bus_latency"""
-PLAN = """title = "A bus"
-
-[[sweep]]
-machine = "generic"
-isa = "x86_64"
-lock = ["thin", "tasuki"]
-workload = "random_threads"
-threads = 2
-bus_latency = [50, 900]
-"""
 
 
 @pytest.mark.long
@@ -162,7 +148,8 @@ def test_a_new_axis_is_a_line_of_the_table_and_what_it_means_to_an_engine(tmp_pa
     tree = Tree(tmp_path / "tree")
     tree.insert("sweeps/model/axes.py", "seed: Annotated", AXIS)
     tree.insert("sweeps/engines/qemu/engine.py", "if cell.cancel_latency is not None", MEANING)
-    tree.write("sweeps/plans/bus.toml", PLAN)
+    axes = {"isa": "x86_64", "workload": "random_threads", "threads": 2, "bus_latency": [50, 900]}
+    plan = write_plan(tmp_path, latencies=1, iterations=1000, lock=["thin", "tasuki"], **axes)
 
     def said(*words: str) -> str:
         done = tree.lockcross(*words)
@@ -171,7 +158,7 @@ def test_a_new_axis_is_a_line_of_the_table_and_what_it_means_to_an_engine(tmp_pa
 
     kept = ("--db", str(database))
     assert "bus_latency" in said("runs", *kept, "--format", "csv")  # before it has the column
-    words = ("run", "--lock", "thin", "--workload", "random_threads", "--threads", "2")
+    words = "run --lock thin --workload random_threads --threads 2 --cas-latency 1".split()
     near, far = (
         json.loads(said(*words, *kept, "--bus-latency", cycles, "--format", "json"))[0]["value"]
         for cycles in ("50", "900")
@@ -180,17 +167,17 @@ def test_a_new_axis_is_a_line_of_the_table_and_what_it_means_to_an_engine(tmp_pa
     refused = tree.lockcross(*words, "--bus-latency", "1001")
     assert refused.returncode == 2 and "1000" in refused.stderr
 
-    said("sweep", "bus", *kept)
+    said("sweep", str(plan), *kept)
     listed = json.loads(said("runs", *kept, "--bus-latency", "900", "--format", "json"))
     assert [row["lock"] for row in listed] == ["tasuki", "thin"]
-    assert "bus_latency" in said("compare", "--plan", "bus", "--along", "bus_latency", *kept)
+    assert "bus_latency" in said("compare", "--plan", "plan", "--along", "bus_latency", *kept)
     shown = said("show", str(listed[0]["id"]), *kept)
     assert "--bus-latency 900" in shown
     with Store(database, read_only=True) as store:
         rows = store.connection.execute("SELECT bus_latency, plan FROM runs ORDER BY id").fetchall()
         assert "bus_latency" in ask(store.connection, "compilers", database).columns
     assert rows[:3] == [(None, "test"), (50, "run"), (900, "run")]
-    assert sorted(rows[3:]) == [(50, "bus"), (900, "bus")]  # stored as they end
+    assert sorted(rows[3:]) == [(50, "plan"), (900, "plan")]  # stored as they end
     words_of = "from sweeps.questions.validate.answer import setting_words as w; "
     words_of += "from sweeps.model.cell import Cell; print(w(Cell(machine='generic', isa='x86_64', "
     words_of += "flavour='lock', lock='thin', workload='sync', parameters={}, bus_latency=7)))"

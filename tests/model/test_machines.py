@@ -11,16 +11,23 @@ from pydantic import ValidationError
 from results.errors import LockcrossError
 from sweeps.engines.base import load_engine, refusal
 from sweeps.model import machine as machine_module
+from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.cell import Cell, isa_and_flavour
 from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import (
     GROUPS,
     STOPS,
+    Charges,
+    Core,
     Figure,
     Interconnect,
     Machine,
+    Memory,
     MemorySystem,
+    Ordering,
+    OutOfOrder,
+    about,
     load_machine,
     machine_named,
     machine_names,
@@ -38,17 +45,12 @@ def description(name: str) -> str:
     return load_machine(name).as_toml()
 
 
-def figure(name: str, number: int = 8) -> str:
-    """A line of a description."""
-    return f"{name} = {{ value = {number}, source = 'x' }}"
-
-
 def complaint(machine: str, place: str, new: str | int) -> str:
     """Return what is said of a machine of which a figure has another number, or a line is another,
     or below the head of a table stands one more."""
     lines = description(machine).splitlines()
     number = next(n for n, line in enumerate(lines) if f"{line} ".startswith(f"{place} "))
-    line = new if isinstance(new, str) else figure(place, new)
+    line = new if isinstance(new, str) else f"{place} = {{ value = {new}, source = 'x' }}"
     lines[number] = f"{place}\n{line}" if place.startswith("[") else line
     with pytest.raises(ValueError) as error:
         parse(Machine, "\n".join(lines))
@@ -75,7 +77,6 @@ def test_a_stop_that_was_not_measured_is_another_machines(name: str) -> None:
     machine = load_machine(name)
     for stop in STOPS:
         figure = machine.charges.figure(stop)
-        assert "5 us" not in (figure.why or "")
         if figure.derived is None:
             continue
         if slept := SLEPT_ON.search(figure.source or ""):
@@ -120,7 +121,7 @@ def test_a_published_misprediction_is_the_sum_of_its_parts(name: str) -> None:
         assert sum(part.number for part in parts) + 1 == int(found[1])
 
 
-def test_every_group_of_machines_has_some() -> None:
+def test_machines_are_listed_by_group_with_their_costs_or_room() -> None:
     groups = {name: load_machine(name).group for name in machine_names()}
     assert set(groups.values()) == set(GROUPS)
     assert groups["generic"] == groups["zen5"] == "contemporary, out of order"
@@ -128,6 +129,13 @@ def test_every_group_of_machines_has_some() -> None:
     listed = lockcross("machines").stdout
     assert all(f"\n{group}" in listed for group in GROUPS)
     assert re.search(r"skylake +x86_64 +out of order 4-wide +18 +33 ", listed)
+    room = {"sst_bus": 32, "sst_mesh16": 16, "sst_mesh64": 64, "sst_mesh128": 128}
+    for name, nodes in room.items():
+        system = load_machine(name).sst
+        assert system.nodes == nodes
+        assert re.search(rf"{system.topology}: {nodes}\b", listed)
+    shown = lockcross("machines sst_mesh64").stdout
+    assert re.search(r"sst.topology +mesh", shown) and re.search(r"sst.link_bytes +32", shown)
 
 
 def test_lines_travel_between_the_cores_of_real_processors() -> None:
@@ -156,78 +164,50 @@ def test_generic_is_the_same_on_every_isa() -> None:
     assert len({latency[isa.name][isa.full_fence].number for isa in ISAS.values()}) == 1
 
 
-P3, IN_ORDER, V2, MESH, BUS = "p3", "generic_inorder", "neoverse_v2", "sst_mesh64", "sst_bus"
-ATOMICS = "ordering.aarch64.returning_atomics"
-NO_PLACE = "unknown; allowed are near, far_unless_owned, far"
-FAR = 'returning_atomics = { value = "far", source = "x" }'
-BOTH = "lat_mul = { value = 3, source = 'x', assumption = 3, why = 'y' }"
+MISTAKES = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
     ("machine", "place", "new", "said"),
-    [
-        (P3, "isas", "isas = ['vax']", "'vax' is unknown"),
-        (P3, "lat_mul", "", "core.lat_mul: missing"),
-        (P3, "lat_mul", "lat_mul = { value = 3 }", "core.lat_mul: either"),
-        (P3, "lat_mul", BOTH, "either"),
-        (P3, "lat_mul", -1, "lat_mul.value"),
-        (P3, "lat_mul", "lat_mul = { value = '3', source = 'x' }", "lat_mul.value"),
-        (P3, "line", 48, "not a power of two"),
-        (P3, "blocking", 2, "2 is not from 0 to 1"),
-        (P3, "fetch_bytes", 6, "not a power of two"),
-        (P3, "fence_mfence", figure("fence_hwsync"), "fence_mfence missing"),
-        (P3, "cas_failure", 1, "latency.x86_64.cas_failure: 1 is less than memory.lat_l1, 3"),
-        (IN_ORDER, "width", 3, "core.width: 3: a core without a table out_of_order has 2 at most"),
-        # Figures that say something only together.
-        (P3, "[memory]", figure("cluster"), "memory.lat_dirty_far: missing; cluster needs it"),
-        (P3, "[memory]", figure("lat_upgrade_far"), "cluster: missing; lat_upgrade_far needs it"),
-        (
-            P3,
-            "[memory]",
-            figure("lat_far_atomic"),
-            "far_atomic_every: missing; lat_far_atomic needs",
-        ),
-        (P3, "[charges]", figure("falls_asleep"), "unpark_awake: missing; falls_asleep needs it"),
-        (P3, "[charges]", figure("wake_long"), "charges.sleeps_long: missing; wake_long needs it"),
-        # Atomics at a line's home.
-        (
-            P3,
-            "[ordering.x86_64]",
-            FAR,
-            "ordering.x86_64.returning_atomics: only AArch64 has such atomics",
-        ),
-        (V2, "[ordering.aarch64]", FAR, f"memory.lat_far_atomic: missing; {ATOMICS} needs it"),
-        (V2, "[ordering.aarch64]", FAR.replace("far", "remote"), f"'remote' is {NO_PLACE}"),
-        ("kunpeng920", "time_of_flight", 0, "need memory.time_of_flight = 1"),
-        # The memory systems of SST.
-        (MESH, "topology", "topology = 'torus'", "sst.topology: 'torus': Input should be"),
-        (MESH, "topology", "topology = 'ring'", "rows: 8: a ring has one"),
-        (MESH, "lat_link", figure("bus_latency"), "bus_latency: a mesh does not use it"),
-        (MESH, "rows", "", "sst: rows: missing; a mesh needs it"),
-        (MESH, "slices", 24, "evenly over 64 nodes"),
-        (MESH, "link_bytes", 24, "power of two"),
-        (MESH, "slice_mshrs", 1, "not from 2"),
-        (MESH, "lat_slice", "lat_slice = { assumption = 9 }", "either"),
-        (MESH, "slice_ways", 3, "no whole number"),
-        (MESH, "memory_controllers", 29, "only 28 nodes are at the edge"),
-        (BUS, "slices", 2, "slices: 2: a bus has one"),
-        (BUS, "topology", "topology = 'mesh'", "bus_latency: a mesh does not use it"),
-        (BUS, "bus_latency", figure("lat_router"), "lat_router: a bus does not use it"),
-        (BUS, "l1_mshrs", "speed = 1", "sst.speed: unknown key; allowed are topology, columns"),
-    ],
+    [(machine, *row) for machine, rows in MISTAKES.items() for row in rows],
 )
 def test_mistakes_are_named(machine: str, place: str, new: str | int, said: str) -> None:
     assert said in complaint(machine, place, new)
 
 
 def test_an_unknown_key_is_named_with_those_of_its_table() -> None:
-    said = complaint(P3, "[core]", "speed = 1")
+    said = complaint("p3", "[core]", "speed = 1")
     assert "core.speed: unknown key; allowed are width, lat_alu" in said and "lat_l1" not in said
 
 
 def test_an_engine_is_told_whether_a_core_is_out_of_order() -> None:
     assert load_machine("generic").figures("x86_64")["out_of_order"].number == 1
     assert "out_of_order" not in load_machine("generic_inorder").figures("x86_64")
+
+
+TABLES = [(Core, ""), (OutOfOrder, ""), (Ordering, ""), (Memory, ""), (Charges, "charge_")]
+
+
+def test_every_option_is_read() -> None:
+    """As many as entries stand in the file; no machine file gives the rest."""
+    given = {prefix + name for table, prefix in TABLES for name in table.model_fields}
+    left = {name for name in options() if name not in given}
+    fences = {name for name in left if name.startswith("fence_")}
+    assert left - fences == {"out_of_order", "cas_success", "cas_failure", "rmw", "seed"}
+    assert all(one.low <= one.default <= one.high for one in options().values())
+
+
+def test_a_latency_that_can_be_set_has_the_plugins_bound() -> None:
+    latencies = ("cas_success", "rmw", "charge_stop_running")
+    assert {options()[name].high for name in latencies} == {MAX_LATENCY}
+
+
+@pytest.mark.parametrize(("table", "prefix"), TABLES)
+def test_a_figure_has_the_bounds_of_its_option(table: type[Core], prefix: str) -> None:
+    for name in table.model_fields:
+        option, said = options()[prefix + name], about(table, name)
+        assert (said["low"], said["high"]) == (option.low, option.high)
+        assert said["power_of_two"] == option.power_of_two
 
 
 @pytest.mark.parametrize("name", ["generic", "generic_inorder"])
@@ -435,12 +415,10 @@ def test_a_machines_atomic_is_the_whole_operation() -> None:
 
 
 def test_set_latencies_take_the_place_of_the_machines_own() -> None:
-    def options(**changes: int) -> dict[str, int]:
-        cell = cell_of(flavour="larx", **changes)
-        return load_engine("qemu").options(cell)
-
-    own = options()
-    changed = options(cas_latency=7, fence_latency=8, cancel_latency=9)
+    latencies = {"cas_latency": 7, "fence_latency": 8, "cancel_latency": 9}
+    own, changed = (
+        load_engine("qemu").options(cell_of(flavour="larx", **given)) for given in ({}, latencies)
+    )
     different = {key: changed[key] for key in own if own[key] != changed[key]}
     assert different == {
         "cas_success": 7,
@@ -455,14 +433,3 @@ def test_set_latencies_take_the_place_of_the_machines_own() -> None:
     # All that the description gives reaches the engine.
     tables = tomllib.loads(description("generic"))
     assert own.keys() >= tables["core"].keys() | tables["memory"].keys()
-
-
-def test_memory_systems_have_room_and_are_listed() -> None:
-    room = {BUS: 32, "sst_mesh16": 16, MESH: 64, "sst_mesh128": 128}
-    listed = lockcross("machines").stdout
-    for name, nodes in room.items():
-        system = load_machine(name).sst
-        assert system.nodes == nodes
-        assert re.search(rf"{system.topology}: {nodes}\b", listed)
-    shown = lockcross("machines", MESH).stdout
-    assert re.search(r"sst.topology +mesh", shown) and re.search(r"sst.link_bytes +32", shown)

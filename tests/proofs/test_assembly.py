@@ -151,17 +151,6 @@ def test_stored_verdicts_can_be_otherwise() -> None:
     assert all(row.tool.startswith("herd7 ") for row in ROWS if row.kind != "code")
 
 
-def test_what_is_not_promised_differs_between_flavours() -> None:
-    """A CASAL orders its store before a later load, LL/SC and larx do not."""
-    verdicts = {
-        row.flavour: row.verdict
-        for row in ROWS
-        if row.primitive == "cas_acq_rel_u32" and row.litmus == "SB: the CAS, then a load"
-    }
-    allowed = {"llsc": "allowed", "larx": "allowed"}
-    assert verdicts == {"lock": "forbidden", "lse": "forbidden", **allowed}
-
-
 def test_two_threads_of_a_lock() -> None:
     """Only the outcomes that no architecture forbids by lockimpl/README.md are allowed."""
     found = list(pairs_shown(ROWS))

@@ -90,8 +90,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
 
 
 def shows(library: Path, folder: Path) -> bool:
-    """Tell whether a checker says something else of a client where junk is in data that it takes
-    for dead."""
+    """Tell whether junk in what a checker takes for dead changes what it says of a client."""
     made = with_table(folder / "client.s", _call, library.parent / "liveness")
     binary = litmus_runs.link(made, folder, library)
     bounds = ["--states", "20000", "--seconds", "20"]

@@ -1,23 +1,20 @@
-"""The locks under memory models: a fast part of `./lockcross prove`, locks that are broken on
-purpose, and the stored verdicts."""
+"""Locks under memory models: a fast part of `./lockcross prove`, broken locks, stored verdicts."""
 
 import json
-import shutil
 import signal
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from results.errors import LockcrossError
-from results.paths import ROOT
 from results.text.rows import Form
 from sweeps.engines.base import ProcessResult
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import LOCK_ADD, MEMBARRIER, LockLabel, load_locks
 from sweeps.questions.prove.command import interleaving
 from sweeps.questions.prove.command import prove as prove_command
+from sweeps.questions.prove.mutants.mutants import Mutant, mutated, order_mutants, source_of
 from sweeps.questions.prove.proofs.documents import (
     DOCUMENTS,
     agreements,
@@ -55,6 +52,7 @@ from tests.proofs.checked import built, found_or_skipped, program, report
 PROVED = "nop thin cas_spin dekker mcs tasuki reservation asym_tasuki hotspot_light j9_flat".split()
 FAST = ["nesting:2-owner", "handshake:2"]
 STORED = read_proofs()
+MUTANTS = {one.name: one for one in order_mutants()}
 
 
 @pytest.mark.long
@@ -75,46 +73,30 @@ def test_locks_are_proved_under_their_models_with_small_clients() -> None:
     assert {one.proof.lock for one in refused} == {"nop", "thin"}
 
 
-def with_header(
-    folder: Path, name: str, *changes: tuple[str, str]
-) -> Callable[[Sequence[str]], list[str]]:
-    """Return what puts a header of lockimpl in which texts, each there once, are others into a
-    compiler's command."""
-    text = (ROOT / "lockimpl" / name).read_text()
-    for old, new in changes:
-        assert text.count(old) == 1
-        text = text.replace(old, new)
-    (folder / name).parent.mkdir(parents=True)
-    (folder / name).write_text(text)
-    shutil.copy(ROOT / "lockimpl/lock.h", folder)  # it includes the lock's header from beside it
-    return lambda words: [words[0], f"-I{folder}", *words[1:]]
-
-
-# Headers, a store there, and the fence behind it.
-THEN_LOADS_OTHER = "arch/order_full.h", "store_rlx_u32(p, value);", "ORDER_STORE_LOAD();"
-THEN_LOADS_NEXT = "arch/order_full.h", "store_rel_u32(p, value);", "ORDER_STORE_LOAD();"
-BEFORE_ALL = "arch/arch.h", "store_rlx_u32(p, value);", "arch_fence_full();"
+# Places with a fence.
+DEKKER = "locks/dekker:dekker_try_acquire:store_u32_then_load_other_acq_u32"
+TASUKI = "parts/tasuki_spin:spin_release_then_load_flag:store_rel_u32_then_load_next"
+HANDSHAKE = "monitor/handshake:handshake_stop:store_then_fence_u32"
 
 
 @pytest.mark.parametrize(
-    ("label", "client", "fence", "what"),
+    ("client", "place", "what"),
     [
-        ("dekker", "exclusion:2x1", THEN_LOADS_OTHER, "race"),
-        ("tasuki", "exclusion:2x2", THEN_LOADS_NEXT, "deadlock"),
-        ("reservation", "cancellation:2", BEFORE_ALL, "race"),
-        ("reservation", "handshake:2", BEFORE_ALL, "race"),
+        ("exclusion:2x1", DEKKER, "race"),
+        ("exclusion:2x2", TASUKI, "deadlock"),
+        ("cancellation:2", HANDSHAKE, "race"),
+        ("handshake:2", HANDSHAKE, "race"),
     ],
 )
 @pytest.mark.parametrize("model", ["tso", "weak"])
 def test_a_fence_that_is_missing_is_caught(
-    tmp_path: Path, model: str, label: str, client: str, fence: tuple[str, str, str], what: str
+    tmp_path: Path, model: str, client: str, place: str, what: str
 ) -> None:
     """The same program is proved with the fence, so only the fence can fail."""
-    one = program(label, client, model)
+    without = MUTANTS[f"{place}:no-fence"]
+    one = program(without.targets[0], client, model)
     assert report(built(one, tmp_path), model)["verdict"] == "proved"
-    header, store, behind = fence
-    without = with_header(tmp_path / "changed", header, (f"{store}\n    {behind}\n", f"{store}\n"))
-    said = report(built(one, tmp_path, without), model)
+    said = report(built(one, tmp_path, lambda words: mutated(words, without, tmp_path)), model)
     assert (said["verdict"], said["failure"]["kind"]) == ("failed", what)
     ended = ProcessResult(1, json.dumps(said), "", "", 0.0)
     found = Checker(2, 1).finding(Job(one, OWN_CHECKER, model), ended)
@@ -126,12 +108,14 @@ def test_a_fence_that_is_missing_is_caught(
 @pytest.mark.parametrize("model", ["tso", "weak"])
 def test_a_lock_that_backs_off_for_ever_is_caught(tmp_path: Path, model: str) -> None:
     """Two threads that set their flags, never take them back, and back off again and again."""
-    steps = (
-        "    store_rlx_u32(mine, 0);\n",
-        "        while (load_rlx_u32(another) != 0)\n            spin_wait(self);\n",
-    )
-    change = with_header(tmp_path, "locks/dekker.h", *((step, "") for step in steps))
-    said = report(built(program("dekker", "exclusion:2x1", model), tmp_path, change), model)
+    header = source_of("locks/dekker.h")
+    taken_back = "    store_rlx_u32(mine, 0);\n"
+    waits = "        while (load_rlx_u32(another) != 0)\n            spin_wait(self);\n"
+    assert header.count(taken_back) == header.count(waits) == 1
+    without = header.replace(taken_back, "").replace(waits, "")
+    mutant = Mutant("", "", "locks/dekker.h", "", 0, header, without, ())
+    one = program("dekker", "exclusion:2x1", model)
+    said = report(built(one, tmp_path, lambda words: mutated(words, mutant, tmp_path)), model)
     if model == "tso":
         assert said["failure"]["kind"] == "deadlock"
     else:  # each turn leaves a store that the other thread may still read

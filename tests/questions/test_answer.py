@@ -80,26 +80,17 @@ def test_a_border_is_where_two_runs_say(changed: Path) -> None:
     assert {one.range for one in pays} == {"499 to 499, 499 to 499"}  # whatever the owner does
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (
-            "cycles_per_pair * 9 WHERE lock = 'biased' AND workload = 'sync'",
-            "biased locking costs one thread less",
-        ),
-        (
-            "cycles_per_pair * 4 WHERE lock = 'j9_flat' AND workload = 'sync'",
-            "a release without an atomic has a third",
-        ),
-        (
-            "cycles_per_pair + 1000 WHERE json_extract(parameters, '$.think') > 0 "
-            "AND lock NOT IN ('nop', 'reservation', 'biased', 'asym_tasuki')",
-            "an atomic is free somewhere",
-        ),
-    ],
-)
-def test_a_fact_that_changes_sides_is_an_error(changed: Path, change: str, said: str) -> None:
-    costs(changed, change)
+SIDES = {  # what is said where costs change so
+    "biased locking costs one thread less": "* 9 WHERE lock = 'biased' AND workload = 'sync'",
+    "a release without an atomic has a third": "* 4 WHERE lock = 'j9_flat' AND workload = 'sync'",
+    "an atomic is free somewhere": "+ 1000 WHERE json_extract(parameters, '$.think') > 0 "
+    "AND lock NOT IN ('nop', 'reservation', 'biased', 'asym_tasuki')",
+}
+
+
+@pytest.mark.parametrize(("said", "change"), SIDES.items(), ids=SIDES)
+def test_a_fact_that_changes_sides_is_an_error(changed: Path, said: str, change: str) -> None:
+    costs(changed, f"cycles_per_pair {change}")
     with pytest.raises(LockcrossError, match=said) as caught:
         found(changed)
     assert caught.value.exit_code == 1

@@ -11,13 +11,14 @@ import pytest
 from results.store.queries import show_run
 from results.store.store import Store
 from sweeps.model.locks import LockLabel
-from sweeps.questions.explore.explore import Exploration, load_exploration
+from sweeps.questions.explore.explore import Exploration
 from sweeps.report.report import write_report
 from sweeps.report.style import style_of
 from tests.browsing import Page, browser
 from tests.fakes import exploration as fake
 from tests.fakes.exploration import CANCEL, CAS, FENCE, SHARE, Point
 from tests.fakes.runner import ModelRunner
+from tests.questions.test_explorer import ASKED, small
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
 
@@ -25,7 +26,6 @@ __all__ = ["browser"]
 TINT = 0.42  # as in raster.js
 COMPARED = ("tasuki", "reservation", "asym_tasuki")  # at first, with these kinds of fence:
 X86 = (*COMPARED, "asym_tasuki/rmw")
-SHARE_STEPS = 20  # twentieths are the slider's stops
 MIDDLE = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])  # the sliders show its values at first
 # Points of the grid: places in CAS, FENCE, CANCEL and SHARE. The same place of the map with several
 # cancellation costs and shares, and others.
@@ -88,19 +88,20 @@ def at_the_pointer(page: Page, at: Point, dx: float = 0, dy: float = 0) -> tuple
 
 
 def slide(page: Page, at: Point) -> None:
-    """Move both sliders, as somebody at the keyboard does, until they show the right values."""
+    """Move both sliders to their stops at these values."""
     for name, value, words in (
-        ("Cost of a cancellation", at.cancel, f"{at.cancel:,} cycles, "),
-        ("Owner's share", at.share, f"{100 * at.share:g} %, "),
+        ("Cost of a cancellation", at.cancel, f"{at.cancel:,} cycles, simulated"),
+        ("Owner's share", at.share, f"{100 * at.share:g} %, simulated"),
     ):
         slider = page.get_by_role("slider", name=name)
-        slider.focus()
-        page.keyboard.press("Home")
-        for _ in range(SHARE_STEPS):
-            if slider.get_attribute("aria-valuetext").startswith(words):
-                break
-            page.keyboard.press("ArrowRight")
-        assert slider.get_attribute("aria-valuetext") == words + "simulated", value
+        slider.fill(str(slider.evaluate("(slider, value) => slider.stops.indexOf(value)", value)))
+        assert slider.get_attribute("aria-valuetext") == words, value
+
+
+def click(page: Page, at: Point) -> None:
+    at_the_pointer(page, at)
+    page.mouse.down()
+    page.mouse.up()
 
 
 def stored(
@@ -153,6 +154,8 @@ def test_ten_points_cost_what_the_database_says_and_have_the_colour_of_the_lock_
         coloured += 1
     assert len(winners) > 1  # the sliders decide who wins at one and the same place
     assert coloured >= 6
+    stops = page.get_by_role("slider", name="Owner's share").evaluate("(slider) => slider.stops")
+    assert stops == [twentieths / 20 for twentieths in range(10, 21)]
 
 
 def test_between_points_it_says_so(page: Page) -> None:
@@ -236,74 +239,53 @@ def test_a_processor_is_shown_with_its_own_values_and_runs(page: Page) -> None:
         assert all(f"--machine {machine} " in one and "latency" not in one for one in shown)
 
 
-def test_the_address_keeps_the_processor(page: Page, path: Path) -> None:
-    choose(page, "known")
+def address_of(page: Page, path: Path) -> str:
+    """What its address says, which shows the same where it is opened anew."""
     before, fragment = rows(page), "#" + page.url.partition("#")[2]
-    assert "processor=known" in fragment
     open_at(page, path, fragment)
     assert rows(page) == before
+    return fragment
+
+
+def test_the_address_keeps_the_processor(page: Page, path: Path) -> None:
+    choose(page, "known")
+    assert "processor=known" in address_of(page, path)
     page.get_by_role("combobox", name="ISA").select_option("POWER")  # it has none of that
     assert page.get_by_role("combobox", name="Processor").input_value() == "generic"
 
 
-@pytest.mark.parametrize("how", ["slider", "field", "key", "click"])
-def test_whatever_moves_the_point_leaves_the_processor(page: Page, how: str) -> None:
-    choose(page, "known")
-    if how == "slider":
-        page.get_by_role("slider", name="Cost of a cancellation").focus()
-        page.keyboard.press("ArrowRight")
-    elif how == "field":
-        page.get_by_role("spinbutton", name="CAS").fill("50")
-        page.keyboard.press("Enter")
-    elif how == "key":
-        page.locator("#explorer-cursor").focus()
-        page.keyboard.press("ArrowUp")
-    else:
-        at_the_pointer(page, Point(85, 90, 0, 0))
-        page.mouse.down()
-        page.mouse.up()
-    page.wait_for_timeout(80)
-    assert page.get_by_role("combobox", name="Processor").input_value() == ""
-    said = page.locator("#explorer-processor").text_content()
-    assert "no longer known: machine generic's core, interpolated" in said
-    assert "on machine generic (out of order)" in page.locator("#explorer-basis").text_content()
-    assert painted(page) and "processor=" not in page.url
-    if how != "click":  # near the processor's place; generic's core is the cheaper one
-        assert (
-            float(rows(page)["reservation"]) < fake.as_is_cost("reservation", "known", "lock") - 15
-        )
-
-
-def test_every_processor_shows_the_numbers_of_the_table(browser: Any, study_page: Path) -> None:
-    """On a page of the main job alone, read from the page's own table."""
-    shown = browser.new_page()
-    open_at(shown, study_page)
-    table = shown.evaluate(
-        """() => {
-          const costs = [...document.querySelectorAll("table")].find((one) =>
-            one.caption?.textContent.startsWith("What every lock costs"));
-          const texts = (row) => [...row.cells].map((one) => one.textContent);
-          return Object.fromEntries([...costs.tBodies[0].rows].map(texts)
-            .map(([machine, isa, ...cells]) => [machine, cells]));
-        }"""
-    )
-    for box in shown.locator("#explorer-locks input, #explorer-fences input").all():
-        box.check()
-    options = shown.locator("#explorer-place option")
-    machines = options.evaluate_all("(all) => all.map((one) => one.value)")
-    assert set(machines) - {""} == set(table) and len(table) == 4
-    for machine, cells in table.items():
-        choose(shown, machine)
-        assert sorted(rows(shown).values()) == sorted(cells)
+def test_whatever_moves_the_point_leaves_the_processor(page: Page) -> None:
+    own = fake.as_is_cost("reservation", "known", "lock")
+    for how in ("slider", "field", "key", "click"):
+        choose(page, "known")
+        assert rows(page)["reservation"] == f"{own:.1f}", how
+        if how == "slider":
+            page.get_by_role("slider", name="Cost of a cancellation").focus()
+            page.keyboard.press("ArrowRight")
+        elif how == "field":
+            page.get_by_role("spinbutton", name="CAS").fill("50")
+            page.keyboard.press("Enter")
+        elif how == "key":
+            page.locator("#explorer-cursor").focus()
+            page.keyboard.press("ArrowUp")
+        else:
+            click(page, Point(85, 90, 0, 0))
+        page.wait_for_timeout(80)
+        assert page.get_by_role("combobox", name="Processor").input_value() == "", how
+        said = page.locator("#explorer-processor").text_content()
+        assert "no longer known: machine generic's core, interpolated" in said, how
+        assert "on machine generic (out of order)" in page.locator("#explorer-basis").text_content()
+        assert painted(page) and "processor=" not in page.url
+        # But for the click it is near the processor's place; generic's core is the cheaper one.
+        assert how == "click" or float(rows(page)["reservation"]) < own - 15
 
 
 def test_a_kind_of_fence_that_does_not_hold_is_named_with_that(
     browser: Any, tmp_path: Path
 ) -> None:
     with Store(tmp_path / "kinds.db") as store:
-        kinds = {"fence_kinds": ["rmw", "store_forward"]}
-        plan = load_exploration().model_copy(update=kinds)
-        Exploration(plan, ["generic"], ["x86_64"], store, ModelRunner(store)).run()
+        plan = small().model_copy(update={"fence_kinds": ["rmw", "store_forward"]})
+        Exploration(plan, *ASKED, store, ModelRunner(store)).run()
         path = write_report(store.connection, tmp_path / "report.html", {})
     shown = browser.new_page()
     open_at(shown, path)
@@ -312,7 +294,7 @@ def test_a_kind_of_fence_that_does_not_hold_is_named_with_that(
     assert not box.is_checked() and "store forwarding" not in where.text_content()
     box.check()
     shown.wait_for_timeout(80)
-    assert "asymmetric, store forwarding" in where.text_content()
+    assert "tasuki, store forwarding" in where.text_content()
     assert "does not hold on every processor" in where.text_content()
 
 
@@ -320,32 +302,22 @@ def test_a_view_can_be_sent(page: Page, path: Path) -> None:
     at = Point(CAS[2], FENCE[0], CANCEL[2], SHARE[0])
     page.get_by_role("checkbox", name="thin").check()
     slide(page, at)
-    at_the_pointer(page, at)
-    page.mouse.down()
-    page.mouse.up()
-    before, fragment = rows(page), "#" + page.url.partition("#")[2]
-    assert "locks=tasuki,reservation,asym_tasuki,thin" in fragment
-    open_at(page, path, fragment)
-    assert rows(page) == before
-    assert before["thin"] == stored(at, ("thin",))["thin"]
+    click(page, at)
+    assert "locks=tasuki,reservation,asym_tasuki,thin" in address_of(page, path)
+    assert rows(page)["thin"] == stored(at, ("thin",))["thin"]
 
 
-@pytest.mark.parametrize(
-    "fragment",
-    ["#explorer?cas=NaN&share=x&machine=vax&locks=vax&fences=", "#explorer?cancel=1e99"],
-)
-def test_an_odd_address_does_no_harm(page: Page, path: Path, fragment: str) -> None:
-    page.goto("about:blank")
-    page.goto(path.as_uri() + fragment)
-    assert page.locator("#explorer-where").text_content()
+def test_an_odd_address_does_no_harm(page: Page, path: Path) -> None:
+    for odd in ("cas=NaN&share=x&machine=vax&locks=vax&fences=", "cancel=1e99"):
+        page.goto("about:blank")
+        page.goto(f"{path.as_uri()}#explorer?{odd}")
+        assert page.locator("#explorer-where").text_content(), odd
 
 
 def test_the_commands_are_those_of_the_runs(page: Page, database: Path) -> None:
     at = Point(CAS[2], FENCE[1], CANCEL[0], SHARE[2])
     slide(page, at)
-    at_the_pointer(page, at)
-    page.mouse.down()
-    page.mouse.up()
+    click(page, at)
     with Store(database, read_only=True) as store:
         ids = store.connection.execute("SELECT id FROM runs WHERE machine = 'generic'").fetchall()
         known = {show_run(store.connection, run_id).columns["command"] for (run_id,) in ids}
@@ -367,17 +339,18 @@ def test_the_map_is_saved_as_png(page: Page) -> None:
     assert data.startswith(b"\x89PNG") and len(data) > 20_000
 
 
-@pytest.mark.parametrize("width", [1280, 768, 390, 320])  # the last is 1280 at a zoom of 400 %
-def test_it_fits_the_screen(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    page.wait_for_timeout(100)
-    box = page.locator("#explorer-map").bounding_box()
-    assert 0.6 * min(width, 900) <= box["width"] <= width
-    wide = page.evaluate(
-        "[...document.querySelectorAll('#explorer *')].filter((one) => !one.closest('.scroll, pre')"
-        " && one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML)"
-    )
-    assert wide == []
+def test_it_fits_the_screen(page: Page) -> None:
+    for width in (1280, 768, 390, 320):  # the last is 1280 at a zoom of 400 %
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(100)
+        box = page.locator("#explorer-map").bounding_box()
+        assert 0.6 * min(width, 900) <= box["width"] <= width
+        wide = page.evaluate(
+            "[...document.querySelectorAll('#explorer *')].filter((one) =>"
+            " !one.closest('.scroll, pre') && one.getBoundingClientRect().right > innerWidth + 1)"
+            ".map((one) => one.outerHTML)"
+        )
+        assert wide == [], width
 
 
 def test_on_paper_there_is_the_map_and_its_costs_without_controls(page: Page) -> None:

@@ -13,7 +13,7 @@ from sweeps.engines.native import host
 from sweeps.engines.native.measure import machine_file
 from sweeps.engines.native.measure.machine_file import document, power_of_two_sets
 from sweeps.engines.native.measure.programs import Finding
-from sweeps.engines.native.measure.whole import CLOCK, Measurement
+from sweeps.engines.native.measure.whole import Measurement
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import Figure, Machine, load_machine
 from sweeps.support.toml import parse
@@ -22,6 +22,7 @@ from tests.questions.test_measure import CACHES, K
 
 ORIGIN = ("test", "A test", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
 MECHANISMS = tomllib.loads(Path(__file__).with_name("mechanisms.toml").read_text("utf-8"))
+WHOLE = MECHANISMS.pop("whole")
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +35,7 @@ def isa(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def measurement(**findings: float) -> Measurement:
     """A whole measurement; `findings` replace its own."""
-    values = {CLOCK: 3210.4, "load_l1": 5.1, "load_l2": 16.9, "load_memory": 400.0}
-    values |= {"mul": 3.0, "div": 14.6, "mispredict": 20.2, "width": 5.8}
-    values |= {"cas": 19.2, "cas_lost": 18.7, "fetch_add": 19.0}
-    values |= {"transfer": 210.0, "upgrade_after_dirty": -0.4, "upgrade": 250.0}
-    values |= {"park": 500.0, "unpark": 40000.0, "wake": 41000.0}
-    values |= {"switch": 210.0, "yield": 1800.0, "stop_by_handshake": 900.0}
-    values |= {name: 30.0 for isa in ISAS.values() for name in isa.fences}
-    values |= findings
+    values = WHOLE | {name: 30.0 for isa in ISAS.values() for name in isa.fences} | findings
     found = Measurement('a "processor", model 1', CACHES, [0, 1])
     for name, value in values.items():
         found.found[name] = Finding(value, 0.5, f"what {name} means")
@@ -206,10 +200,7 @@ def test_a_cache_has_a_power_of_two_of_sets() -> None:
     assert power_of_two_sets(host.Cache(2, 1536 * K, 16, 64)).size == 1024 * K
 
 
-def test_a_measured_machine_runs_on_the_embedded_engine() -> None:
-    known = load_machine("granite_rapids")
-    assert known.measured["cas"].value > 0
-    done = lockcross("run", "--machine", known.name, "--lock", "thin", "--workload", "sync")
-    assert (done.returncode, "cycles_per_pair" in done.stdout) == (0, True)
-    done = lockcross("machines", known.name)
-    assert "stop_by_signal" in done.stdout and "no-ops in a cycle" in done.stdout
+def test_a_machine_is_listed_with_what_was_measured() -> None:
+    assert load_machine("granite_rapids").measured["cas"].value > 0
+    listed = lockcross("machines", "granite_rapids").stdout
+    assert "stop_by_signal" in listed and "no-ops in a cycle" in listed

@@ -35,12 +35,10 @@ from sweeps.report.presentation import Part, Section, Presentation
 
 
 def locks(connection):
-    """How many locks the database has runs of."""
     return connection.execute("SELECT count(DISTINCT lock) FROM runs").fetchone()[0]
 
 
 def part(connection, *_):
-    """The section."""
     return Part([Section("variety", "Variety")], {"locks_that_ran": locks(connection)})
 
 

@@ -4,7 +4,7 @@ import csv
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -17,7 +17,6 @@ from results.store.queries import PREFIX
 from results.store.store import Store
 from results.text.rows import Form
 from sweeps.model.cell import Cell
-from sweeps.model.locks import LockLabel
 from sweeps.questions.advise.advice import Advice
 from sweeps.questions.advise.answer import Advisor
 from sweeps.questions.advise.question import ask
@@ -40,28 +39,16 @@ ACQUISITIONS = (400, 400, 50)  # of an object
 WORK = (0, 0, 30, 100, 300)
 NODE = shutil.which("node")
 TEMPLATES = ROOT / "sweeps/questions/explore/templates"
-# The page's own functions, of a processor as it is.
-SCRIPT = """
-const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
-globalThis.document = { getElementById: () => ({ textContent: JSON.stringify(given.data) }) };
-const read = (name) => require("fs").readFileSync(`${given.folder}/${name}.js`, "utf8");
-const said = new Function(`${read("data")}\\n${read("reading")}\\nreturn (view, point) => {
-  const ranked = rank(view, point);
-  const rows = ranked.map((row) => [row.lock.label, row.tied]);
-  return { words: answerWords(view, point, ranked), rows };
-};`)();
-console.log(JSON.stringify(given.asked.map(([view, point]) => said(view, point))));
-"""
+SCRIPT = Path(__file__).with_name("explorer_words.js")
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A use with the answer of `advise`, and a plan of the same cells: its runs by id."""
+    """A use with the answer of `advise`, and a plan of the same cells."""
 
     name: str
     advice: Advice
     cells: tuple[Cell, ...]
-    runs: tuple[int, ...]
 
     @property
     def win(self) -> Win:
@@ -71,16 +58,6 @@ class Drawn:
     def verdict(self) -> tuple[object, ...]:
         """All that a route says: the winner, those that it ties with, the lead, how reliable."""
         return self.win.lock, self.win.words, f"{100 * self.win.lead:.2f}"
-
-
-def drawn_use(random: Random) -> tuple[str, list[str], list[str], Use]:
-    machine = random.choice([*MACHINES])
-    fences = random.choice([["rmw"], ["rmw", "full"]]) if MACHINES[machine] == "x86_64" else []
-    acquisitions, critical, think = map(random.choice, (ACQUISITIONS, WORK, WORK))
-    use = Use(
-        shared_objects=0, acquisitions=acquisitions, threads=1, critical=critical, think=think
-    )
-    return machine, random.sample(LOCKS, random.randint(2, 4)), fences, use
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +70,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def uses(store: Store) -> list[Drawn]:
     """Return the uses, each with a plan of the same cells in the database."""
     random, runner, found = Random(SEED), Runner(store), []
+    alone = Use(threads=1, shared_objects=0)
     for number in range(USES):
-        machine, locks, fences, use = drawn_use(random)
+        machine = random.choice([*MACHINES])
+        fences = random.choice([["rmw"], ["rmw", "full"]]) if MACHINES[machine] == "x86_64" else []
+        acquisitions, critical, think = map(random.choice, (ACQUISITIONS, WORK, WORK))
+        use = replace(alone, acquisitions=acquisitions, critical=critical, think=think)
+        locks = random.sample(LOCKS, random.randint(2, 4))
         question = ask(machine, "", "", locks, fences, {}, use)
         advice = Advisor(question, store, runner).answer(ranking=True)
         name = f"use_{number}"
@@ -102,9 +84,8 @@ def uses(store: Store) -> list[Drawn]:
         ran = runs_of_plan(store.connection, name)
         # A plan leaves the cost of a cancellation to the machine: one thread cancels nothing.
         cells = tuple(replace(run.cell, cancel_latency=None) for run in ran)
-        runs = tuple(run.id for run in runner.require(cells, name))
-        store.set_series(f"{PREFIX}{name}", runs)
-        found.append(Drawn(name, advice, cells, runs))
+        store.set_series(f"{PREFIX}{name}", [run.id for run in runner.require(cells, name)])
+        found.append(Drawn(name, advice, cells))
     return found
 
 
@@ -151,9 +132,8 @@ def test_plans_of_the_same_cells_have_the_same_verdicts(
 def test_a_comparison_and_a_map_mark_the_same_ties(uses: list[Drawn], store: Store) -> None:
     for one in uses:
         runs = runs_of_plan(store.connection, one.name)
-        moved = [
-            replace(run, cell=replace(run.cell, cas_latency=n)) for run in runs for n in (1, 2)
-        ]
+        cells = [(run, replace(run.cell, cas_latency=n)) for run in runs for n in (1, 2)]
+        moved = [replace(run, cell=cell) for run, cell in cells]
         comparison = compare(moved, "lock", "cas_latency")
         (panel,) = comparison.panels
         assert [win.words for win in wins_of(comparison, panel).values()] == [one.win.words] * 2
@@ -164,18 +144,11 @@ def test_a_comparison_and_a_map_mark_the_same_ties(uses: list[Drawn], store: Sto
         assert (beyond < 0) == bool(one.win.tied)
 
 
-def test_runtimes_names_the_same_lock(uses: list[Drawn], store: Store, tmp_path: Path) -> None:
+def test_runtimes_names_the_same_lock(uses: list[Drawn], store: Store) -> None:
+    asked = load(str(Path(__file__).with_name("cheapest_of_plan.toml")))
     for one in uses:
-        (cell, *_) = one.cells
-        file = tmp_path / f"{one.name}.toml"
-        file.write_text(
-            f'title = "{one.name}?"\nasked = "here"\nsetup = "-"\nsettings = ["machine"]\n'
-            'answer = "{{ cheapest() }}"\n[[cells]]\n'
-            f'machine = "{cell.machine}"\nlock = ["thin", "tasuki"]\nworkload = "lock_use"\n'
-            "parameters = { first = 400 }\n"
-        )
-        asked = load(str(file))
-        store.set_series(f"{PREFIX}{stored_name(asked)}", one.runs)
+        runs = [run.id for run in runs_of_plan(store.connection, one.name)]
+        store.set_series(f"{PREFIX}{stored_name(asked)}", runs)
         answered = Answered(asked, store.connection)
         (win,) = answered.winners().values()
         # Where only one kind of fence ran, the question leaves it out of a lock's name.
@@ -190,29 +163,21 @@ def test_runtimes_names_the_same_lock(uses: list[Drawn], store: Store, tmp_path:
 def test_the_explorer_marks_the_same_ties(uses: list[Drawn]) -> None:
     processors, asked = [], []
     for one in uses:
-        costs: Mapping[LockLabel, float] = {lock.label: lock.cost for lock in one.advice.locks}
-        processors.append(
-            {
-                "machine": one.cells[0].machine,
-                "flavour": one.name,  # tells the uses apart on the page
-                "name": one.name,
-                **dict.fromkeys(("cas", "fence", "cancel"), 1),
-                "least": least_leads(Rule.of(one.cells[0]), costs),
-                "locks": [
-                    {**of_label(label), "cost": cost, "shown": f"{cost:.1f}"}
-                    for label, cost in costs.items()
-                ],
-            }
-        )
-        state = {"locks": [label.lock for label in costs], "fences": ["rmw", "full"]}
-        asked.append(
-            [{"map": {"flavour": one.name}, "state": state}, {"processor": one.cells[0].machine}]
-        )
+        machine, labels = one.cells[0].machine, [lock.label for lock in one.advice.locks]
+        # The flavour tells the uses apart on the page.
+        of_page = {"machine": machine, "flavour": one.name, "name": one.name}
+        of_page |= dict.fromkeys(("cas", "fence", "cancel"), 1)
+        of_page["least"] = least_leads(Rule.of(one.cells[0]), labels)
+        of_page["locks"] = [
+            {**of_label(lock.label), "cost": lock.cost, "shown": f"{lock.cost:.1f}"}
+            for lock in one.advice.locks
+        ]
+        processors.append(of_page)
+        state = {"locks": [label.lock for label in labels], "fences": ["rmw", "full"]}
+        asked.append([{"map": {"flavour": one.name}, "state": state}, {"processor": machine}])
     data = {"maps": [], "processors": processors, "locks": [], "fences": []}
     given = json.dumps({"data": data, "asked": asked, "folder": str(TEMPLATES)})
-    done = subprocess.run(
-        [NODE, "-e", SCRIPT], input=given, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([NODE, SCRIPT], input=given, capture_output=True, text=True, check=True)
     for one, said in zip(uses, json.loads(done.stdout), strict=True):
         first, *others = said["rows"]
         assert first[0] == one.win.lock
@@ -227,7 +192,8 @@ def test_a_sweep_runs_what_it_needs_to_take_off_the_work(uses: list[Drawn], tmp_
     one = next(one for one in uses if one.advice.works and one.advice.work > 1)
     cells = "".join(
         f'[[cells]]\nmachine = "{cell.machine}"\nlock = "{cell.lock}"\nfence = "{cell.fence}"\n'
-        f'workload = "lock_use"\nparameters = {parameters(cell)}\n'
+        'workload = "lock_use"\n'
+        + "".join(f"parameters.{key} = {json.dumps(x)}\n" for key, x in cell.parameters.items())
         for cell in one.cells
     )
     file, db = tmp_path / "same.toml", tmp_path / "same.db"
@@ -237,7 +203,3 @@ def test_a_sweep_runs_what_it_needs_to_take_off_the_work(uses: list[Drawn], tmp_
     *_, row = json.loads(done.stdout)
     assert (row["winner"], row["verdict"], f"{row['lead_percent']:.2f}") == one.verdict
     assert row["work_cycles"] == pytest.approx(one.advice.work, abs=0.01)
-
-
-def parameters(cell: Cell) -> str:
-    return f"{{ {', '.join(f'{key} = {json.dumps(x)}' for key, x in cell.parameters.items())} }}"

@@ -13,24 +13,7 @@ from sweeps.questions.advise.owner import cancellation, states_of
 from tests.commands import lockcross
 from tests.lock_logs.test_log import Event, read
 
-OWN = """
-name = "own"
-title = "As generic, but for the costs of stopping an owner"
-like = "generic"
-isas = ["x86_64"]
-[charges]
-stop_running = { value = 10000, source = "measured", low = 1000, high = 90000 }
-stop_blocked = { value = 3000, source = "measured", low = 40, high = 5000 }
-stop_ended = { value = 700, source = "measured" }
-"""
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> str:
-    """The path of a machine of one's own."""
-    file = tmp_path / "own.toml"
-    file.write_text(OWN, encoding="utf-8")
-    return str(file)
+OWN = str(Path(__file__).with_name("own_machine.toml"))
 
 
 @pytest.mark.parametrize(
@@ -46,9 +29,9 @@ def own(tmp_path: Path) -> str:
     ],
 )
 def test_a_cancellation_costs_what_the_owners_states_do(
-    own: str, states: dict[str, float], expected: tuple[int, int, int]
+    states: dict[str, float], expected: tuple[int, int, int]
 ) -> None:
-    found = cancellation(FILES.load(Machine, own), states)
+    found = cancellation(FILES.load(Machine, OWN), states)
     assert (found.cycles, found.low, found.high) == expected
 
 
@@ -61,12 +44,12 @@ def test_states_are_read() -> None:
         assert caught.value.exit_code == 2
 
 
-def test_the_answer_has_both_ends(own: str, tmp_path: Path) -> None:
+def test_the_answer_has_both_ends(tmp_path: Path) -> None:
     """One revocation in 22 acquisitions: the cost of stopping a thread, at both ends."""
     line = "advise --locks reservation,thin --owner running --ranking --format json"
     line += " --shared-objects 1 --acquisitions 22 --owner-share 0.909090909 --run-length 2"
     line += " --class-objects 16"
-    done = lockcross(line, "--machines", own, "--db", str(tmp_path / "a.db"))
+    done = lockcross(line, "--machines", OWN, "--db", str(tmp_path / "a.db"))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     costs = {row["label"]: row for row in found["locks"]}

@@ -7,14 +7,10 @@ import pytest
 
 from results.paths import PAPER
 from sweeps.accuracy import published
-from sweeps.accuracy.published import Cell, Entry, Published, Table, index, stated, table
+from sweeps.accuracy.published import Cell, Entry, Published, index, stated, table
 
 UNITS = "count bytes percent mean ratio ns ms s per_minute per_second".split()
 PER_OBJECT = "operations_per_object"
-
-
-def all_tables() -> list[Table]:
-    return [table(name) for name in index().table]
 
 
 def number(name: str, key: str, column: str) -> float:
@@ -43,7 +39,7 @@ def fits(cell: Cell, unit: str) -> bool:
 def test_every_file_is_in_the_index_and_every_cell_of_its_unit() -> None:
     assert {path.stem for path in PAPER.glob("*.csv")} == set(index().table)
     numbers = 0
-    for one in all_tables():
+    for one in map(table, index().table):
         assert one.entry.document in index().document and one.entry.platform in index().platform
         lines = csv.reader((PAPER / f"{one.name}.csv").read_text("utf-8").splitlines())
         assert {len(line) for line in lines} == {len(one.entry.columns)}, one.name
@@ -58,7 +54,8 @@ def test_every_file_is_in_the_index_and_every_cell_of_its_unit() -> None:
 
 
 def test_every_document_has_tables_and_every_text_its_words() -> None:
-    assert {one.entry.document for one in all_tables()} == set(index().document) == set("KBOSWLNCF")
+    documents = {entry.document for entry in index().table.values()}
+    assert documents == set(index().document) == set("KBOSWLNCF")
     for document in "KBOSW":  # L, N, C and F are others' figures without statements
         for row in table(f"{document}_stated").rows:
             found = stated(document, str(row["id"]))

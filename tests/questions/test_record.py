@@ -18,6 +18,8 @@ from sweeps.questions.record.jvm import AGENT
 from tests.commands import lockcross, program
 from tests.java_agent import counts, needs_java
 from tests.jdks import PACKAGED, RELEASES
+from tests.processes import until
+from tests.questions.recording import ended
 
 pytestmark = needs_java
 TIMES = 20_000
@@ -36,10 +38,10 @@ def recorded(
 
 
 def events_at(log: EventLog, type_: str, method: str) -> pd.DataFrame:
-    """The events of the first place there."""
-    sites = log.sites.items()
-    site = next(number for number, one in sites if (one.type, one.method) == (type_, method))
-    return log.events[log.events["site"] == site]
+    """The events of the places there."""
+    places = log.sites.items()
+    here = [site for site, one in places if (one.type, one.method) == (type_, method)]
+    return log.events[log.events["site"].isin(here)]
 
 
 def log_of_endless(log: Path, end: str) -> EventLog:
@@ -52,7 +54,7 @@ def log_of_endless(log: Path, end: str) -> EventLog:
 
 
 @pytest.mark.long
-def test_every_acquisition_of_a_known_program_is_there(classes: Path) -> None:
+def test_every_acquisition_of_a_known_program_is_there_or_counted(classes: Path) -> None:
     log = recorded(classes, "Known", str(TIMES))
     found = counts(log)
     once = {
@@ -82,6 +84,15 @@ def test_every_acquisition_of_a_known_program_is_there(classes: Path) -> None:
     assert acquired["object"].nunique() == 1 and acquired["thread"].nunique() == 2
     assert log.totals is not None and log.totals.end == "exit" and log.totals.lost == 0
     assert log.totals.cpu_seconds is not None and log.totals.cpu_seconds > 0
+    # A sample has some objects whole and counts the rest.
+    some = recorded(classes, "Known", str(TIMES), options=("--sample", "4"))
+    assert some.sample == 4 and some.totals is not None
+    every = some.totals.acquisitions + some.totals.left_out
+    assert every == pytest.approx(log.totals.acquisitions, rel=0.02)
+    objects = some.events["object"].nunique()
+    assert objects == pytest.approx(log.events["object"].nunique() / 4, rel=0.15)
+    shown = lockcross("locality", str(classes.parent / "program.locks"))
+    assert "a sample of one object in 4" in shown.stderr
 
 
 def test_waits_and_notifications_are_there(classes: Path) -> None:
@@ -128,9 +139,7 @@ def test_a_killed_programs_log_can_be_read(classes: Path) -> None:
         try:
             assert process.stdout is not None and process.stdout.readline() == b"begun\n"
             size = log.stat().st_size
-            end = time.monotonic() + 60
-            while log.stat().st_size < size + 2_000_000 and time.monotonic() < end:
-                time.sleep(0.1)
+            until(lambda: log.stat().st_size >= size + 2_000_000, 60)
             time.sleep(1)  # until it has told that all have told
         finally:
             process.kill()
@@ -156,25 +165,10 @@ def test_a_full_disk_is_told_and_the_program_goes_on(classes: Path) -> None:
     """A limit on the size of files does the same."""
     log = classes.parent / "full.locks"
     script = f'ulimit -f 5000; exec java "-javaagent:{AGENT}=output={log}" -cp "$1" Endless 3000 0'
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", str(classes)], capture_output=True, text=True, check=False
-    )
+    done = ended(["bash", "-c", script, "bash", classes])
     assert done.returncode == 0 and "count" in done.stdout
     assert f"recording ended: {log}: " in done.stderr and "The program goes on" in done.stderr
     log_of_endless(log, "disk")
-
-
-def test_a_sample_has_some_objects_whole_and_counts_the_rest(classes: Path) -> None:
-    whole = recorded(classes, "Known", "2000")
-    assert whole.totals is not None
-    log = recorded(classes, "Known", "2000", options=("--sample", "4"))
-    assert log.sample == 4 and log.totals is not None
-    every = log.totals.acquisitions + log.totals.left_out
-    assert every == pytest.approx(whole.totals.acquisitions, rel=0.02)
-    objects = log.events["object"].nunique()
-    assert objects == pytest.approx(whole.events["object"].nunique() / 4, rel=0.15)
-    shown = lockcross("locality", str(classes.parent / "program.locks"))
-    assert "a sample of one object in 4" in shown.stderr
 
 
 def test_a_script_hands_it_on_and_the_exit_code_is_the_programs(classes: Path) -> None:
@@ -216,7 +210,7 @@ def test_the_agents_own_tests(tmp_path: Path) -> None:
     project = ROOT / "java-agent" / "pom.xml"
     words = ["--batch-mode", "--quiet", "--file", str(project), f"-Dmade={tmp_path}", "test"]
     clean = {name: value for name, value in os.environ.items() if name != "JAVA_TOOL_OPTIONS"}
-    done = subprocess.run(["mvn", *words], capture_output=True, text=True, check=False, env=clean)
+    done = ended(["mvn", *words], env=clean, timeout=600)
     assert done.returncode == 0, done.stdout
     reports = list((tmp_path / "surefire-reports").glob("*.xml"))
     assert sum(len(re.findall("<testcase ", one.read_text("utf-8"))) for one in reports) >= 13

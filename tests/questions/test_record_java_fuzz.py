@@ -17,11 +17,11 @@ from sweeps.questions.record.jvm import AGENT
 from tests.java_agent import needs_java
 from tests.jdks import jvms
 from tests.questions.monitor_programs import Drawn, drawn
+from tests.questions.recording import ended
 
 SEED = int(os.environ.get("LOCKCROSS_FUZZ_SEED", "0"))
 PROGRAMS = int(os.environ.get("LOCKCROSS_FUZZ", "60"))  # 1,000 find what 60 do not
 TOGETHER = 10  # programs in one JVM
-_SECONDS = 100
 _PRINTED = re.compile(r"^(\d+) (\d+)$", re.MULTILINE)
 _OURS = "lockcross: "
 _COUNTED = (Kind.ACQUIRED, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
@@ -74,7 +74,7 @@ def _faults(folder: Path, one: Drawn, java: str) -> list[str]:
 def _run(java: str, options: list[str], folder: Path, name: str) -> tuple[int, str, str]:
     """Return exit code, output and errors of a program, without the recorder's words."""
     command = [java, "-Xss300k", *options, "-cp", str(folder), name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    done = ended(command)
     errors = [line for line in done.stderr.splitlines(True) if not line.startswith(_OURS)]
     return done.returncode, done.stdout, "".join(errors)
 

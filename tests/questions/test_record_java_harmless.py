@@ -11,14 +11,16 @@ import pytest
 from sweeps.lock_logs.log import Kind, read_events
 from tests.java_agent import SOURCES, counts, needs_java
 from tests.jdks import RELEASES, USUAL, version_of
+from tests.questions.recording import ended
+from tests.questions.test_record import events_at
 
 pytestmark = needs_java
 LAST_WITH_MANAGER = 23  # JDK that takes a security manager
-_SECONDS = 100
 # Else three quarters of a run go into compiling the JDK's own methods well. A full stack and the
 # programs that are drawn have all of the JIT.
 QUICK, WHOLE = "-XX:TieredStopAtLevel=1", "-XX:TieredStopAtLevel=4"
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Ended = subprocess.CompletedProcess[str]
+Run = Callable[..., Ended]
 
 every_jvm = pytest.mark.parametrize("java", RELEASES, indirect=True)
 
@@ -27,21 +29,13 @@ every_jvm = pytest.mark.parametrize("java", RELEASES, indirect=True)
 def run(java: str, agent: Path, classes: Path, log: Path) -> Run:
     """Runs a program with the agent: it must behave as without, which is tried first."""
 
-    def run(
-        *words: str, path: str | Path = classes, log: Path = log
-    ) -> subprocess.CompletedProcess[str]:
-        plain, recorded = (
-            subprocess.run(
-                [java, QUICK, *agents, "-cp", str(path), *words],
-                capture_output=True,
-                text=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-            for agents in ([], [f"-javaagent:{agent}=output={log}"])
+    def run(*words: str, path: str | Path = classes, log: Path = log) -> Ended:
+        program = ["-cp", str(path), *words]
+        plain = ended([java, QUICK, *program])
+        recorded = ended([java, QUICK, f"-javaagent:{agent}=output={log}", *program])
+        assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout), (
+            recorded.stderr
         )
-        both = (recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout)
-        assert both[0] == both[1], recorded.stderr
         return recorded
 
     return run
@@ -71,16 +65,12 @@ def test_another_agent_has_classes_transformed_again(
 
 @every_jvm
 def test_a_class_loader_that_hands_nothing_up(run: Run, log: Path) -> None:
+    """One that has a list of what it hands up is named."""
     assert run("Isolated").stdout == "20\n"
     found = counts(read_events(log))
     assert found["Inside", "run"] == found["Inside", "increment"] == 10
-
-
-@every_jvm
-def test_a_class_loader_with_a_list_is_named(run: Run) -> None:
-    ran = run("Isolated", "listed")
-    assert ran.stdout == "20\n"
-    assert "Inside: its class loader has a list" in ran.stderr
+    ran = run("Isolated", "listed", log=log.with_name("listed.locks"))
+    assert ran.stdout == "20\n" and "Inside: its class loader has a list" in ran.stderr
 
 
 @every_jvm
@@ -91,9 +81,7 @@ def test_a_full_stack(run: Run, log: Path) -> None:
     found = read_events(log)
     assert found.totals is not None and found.totals.end == "exit"
     # Behind the last overflow, the thread is known to hold nothing.
-    places = [number for number, one in found.sites.items() if one.method == "main"]
-    last = found.events[found.events["site"].isin(places)]
-    assert len(last) == 100
+    assert len(events_at(found, "Overflow", "main")) == 100
     kinds = found.events["kind"].value_counts()
     assert 0 <= kinds[Kind.ACQUIRED] - kinds[Kind.RELEASE] <= 8
 
@@ -126,10 +114,8 @@ def test_a_class_has_the_same_version_for_serialization(run: Run) -> None:
 def test_waits_by_references_and_reflection(run: Run, log: Path) -> None:
     run("Indirect")
     found = read_events(log)
-    sites = [number for number, at in found.sites.items() if at.method == "await"]
-    one = found.events[found.events["site"].isin(sites)]
-    events = found.events[found.events["object"] == one["object"].iloc[0]]
-    kinds = events["kind"].value_counts()
+    one = events_at(found, "Indirect", "await")["object"].iloc[0]
+    kinds = found.events.loc[found.events["object"] == one, "kind"].value_counts()
     assert kinds[Kind.WAIT] == kinds[Kind.WAITED] == 3
     assert kinds[Kind.NOTIFY_ALL] == 3
 
@@ -147,7 +133,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = SOURCES / "with-libraries"
     copy = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
     command = ["mvn", "--batch-mode", "--quiet", "--file", str(project / "pom.xml"), *copy]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = ended(command)
     if done.returncode:
         pytest.skip(f"the libraries cannot be had: {done.stdout[-300:]}")
     compile_ = ["javac", "-nowarn", "--release", "11", "-cp", f"{folder}/*", "-d", folder / "own"]

@@ -15,12 +15,12 @@ from sweeps.lock_logs.log import Kind, read_events
 from sweeps.questions.record.preload import preloaded
 from sweeps.questions.record.watch import Watch
 from tests.questions.pthread_programs import SOURCES, source
+from tests.questions.recording import ended
 
 SEED = int(os.environ.get("LOCKCROSS_FUZZ_SEED", "1"))
 PROGRAMS = int(os.environ.get("LOCKCROSS_FUZZ", "60"))
 AT_ONCE = 20  # programs in one file
 MUTEXES = 20
-_SECONDS = 60
 
 
 def built(folder: Path, numbers: range) -> Path:
@@ -33,28 +33,16 @@ def built(folder: Path, numbers: range) -> Path:
 def ran(command: Sequence[str], side: Path, **variables: str) -> tuple[int, str, str]:
     """Exit code, output and errors, in an empty folder."""
     side.write_bytes(bytes(16 * MUTEXES))
-    environment = os.environ | variables
     with TemporaryDirectory() as folder:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        done = ended(command, cwd=folder, env=os.environ | variables)
     return done.returncode, done.stdout, done.stderr
 
 
 def counted(side: Path) -> dict[int, int]:
     """By the hash of its address: how often each mutex was taken."""
     pairs = struct.iter_unpack("<QQ", side.read_bytes())
-    return {
-        (address * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 33: count
-        for address, count in pairs
-        if count
-    }
+    taken = {address: count for address, count in pairs if count}
+    return {(one * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 33: taken[one] for one in taken}
 
 
 @pytest.mark.long

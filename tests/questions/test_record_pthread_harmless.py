@@ -13,6 +13,7 @@ from results.paths import ROOT
 from sweeps.lock_logs.log import Kind, read_events
 from sweeps.questions.record import preload
 from sweeps.questions.record.preload import library, preloaded
+from tests.questions.recording import ended
 from tests.questions.test_record_pthread import record
 
 SOURCES = ROOT / "tests" / "pthread"
@@ -23,7 +24,7 @@ def compiled(folder: Path, source: str, *flags: str, name: str = "app") -> Path:
     (folder / f"{name}.c").write_text(source)
     command = ["cc", "-O1", "-w", "-include", SOURCES / "pairs.h", "-o", folder / name]
     command += [folder / f"{name}.c", "-pthread", *flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = ended(command)
     if done.returncode:
         pytest.skip(f"cannot be compiled here: {done.stderr[-200:]}")
     return folder / name
@@ -38,6 +39,10 @@ def acquired(log: Path) -> int:
     return int((read_events(log).events["kind"] == Kind.ACQUIRED).sum())
 
 
+def source_of(name: str) -> str:
+    return (SOURCES / f"{name}.c").read_text("utf-8")
+
+
 def main(statements: str) -> str:
     return f"int main(void) {{ {statements} return 0; }}"
 
@@ -50,14 +55,7 @@ PROGRAMS = {  # its source, exit code, output, acquisitions and waits
         (0, "", 3, 0),
     ),
     "lock and unlock are no cancellation points": (
-        """static volatile int in, go, n;
-        static void *work(void *x) { pairs(1); in = 1; while (!go) ;
-            for (int i = 0; i < 20000; i++) {
-                pthread_mutex_lock(&m); n++; pthread_mutex_unlock(&m); }
-            pthread_testcancel(); return 0; }
-        int main(void) { pthread_t t; void *r; pthread_create(&t, 0, work, 0); while (!in) ;
-            pthread_cancel(t); go = 1; pthread_join(t, &r);
-            printf("%d %d\\n", r == PTHREAD_CANCELED, n); pairs(1); return 0; }""",
+        source_of("cancelled"),
         (0, "1 20000\n", 20_002, 0),
     ),
     "a limit of the program's own": (
@@ -66,13 +64,7 @@ PROGRAMS = {  # its source, exit code, output, acquisitions and waits
             l.rlim_cur = l.rlim_max = 3; setrlimit(RLIMIT_NOFILE, &l); pairs(20000);"""),
         (0, "", 20_000, 0),
     ),
-    "mutexes of C11": (
-        main("""mtx_t m; cnd_t c; struct timespec t = {0}; mtx_init(&m, mtx_timed); cnd_init(&c);
-            for (int i = 0; i < 10; i++) {
-                mtx_lock(&m); mtx_trylock(&m); cnd_timedwait(&c, &m, &t); mtx_unlock(&m);
-                mtx_trylock(&m); mtx_unlock(&m); mtx_timedlock(&m, &t); mtx_unlock(&m); }"""),
-        (0, "", 30, 10),
-    ),
+    "mutexes of C11": (source_of("c11"), (0, "", 30, 10)),
     "it ends by _exit": (main("pairs(100); _exit(5);"), (5, "", 100, 0)),
     "it ends by quick_exit": (main("pairs(100); quick_exit(6);"), (6, "", 100, 0)),
     "it aborts": (main("pairs(100); abort();"), (134, "", 100, 0)),
@@ -112,8 +104,7 @@ def test_closed_descriptors_are_the_programs_own(ends: str, log: Path) -> None:
     assert acquired(log) == 30_001
 
 
-ALLOCATES = (SOURCES / "allocates.c").read_text("utf-8")
-OWN_MALLOC = (SOURCES / "own_malloc.c").read_text("utf-8")
+ALLOCATES, OWN_MALLOC = source_of("allocates"), source_of("own_malloc")
 KEEPS_MALLOC = "-fno-builtin"  # or the compiler leaves out a malloc that is freed
 
 
@@ -140,9 +131,7 @@ def test_a_program_with_its_own_malloc(log: Path) -> None:
 
 
 def test_the_recorder_calls_nothing_that_locks_or_allocates() -> None:
-    done = subprocess.run(
-        ["nm", "-D", "--undefined-only", library()], capture_output=True, text=True, check=True
-    )
+    done = ended(["nm", "-D", "--undefined-only", library()], check=True)
     names = {line.split()[-1].split("@")[0] for line in done.stdout.splitlines()}
     at_start = {"dlsym", "dlvsym", "getauxval", "gnu_get_libc_version", "pthread_key_create"}
     without_lock = {"pthread_setspecific", "__errno_location", "__clone"}
@@ -170,8 +159,7 @@ def test_the_process_looks_as_without_a_recorder(log: Path) -> None:
         printf("%d %d\\n", waitpid(-1, 0, __WALL), errno == ECHILD);
         printf("%d\\n", unshare(CLONE_NEWUSER));"""
     app = compiled(log.parent, main(source))
-    plain = subprocess.run([app], capture_output=True, text=True, check=True)
-    assert record(log, app).stdout == plain.stdout
+    assert record(log, app).stdout == ended([app], check=True).stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives up rights that only root has")
@@ -248,12 +236,9 @@ def test_paths_with_odd_characters(
     # The tree itself may lie in such a folder.
     monkeypatch.setattr(preload, "WORK", tmp_path / "my tree: $HOME")
     prepared = preloaded([str(app)], tmp_path / "other.locks", 10**9)
-    done = subprocess.run(
+    done = ended(
         prepared.command,
         env=os.environ | dict(prepared.environment),
-        capture_output=True,
-        text=True,
-        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)),
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,6 +3,8 @@
 import fnmatch
 import json
 import re
+import shutil
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite, nan
@@ -38,32 +40,7 @@ from sweeps.support.toml import parse as parse_toml
 from tests.commands import at_terminal, lockcross
 from tests.locks.footprint_values import REFERENCE, compiler
 
-TINY = """
-title = "Tiny"
-document = "K"
-place = "Table 5.4"
-machine = "p4xeon"
-unit = "ns"
-scale = "small"
-
-[[cell]]
-name = "{lock}"
-each = { lock = ["tasuki", "tasuki/rmw", "nop"] }
-lock = "{lock}"
-workload = "sync"
-parameters = { iterations = 10 }
-
-[[row]]
-label = "{lock}"
-each = { lock = ["tasuki", "tasuki/rmw"] }
-published = { table = "K_table_5_4", row = "flat in original", column = "outermost" }
-ours = "({lock} - nop.cycles / 10) * ns"
-
-[[cause]]
-rows = ["tas*"]
-why = "It is slow."
-shown_by = "./lockcross locks"
-"""
+TINY = Path(__file__).with_name("own_reproduction.toml").read_text(encoding="utf-8")
 BARNES = Case(
     "Barnes", "p3", "full", 1, 6, 3, (Border("cas_latency", 20, 30, "asym_tasuki", 0, 9),)
 )
@@ -337,6 +314,12 @@ def test_a_fact_gives_back_what_went_in(store: Store) -> None:
 
 
 def test_every_definition_loads_and_its_cells_can_be_run() -> None:
+    used = set[str]()
+
+    def look(cell: str, _metric: str) -> float:
+        used.add(cell)
+        return nan  # which no division by it stops
+
     plans = {name: load(name) for name in REPRODUCTIONS.names()}
     assert len(plans) >= 8
     # Those without published numbers are experiments that a cause names.
@@ -347,12 +330,7 @@ def test_every_definition_loads_and_its_cells_can_be_run() -> None:
         rows = [one.row for one in planned.rows]
         assert len({row.label for row in rows}) == len(rows), name
         assert any(row.published for row in rows) or name in shown, f"{name}: nothing published"
-        used: set[str] = set()
-
-        def look(cell: str, _metric: str, used: set[str] = used) -> float:
-            used.add(cell)
-            return nan  # which no division by it stops
-
+        used.clear()
         for planned_row in planned.rows:
             planned_row.ours(look)
         assert not set(planned.cells) - used, f"{name}: cells that no row uses"
@@ -361,23 +339,8 @@ def test_every_definition_loads_and_its_cells_can_be_run() -> None:
 
 
 def test_a_faulty_definition_says_what_is_wrong() -> None:
-    for old, new, complaint in (
-        ('machine = "p4xeon"', 'machine = "p5"', "'p5' is unknown"),
-        ('"flat in original"', '"round"', "no row 'round'"),
-        ("nop.cycles", "np.cycles", "no cell is named 'np'"),
-        ("/ 10) * ns", "/ 10) ** ns", "is not arithmetic"),
-        ('workload = "sync"', 'workload = "sink"', "'sink' is unknown"),
-        ('label = "{lock}"', 'label = "{key}"', "is no axis"),
-        ('place = "Table 5.4"', 'place = "Table 5.4"\nspace = 1', "space: unknown key"),
-        ('name = "{lock}"', 'name = "ns"', "twice, or is a name of the clock"),
-        (
-            'table = "K_table_5_4", row = "flat in original", column = "outermost" }',
-            'stated = "rounds_base" }\ntolerance = 0.2',
-            "stands beside its words, in results/paper/K_stated.csv",
-        ),
-        ('rows = ["tas*"]', 'rows = ["x"]', "no row is labelled 'x'"),
-        ("./lockcross locks", "ls", "shown_by"),
-    ):
+    path = Path(__file__).with_name("wrong_reproductions.toml")
+    for old, new, complaint in tomllib.loads(path.read_text(encoding="utf-8"))["mistakes"]:
         assert old in TINY
         with pytest.raises(ValueError, match=complaint):
             parse("tiny", TINY.replace(old, new, 1))
@@ -495,11 +458,8 @@ def test_borders_are_where_the_costs_are_equal(store: Store) -> None:
     assert border["fence_latency"].value == pytest.approx(of.rate * stop / 2, rel=0.01)
     assert {c.machine for c in cases} == set(overtake.MACHINES)
     assert [c.borders for c in cases if c.kind == "rmw"] == [()] * 16
-
-
-def test_borders_in_words() -> None:
-    words = Border("cas_latency", 20, None, "asym_tasuki", 0, 9000).words
-    assert words == "none (asymmetric from 0 to 9,000)"
+    never = Border("cas_latency", 20, None, "asym_tasuki", 0, 9000)
+    assert never.words == "none (asymmetric from 0 to 9,000)"
     assert Case("p", "m", "full", 1, 6, 3, ()).lead == 2
 
 
@@ -513,16 +473,12 @@ def test_the_report_shows_reproductions_and_borders(store: Store, tmp_path: Path
         PublishedRow(f"b {x}", None, -200.0, series="tasuki", x=x, mark=m)
         for x, m in (("p", published(5)), ("q", Published(1, 2)), ("r", Published(None, 2)))
     ]
-    pairs = [
-        PublishedRow("<both>", published(3), 4.0),
-        PublishedRow("said", Published(1, None), 0.5),
-    ]
-    failed = [PublishedRow("all failed", missing="failed: <why>")]
+    both, said = PublishedRow("<both>", published(3), 4.0), Published(1, None)
     for name, rows, plot in (
         ("lines", lines, Plot(kind="lines", x="x", y="y", log=True)),
         ("bars", bars, Plot(kind="bars", y="y", low=-100.0)),
-        ("pairs", pairs, Plot(kind="bars", y="y")),
-        ("none", failed, Plot(kind="bars", y="y")),
+        ("pairs", [both, PublishedRow("said", said, 0.5)], Plot(kind="bars", y="y")),
+        ("none", [PublishedRow("failed", missing="failed: <why>")], Plot(kind="bars", y="y")),
     ):
         KEPT.of(name).write(store, replace(example(*rows, plot=plot), name=name))
     overtake.KEPT.write(store, overtake.Overtaken([BARNES]))
@@ -551,20 +507,16 @@ def test_the_command(tmp_path: Path) -> None:
     assert "0 to run" in lockcross(dry).stdout
 
 
-def test_overtake_alone_has_no_verdicts_to_sum_up(
+def test_verdicts_are_summed_up_and_overtake_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    rows = (PublishedRow("a", published(1), 2.0), PublishedRow("b", published(2), 3.0))
+    print_summary([example(*rows), example(*rows, PublishedRow("said", Published(1, None), 0.5))])
+    assert "together: order 2 of 2 pairs; 0 of 1 statements hold" in capsys.readouterr().out
     monkeypatch.setattr(overtake, "run", lambda *_: [BARNES])
     reproduce(["overtake"], db=tmp_path / "a.db")
     said = capsys.readouterr().out
     assert "Barnes" in said and "verdict" not in said
-
-
-def test_verdicts_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = (PublishedRow("a", published(1), 2.0), PublishedRow("b", published(2), 3.0))
-    said = PublishedRow("said", Published(1, None), 0.5)
-    print_summary([example(*rows), example(*rows, said)])
-    assert "together: order 2 of 2 pairs; 0 of 1 statements hold" in capsys.readouterr().out
 
 
 def test_a_line_has_a_gap_where_a_logarithm_has_no_value() -> None:
@@ -594,8 +546,8 @@ def test_an_out_of_order_core_removes_what_the_thesis_says_of_db() -> None:
 
 
 def test_a_users_own_machine_reproduces_and_leaves_what_figures_are_made_of(tmp_path: Path) -> None:
-    own, db = tmp_path / "mine.toml", tmp_path / "a.db"
-    own.write_bytes((MACHINES / "zen5.toml").read_bytes())
+    db = tmp_path / "a.db"
+    own = shutil.copy(MACHINES / "zen5.toml", tmp_path / "mine.toml")
     done = lockcross(f"reproduce k_table_5_5 --machine {own} --db {db} --format json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)

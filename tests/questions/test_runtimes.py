@@ -18,22 +18,10 @@ from sweeps.questions.runtimes.answer import Answered, load
 from sweeps.questions.runtimes.command import PAGE, page_of
 from tests.commands import lockcross
 
-OWN = """
-title = "Which is cheaper?"
-asked = "here"
-setup = "One thread."
-settings = ["machine", "think"]
-answer = '''
-thin costs {{ less('thin', 'mcs') }}, beside mcs. Cheapest: {{ cheapest() }}.
-mcs: {{ cost('mcs') }}.
-Without thought {{ beside('think', 0, 50, machine='zen5') }}.'''
-
-[[sweep]]
-machine = ["zen5", "neoverse_v2"]
-lock = ["mcs", "thin"]
-workload = "random_threads"
-parameters = { iterations = 200, critical = 0, think = [0, 50] }
-"""
+OWN, BESIDE_WORK, BY_OWNER = (
+    Path(__file__).with_name(f"own_question{of}.toml").read_text(encoding="utf-8")
+    for of in ("", "_beside_work", "_by_owner")
+)
 THINK, FIRST = (f"json_extract(parameters, '$.{key}')" for key in ("think", "first"))
 
 
@@ -58,7 +46,7 @@ def cycles(folder: Path, *columns: str) -> dict[tuple[Any, ...], float]:
         return {tuple(of_run): cost for *of_run, cost in rows}
 
 
-def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
+def test_an_answer_is_what_the_runs_say_and_asks_for_no_others(tmp_path: Path) -> None:
     rows = ran(tmp_path, OWN)
     costs = {(row["machine"], row["think"], row["lock"]): row["ns_per_pair"] for row in rows}
     stored = cycles(tmp_path, "machine", THINK, "lock")
@@ -79,26 +67,16 @@ def test_an_answer_is_what_the_runs_say(tmp_path: Path) -> None:
     assert min(saved.values()) > 0
     ends = f"{min(saved.values()):.1f} to {max(saved.values()):.1f}"
     assert answer.endswith(f"Without thought {ends} ns less in every setting.")
-
-
-WITH_WORK = """
-title = "Is an atomic free?"
-asked = "here"
-setup = "One thread."
-settings = ["machine", "think"]
-answer = "{{ less('reservation', 'j9_flat', think=0) }}; {{ free() }}"
-
-[[cells]]
-machine = ["zen5", "power10"]
-lock = ["nop", "j9_flat", "reservation"]
-workload = "lock_use"
-parameters = { objects = 1, first = 400, critical = 0, think = [0, 1000] }
-"""
+    for call in ("less('thin', 'tasuki')", "cost('tasuki')", "dearest()", "beside('think', 0, 7)"):
+        (tmp_path / "own.toml").write_text(OWN.replace("cheapest()", call))
+        with pytest.raises(LockcrossError, match="own: ") as caught:
+            answered(tmp_path).answer()
+        assert caught.value.exit_code == 2, call
 
 
 def test_costs_are_beside_what_the_program_takes_without_a_lock(tmp_path: Path) -> None:
     """A core of power10 waits for every atomic; one of zen5 works on."""
-    rows = ran(tmp_path, WITH_WORK)
+    rows = ran(tmp_path, BESIDE_WORK)
     found = cycles(tmp_path, "machine", THINK, "lock")
     assert len(rows) == 8 and not [row for row in rows if row["lock"] == "nop"]
     for row in rows:
@@ -114,31 +92,6 @@ def test_costs_are_beside_what_the_program_takes_without_a_lock(tmp_path: Path) 
         f"from {free['zen5']:,.0f} (zen5) to {free['zen5']:,.0f} (zen5) ns, "
         "not up to 1,000 cycles on power10"
     )
-
-
-BY_OWNER = """
-title = "From how many acquisitions?"
-asked = "here"
-setup = "Two threads."
-settings = ["machine", "owner", "first"]
-answer = "From {{ thresholds('reservation', 'thin', 'first', 'zen4', owner='running') }}."
-
-[[cells]]
-machine = "zen4"
-lock = "reservation"
-fence = "rmw"
-workload = "lock_use"
-parameters = { objects = 4, first = [10, 1000], turns = 1, run_length = 1, critical = 0, think = 0 }
-threads = 2
-cancel_latency = [0, 1000, 100000]
-
-[[cells]]
-machine = "zen4"
-lock = "thin"
-workload = "lock_use"
-parameters = { objects = 4, first = [10, 1000], turns = 1, run_length = 1, critical = 0, think = 0 }
-threads = 2
-"""
 
 
 def test_what_a_state_of_owners_costs_is_what_runs_with_that_cost_say(tmp_path: Path) -> None:
@@ -200,16 +153,6 @@ def test_mistakes_of_a_file_are_named(tmp_path: Path, old: str, new: str, said: 
     with pytest.raises(LockcrossError, match=r"own\.toml: ") as caught:
         load(str(file))
     assert said in str(caught.value) and caught.value.exit_code == 2
-
-
-@pytest.mark.parametrize(
-    "call", ["less('thin', 'tasuki')", "cost('tasuki')", "dearest()", "beside('think', 0, 7)"]
-)
-def test_an_answer_asks_for_what_was_run(tmp_path: Path, call: str) -> None:
-    file, db = tmp_path / "own.toml", tmp_path / "own.db"
-    file.write_text(OWN.replace("cheapest()", call))
-    done = lockcross("runtimes", str(file), "--db", str(db))
-    assert done.returncode == 2 and "own: " in done.stderr
 
 
 def test_the_page_is_what_the_stored_runs_say() -> None:

@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,17 +23,6 @@ from tests.fakes.records import record
 
 SEEDS = (1, 2, 3)
 LOCKS = {("thin", "full"): 40, ("tasuki", "full"): 50, ("tasuki", "rmw"): 30}
-PLAN = """\
-title = "Mine"
-[[sweep]]
-machine = "generic"
-isa = "x86_64"
-lock = ["thin", "tasuki"]
-workload = "sync"
-parameters = { iterations = [20, 40] }
-cas_latency = [10, 60]
-seed = [1, 2]
-"""
 
 
 def fill_sweep(path: Path) -> Path:
@@ -83,6 +73,7 @@ def test_it_is_said_where_work_hides_a_latency(
     assert bool(found) == said and ("critical=20, think=100" in found) == said
 
 
+@pytest.mark.usefixtures("sketched")
 def test_a_plan_over_two_axes_has_a_map_of_who_wins(tmp_path: Path) -> None:
     """Thin pays a CAS, asym_tasuki a fence. Where a point is missing, or one axis does not move,
     there is none."""
@@ -138,9 +129,9 @@ def test_a_terminal_that_is_too_narrow_for_runs_is_said(
     assert "too narrow for" in said and max(map(len, said.splitlines())) <= 40
 
 
-def test_a_sweep_of_ones_own_from_file_to_figure(tmp_path: Path) -> None:
-    plan, db = tmp_path / "my plan.toml", ("--db", str(tmp_path / "a.db"))
-    plan.write_text(PLAN)
+def test_a_sweep_of_ones_own_from_file_to_costs(tmp_path: Path) -> None:
+    db = ("--db", str(tmp_path / "a.db"))
+    plan = shutil.copy(Path(__file__).with_name("own_sweep.toml"), tmp_path / "my plan.toml")
     done = lockcross("sweep", str(plan), *db)
     assert done.returncode == 0, done.stderr
     assert "winner" in done.stdout and "Compared: tasuki, thin; with full fences." in done.stdout
@@ -152,12 +143,6 @@ def test_a_sweep_of_ones_own_from_file_to_figure(tmp_path: Path) -> None:
     assert settings == [(20, 10), (40, 10), (20, 60), (40, 60)]
     said = lockcross("query", "costs", "--plan", "my plan", "--format", "csv", *db).stdout
     assert len(list(csv.DictReader(said.splitlines()))) == 8
-    figure = tmp_path / "f.svg"
-    words = "compare --along cas_latency --only iterations=20 --plan"
-    done = lockcross(words, "my plan", "--figure", str(figure), *db)
-    assert done.returncode == 0, done.stderr
-    assert "iterations=20" in done.stdout and "<svg" in figure.read_text()
-    assert done.stdout.splitlines()[-1] == str(figure)
 
 
 def test_a_run_says_its_cost_first_and_then_what_it_assumed() -> None:

@@ -1,6 +1,7 @@
 """A use of locks as people state it: its runs, by numbers and by a program's log."""
 
 import random
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -21,6 +22,7 @@ from sweeps.questions.advise.question import Logged, Question, ask
 from sweeps.questions.advise.use import Use, settle
 from tests.commands import lockcross
 
+WRONG = tomllib.loads(Path(__file__).with_name("wrong_uses.toml").read_text("utf-8"))
 NUMBERS = ("first", "turns", "run_length", "after")  # of a run's keys
 
 
@@ -33,7 +35,7 @@ def parts(use: Use) -> tuple[WeightedRun, ...]:
 
 
 def acquisitions(run: WeightedRun) -> tuple[int, int, int]:
-    """Return an object's outermost acquisitions in all, others', and the owner's before them."""
+    """An object's outermost acquisitions in all, others', and the owner's before them."""
     keys = {name: int(run.parameters[name]) for name in NUMBERS}
     others = keys["turns"] * keys["run_length"]
     return keys["first"] + others + keys["after"], others, keys["first"]
@@ -48,6 +50,7 @@ def test_without_a_word_it_is_what_the_readme_asks() -> None:
     """Nearly every object stays with one thread, beside the locks that runtimes ship."""
     question = asked(Use())
     local, *shared = mixture(question.scenario.use)
+    assert local.words == "objects that stay with one thread"
     assert local.weight == Fraction(1999, 2000) and acquisitions(local) == (369, 0, 369)
     # Whole numbers of turns around 369 acquisitions, of which a tenth are others'.
     whole = sum(one.weight for one in shared)
@@ -105,34 +108,24 @@ def test_turns_longer_than_can_be_run_cost_what_each_part_adds() -> None:
     assert whole == pytest.approx(expected / life, rel=1e-6)
 
 
-def test_a_share_near_one_keeps_its_long_lives() -> None:
-    """One run of others' in a thousand: 19,000 acquisitions for each cancellation."""
+def test_few_runs_meet_a_use_exactly() -> None:
+    def weights(use: Use) -> dict[tuple[int, int, int], Fraction]:
+        return {acquisitions(one): one.weight for one in parts(use)}
+
+    # One run of others' in a thousand: 19,000 acquisitions for each cancellation.
     for threads in (2, 4):
-        (one,) = parts(Use(owner_share=0.999, run_length=19, threads=threads))
-        assert (one.weight, acquisitions(one)) == (1, (19_000, 19, 18_981))
-
-
-def test_one_object_in_two_thousand_is_a_stratum_of_its_own() -> None:
-    use = Use(shared_objects=0.0005, acquisitions=100, owner_share=0.99975)
-    local, *shared = parts(use)
-    assert local.words == "objects that stay with one thread"
-    assert {one.words for one in shared} == {"objects that change hands"}
-    assert local.weight == Fraction(1999, 2000)
-    assert sum(one.weight for one in shared) == Fraction(1, 2000)
-    assert acquisitions(local) == (100, 0, 100)
-    # Fifty acquisitions by others, in runs of twenty: twice for half of the objects, else thrice.
-    assert [acquisitions(one)[1] for one in shared] == [40, 60]
-
-
-def test_long_lives_are_met_by_what_each_further_acquisition_adds() -> None:
-    found = parts(Use(owner_share=0.5, run_length=20, acquisitions=1_000_000, threads=2))
-    assert any(one.weight < 0 for one in found)  # the beginning is taken off again
-
-
-def test_numbers_that_are_not_whole_are_met_by_two_runs() -> None:
-    found = parts(Use(shared_objects=0, acquisitions=3.25))
-    weights = {acquisitions(one): one.weight for one in found}
-    assert weights == {(3, 0, 3): Fraction(9, 13), (4, 0, 4): Fraction(4, 13)}
+        long = Use(owner_share=0.999, run_length=19, threads=threads)
+        assert weights(long) == {(19_000, 19, 18_981): 1}
+    assert weights(Use(shared_objects=0, acquisitions=3.25)) == {
+        (3, 0, 3): Fraction(9, 13),
+        (4, 0, 4): Fraction(4, 13),
+    }
+    # Of a hundred acquisitions fifty are by others, in runs of twenty: twice or thrice.
+    assert weights(Use(shared_objects=0.0005, acquisitions=100, owner_share=0.99975)) == {
+        (100, 0, 100): Fraction(1999, 2000),
+        (90, 40, 25): Fraction(9, 40_000),
+        (110, 60, 17): Fraction(11, 40_000),
+    }
 
 
 def test_cycles_between_sections_follow_from_locks_a_second() -> None:
@@ -144,34 +137,10 @@ def test_cycles_between_sections_follow_from_locks_a_second() -> None:
             Use(locks_per_second=rate, critical=critical).at_clock(5_000)
 
 
-@pytest.mark.parametrize(
-    ("use", "said"),
-    [
-        (Use(threads=1, shared_objects=0.1), "--threads 1: with one thread nothing is shared"),
-        (Use(threads=1, contended=0.1), "--contended"),
-        (Use(shared_objects=0, owner_share=0.5), "--shared-objects 0"),
-        (Use(shared_objects=0.1, owner_share=1.0), "--owner-share 1"),
-        (Use(acquisitions=100, shared_objects=0.5, per_cancellation=999), "leave one of them out"),
-        (Use(acquisitions=100, per_cancellation=10), "less than --acquisitions"),
-        (Use(shared_objects=0.5, acquisitions=10, owner_share=0.1), "too few are left"),
-        (Use(owner_share=0.9, acquisitions=100, run_length=20), "--run-length 20"),
-        (Use(owner_share=0.9, acquisitions=5, run_length=1), "not shared with less than one"),
-        (Use(owner_share=0.9, acquisitions=5), "not shared with less than one"),
-        (Use(owner_share=0.99999, acquisitions=100), "not shared with less than one"),
-        (Use(owner_share=0.1, acquisitions=1.05), "not shared|less than one, the first"),
-        (Use(owner_share=0.0), "less than one, the first"),
-        (Use(shared_objects=1e-12), "--shared-objects 1e-12"),
-        (Use(nested=1e-9), "--nested"),
-        (Use(owner_share=0.9, first_share=0.95), "--first-share"),
-        (
-            Use(shared_objects=0.5, acquisitions=10, shared_acquisitions=2, owner_share=0.8),
-            "--shared-acquisitions",
-        ),
-    ],
-)
-def test_what_contradicts_itself_is_refused(use: Use, said: str) -> None:
+@pytest.mark.parametrize(("said", "use"), WRONG["uses"])
+def test_what_contradicts_itself_is_refused(said: str, use: dict[str, Any]) -> None:
     with pytest.raises(LockcrossError, match=said):
-        settle(use)
+        settle(Use(**use))
 
 
 def events(*sections: tuple[int, int]) -> EventLog:

@@ -16,23 +16,18 @@ from tests.reference import programs as reference_programs
 REFERENCE = reference_programs.FOLDER / "cycles.json"
 
 
-def _numbers(words: str) -> Options:
-    return {name: int(value) for name, _, value in (word.partition("=") for word in words.split())}
-
-
-OPTIONS = _numbers("seed=1 offset_max=20")
-OUT_OF_ORDER = OPTIONS | _numbers(
-    "out_of_order=1 width=4 predictor_history=8 fuse_branches=1 store_order=0"
-)
-_SYNC = ("sync", _numbers("threads=1 iterations=100"))
-_CONTENDED = ("threads", _numbers("threads=3 iterations=40 critical=4 think=10"))
-_SEQUENCE = "threads=2 objects=8 runs=4 run_length=10 owner_share=500000 critical=2 think=3"
+OPTIONS: Options = {"seed": 1, "offset_max": 20}
+OUT_OF_ORDER = OPTIONS | {"out_of_order": 1, "width": 4, "predictor_history": 8}
+OUT_OF_ORDER |= {"fuse_branches": 1, "store_order": 0}
+_SYNC = ("sync", {"threads": 1, "iterations": 100})
+_CONTENDED = ("threads", {"threads": 3, "iterations": 40, "critical": 4, "think": 10})
+_SEQUENCE = {"threads": 2, "objects": 8, "runs": 4, "run_length": 10, "owner_share": 500_000}
 CASES: dict[str, tuple[str, Options]] = {
     "sync": _SYNC,
     "sync, out of order": _SYNC,
     "contended": _CONTENDED,
     "contended, out of order": _CONTENDED,
-    "sequence": ("lock_sequence", _numbers(_SEQUENCE)),
+    "sequence": ("lock_sequence", _SEQUENCE | {"critical": 2, "think": 3}),
 }
 
 

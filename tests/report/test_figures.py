@@ -1,6 +1,7 @@
 """Figures of a small synthetic study, and their data."""
 
 import errno
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,14 +19,21 @@ from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover.processors_figure import draw_processors
-from sweeps.questions.crossover.winners import rows
 from sweeps.report.figures import draw_all
-from sweeps.report.grids import Grid, Marks, grid, interpolate, map_marks, own_grids
+from sweeps.report.grids import (
+    Grid,
+    Marks,
+    cancel_grid,
+    grid,
+    interpolate,
+    map_marks,
+    own_grids,
+)
 from sweeps.report.style import STYLES
 from sweeps.report.winner_map import Panel, draw_map, draw_panel, label_regions, polyline
 from sweeps.study.job import neighbours
 from sweeps.study.leads import Rule
-from sweeps.study.results import Isa, StudyResults
+from sweeps.study.results import Isa, Mark, StudyResults
 from tests.fakes.study import study
 
 MFENCE = Isa(title="x86-64", full_fence="mfence")
@@ -155,20 +163,6 @@ def test_a_full_disk_leaves_no_part_of_a_figure(
     assert [path.read_bytes() for path in tmp_path.iterdir()] == ([before] if before else [])
 
 
-def test_the_winner_table(results: StudyResults) -> None:
-    table = {row.machine: row for row in rows(results)}
-    row = table["known"]
-    assert list(row.costs.values()) == sorted(row.costs.values())
-    overall, full = row.contests["full"]
-    assert (full.lock, full.runner_up, full.margin, full.tied) == ("reservation", "tasuki", 3, ())
-    assert (overall.lock, overall.cost) == ("thin", 60)
-    assert row.contests["any"].compared.lock == "asym_tasuki/rmw"
-    assert row.contests["any"].overall.tied == ()
-    assert (row.cas, row.fence, row.costs["reservation"]) == (20, 35, 87)
-    assert table["guessed"].assumed and not row.assumed
-    assert list(table)[:2] == ["generic", "narrow"]
-
-
 @pytest.mark.parametrize("upright", [False, True])
 def test_a_strip_has_its_name_beside_it(upright: bool) -> None:
     ends = (0.0, 100.0)
@@ -191,9 +185,7 @@ def texts(ax: Axes) -> set[str]:
     return {text.get_text() for text in ax.texts}
 
 
-def test_only_processors_with_the_maps_cancellation_stand_on_it(
-    results: StudyResults, study_page: Path
-) -> None:
+def test_only_processors_with_the_maps_cancellation_stand_on_it(results: StudyResults) -> None:
     """A cancellation costs 2,000 cycles on the map and on machine known, 9,000 on guessed. A mark
     is a place: it has no lock's look, whoever wins on the processor."""
     figure = draw_map(results.connection, "generic")
@@ -208,9 +200,6 @@ def test_only_processors_with_the_maps_cancellation_stand_on_it(
     said = figure.get_suptitle().replace("\n", " ")
     assert "a cancellation of 2,000 cycles; processors with another one: decision_map" in said
     assert not {"known", "guessed*"} & set().union(*map(texts, other))
-    said = " ".join(study_page.read_text(encoding="utf-8").split())
-    assert "core with the CAS and fence of known, and the map's cancellation" in said
-    assert "Not on the map: guessed (9,000). The map answers for a cancellation of 2,000" in said
 
 
 def test_a_map_at_a_processors_own_cancellation_follows_from_stops(
@@ -224,6 +213,27 @@ def test_a_map_at_a_processors_own_cancellation_follows_from_stops(
     for label, costs in run.costs.items():
         assert (known.costs[label] == costs).all()
         assert guessed.costs[label] == pytest.approx(costs + 7000 * 0.04)
+
+
+def test_a_run_stands_where_its_series_says_whatever_it_sets_itself(own: Store) -> None:
+    """A run at the machine's own cancellation may be stored without one that is set."""
+    place = "generic", "x86_64", "lock"
+    before = cancel_grid(StudyResults(own.connection), *place)
+    own.connection.execute("UPDATE runs SET cancel_latency = NULL WHERE cancel_latency = 5000")
+    after = cancel_grid(StudyResults(own.connection), *place)
+    assert before and after and before.ys == after.ys == (500, 5000)
+    for label, costs in before.costs.items():
+        assert (after.costs[label] == costs).all()
+
+
+def test_a_processor_whose_atomics_differ_has_no_place_where_they_are_one(
+    results: StudyResults,
+) -> None:
+    found = cancel_grid(results, "generic", "x86_64", "lock")
+    assert found
+    alike = Mark("alike", "Alike", 20, 33, assumed=False, cancel=5000)
+    marks = (alike, replace(alike, machine="other", locked_alike=False))
+    assert [spot.words for spot in replace(found, marks=Marks(5000, marks, ())).spots] == ["alike"]
 
 
 def drawn(tie: float = 0.0, **ends: tuple[float, float]) -> Axes:

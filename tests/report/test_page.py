@@ -147,13 +147,3 @@ def test_on_paper_what_is_folded_is_left_out(page: Page) -> None:
     assert page.locator("#figures img").first.is_visible()
     for hidden in ("#crossovers", "#by-machine", ".here"):
         assert not page.locator(hidden).first.is_visible()
-
-
-def test_the_first_figures_numbers_are_a_table(page: Page) -> None:
-    heads = page.evaluate(
-        "[...document.querySelector('#processors table').tHead.rows[0].cells]"
-        ".map((one) => one.textContent)"
-    )
-    assert heads[:2] == ["Lock", "Ships in"] and len(heads) > 2
-    cells = column(page, "#processors table", 2)
-    assert all(re.fullmatch(r"[\d.]+ \(\d+ to \d+\)", one) for one in cells)

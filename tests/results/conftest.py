@@ -22,8 +22,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for output in ("a\nb", "a\rb", "a\r\nb", 'say "a", b', " a ", "a,b", "é", "[red]a[/red] b"):
             failed = {"status": "failed", "cause": "lost, then", "output": output}
             store.add_run(record(f"bad {output}", **failed), "p")
-        for number, compiler in enumerate(("gcc 12.2.0", "gcc 14.2.0")):
-            store.add_run(record(compiler, cycles=100 + number, compiler=compiler, seed=99), "p")
+        for cycles, compiler in ((100, "gcc 12.2.0"), (110, "gcc 14.2.0")):
+            store.add_run(record(compiler, cycles=cycles, compiler=compiler, seed=99), "p")
         store.set_series("many_cores/cores", [store.add_run(record("many", threads=64), "p")])
         mixed = {"op": "cas", "iterations": 10}
         store.add_run(record("nop", lock="nop", workload="calibrate", parameters=mixed), "p")

@@ -13,10 +13,12 @@ import csv
 import lzma
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from statistics import median
 
 from results.paths import PAPER
@@ -82,26 +84,8 @@ class Part:
         return found
 
 
-DIE, SOCKET = "another die", "another socket"
-PARTS = (
-    Part("EPYC 7R13", "AMD EPYC 7R13 48-Core Processor", 96, 8, DIE, threads=2, last=48),
-    Part("EPYC 7773X", "AMD EPYC 7773X", 64, 8, DIE, threads=2),
-    Part("Ryzen 9 5950X", "AMD Ryzen 9 5950X @ 3.40 GHz", 16, 8, DIE, threads=2),
-    Part("Ryzen 7 5700X", "AMD Ryzen 7 5700X", 8, 8, threads=2),
-    Part("Ryzen 9 7950X", "AMD Ryzen 9 7950X", 16, 8, DIE, True, 2),
-    Part("Core i9-12900K", "Intel Core i9-12900K", 8, 8, "", True, 2),
-    Part("Xeon 8375C", "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", 64, 32, SOCKET, threads=2),
-    Part("Xeon Gold 6242", "Dual Intel(R) Xeon Gold 6242 @ 2.8GHz", 32, 16, SOCKET, threads=2),
-    Part(
-        "Xeon 8275CL", "Intel(R) Xeon(R) Platinum 8275CL CPU @ 3.00GHz", 48, 24, SOCKET, threads=2
-    ),
-    Part("Xeon X5650", "Dual Intel(R) Xeon(R) CPU X5650  @ 2.67GHz", 12, 6, SOCKET, threads=2),
-    Part("Graviton 2", "AWS Graviton2", 64, 64),
-    Part("Graviton 3", "AWS Graviton3", 64, 64),
-    Part("Kunpeng 920-6426", "HiSilicon Kunpeng 920-6426 @ 2.6GHz", 64, 32, DIE),
-    Part("M1 Pro", "Apple M1 Pro", 8, 3, "another cluster", first=2),
-    Part("POWER7", "Dual IBM Power7 8 cores@3.3 GHz 2010-Q1", 16, 8, SOCKET),
-)
+FILE = Path(__file__).with_name("core_to_core.toml")
+PARTS = [Part(**part) for part in tomllib.loads(FILE.read_text(encoding="utf-8"))["parts"]]
 
 
 def latencies(lines: Iterable[str]) -> Iterator[tuple[int, int, float]]:

@@ -1,7 +1,6 @@
 """How numbers and options are kept: reading gives all back."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,19 +33,18 @@ def test_what_is_no_number_is_refused(value: Any) -> None:
         number_text(value)
 
 
-def test_runs_share_names_and_options(tmp_path: Path) -> None:
+def test_runs_share_names_and_options(store: Store) -> None:
     other = {"pairs": (2.0, "pairs"), "late": (0.25, "µs")}
-    with Store(tmp_path / "a.db") as store:
-        for number in range(9):
-            store.add_run(record(f"r{number}", number, resolved={"cas": number % 3, "a": "b"}), "p")
-        store.add_run(record("other", metrics=other, resolved={}), "p")
-        kept = {"run_metrics": 10, "metric_sets": 2, "option_sets": 2, "resolved_options": 4}
-        for table, rows in kept.items():
-            counted = store.connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-            assert counted == (rows,), table
-        assert store.find(["other"])["other"].metrics == {"late": 0.25, "pairs": 2.0}
-        shown = show_run(store.connection, 10)
-        assert shown.metrics == [("late", 0.25, "µs"), ("pairs", 2.0, "pairs")]
-        assert show_run(store.connection, 5).columns["resolved"] == {"a": "b", "cas": 1}
-        costs = store.connection.execute("SELECT cycles_per_pair FROM runs WHERE id > 8")
-        assert costs.fetchall() == [(8.0,), (None,)]
+    for number in range(9):
+        store.add_run(record(f"r{number}", number, resolved={"cas": number % 3, "a": "b"}), "p")
+    store.add_run(record("other", metrics=other, resolved={}), "p")
+    kept = {"run_metrics": 10, "metric_sets": 2, "option_sets": 2, "resolved_options": 4}
+    for table, rows in kept.items():
+        counted = store.connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+        assert counted == (rows,), table
+    assert store.find(["other"])["other"].metrics == {"late": 0.25, "pairs": 2.0}
+    shown = show_run(store.connection, 10)
+    assert shown.metrics == [("late", 0.25, "µs"), ("pairs", 2.0, "pairs")]
+    assert show_run(store.connection, 5).columns["resolved"] == {"a": "b", "cas": 1}
+    costs = store.connection.execute("SELECT cycles_per_pair FROM runs WHERE id > 8")
+    assert costs.fetchall() == [(8.0,), (None,)]

@@ -1,8 +1,10 @@
 """Databases that were damaged or changed by something else: one message, with the remedy."""
 
 import json
+import shlex
 import shutil
 import sqlite3
+import tomllib
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -106,30 +108,7 @@ def facts_are_whole(store: Store, *but: Fact[Any]) -> None:
             assert json.dumps(taking.set_fact.call_args.args[1], sort_keys=True) == text
 
 
-def _fact(name: str, value: object) -> str:
-    return f"UPDATE facts SET value = '{json.dumps(value)}' WHERE name = '{name}'"
-
-
-ODD = [
-    (_fact("plan", []), "facts.value has a value that is not a JSON object"),
-    (_fact("plan", {}), "plan: title"),
-    (_fact("plan", {"seeds": "x"}), "the fact plan"),
-    ("UPDATE facts SET value = json_remove(value, '$.locks') WHERE name = 'plan'", "lock: missing"),
-    ("UPDATE facts SET value = json_set(value, '$.cells', 1) WHERE name = 'plan'", "plan: cells"),
-    (_fact("isa/x86_64", {"name": "x"}), "the fact isa/x86_64"),
-    (_fact("job", {}), "the fact job"),
-    (_fact("overtake", {}), "the fact overtake"),
-    ("UPDATE facts SET value = json_set(value, '$.cases[0].tasuki', 'x') WHERE name = 'overtake'",
-     "the fact overtake"),
-    (_fact("reproduction/one", {"rows": [1]}), "the fact reproduction/one"),
-    ("UPDATE facts SET value = '{' WHERE name = 'plan'", "malformed JSON"),
-    ("UPDATE facts SET value = CAST(x'ff' AS TEXT) WHERE name = 'plan'", "a.db"),
-    ("UPDATE option_sets SET names = '{' || id", "malformed JSON"),
-    ("UPDATE crossovers SET setting = 3", "crossovers.setting"),
-    ("UPDATE machines SET description = '{}'", "the machine generic: latency"),
-    ("UPDATE runs SET cycles_per_pair = 'much'", "runs.cycles_per_pair is 'much'"),
-    ("UPDATE calibrations SET cycles = 9e999", "calibrations.cycles is inf"),
-]  # fmt: skip
+ODD = tomllib.loads(Path(__file__).with_name("damage.toml").read_text(encoding="utf-8"))["odd"]
 
 
 @pytest.mark.parametrize(("statement", "words"), ODD, ids=lambda text: str(text)[:60])
@@ -191,19 +170,19 @@ def test_a_user_s_own_tables_and_version_do_no_harm(database: Path) -> None:
     assert "tasuki" in run("runs", "--db", database)
 
 
-@pytest.mark.parametrize("words", [["runs"], ["show", 1], ["export"], ["report"], ["query"]])
-def test_pages_that_were_overwritten(database: Path, tmp_path: Path, words: list[object]) -> None:
+@pytest.mark.parametrize(
+    "line", ["runs", "show 1", "export x.csv", "report --output out", "query 'SELECT * FROM runs'"]
+)
+def test_pages_that_were_overwritten(
+    database: Path, tmp_path: Path, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     data = bytearray(database.read_bytes())
     size = int.from_bytes(data[16:18], "big")
     for page in range(3, len(data) // size):  # the first have what SQLite needs to open it
         data[page * size : (page + 1) * size] = bytes([page % 251]) * size
     database.write_bytes(data)
-    more: dict[str, list[object]] = {
-        "export": [tmp_path / "x.csv"],
-        "report": ["--output", tmp_path / "out"],
-        "query": ["SELECT * FROM runs"],
-    }
-    said = run(*words, *more.get(str(words[0]), []), "--db", database, code=2)
+    said = run(*shlex.split(line), "--db", database, code=2)
     assert "is damaged" in said and "move it away" in said and "\n" not in said
     with pytest.raises(StoreError, match="is damaged"), Store(database) as store:
         store.find(["x"])

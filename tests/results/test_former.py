@@ -139,40 +139,25 @@ def test_commands_on_a_database_from_before(before: Path, tmp_path: Path) -> Non
         assert lockcross(*words, *db).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("word", "wanted"),
-    [
-        ("null", "nop"),
-        ("not null", "not nop"),
-        ("null/full", "nop/full"),
-        ("null:x/rmw", "nop:x/rmw"),
-        ("nullable", "nullable"),
-        ("not nullable", "not nullable"),
-        ("a null", "a null"),
-        ("", ""),
-    ],
-)
-def test_labels(word: str, wanted: str) -> None:
-    assert current(word) == wanted
+def test_labels() -> None:
+    for word in ("null", "not null", "null/full", "null:x/rmw"):
+        assert current(word) == word.replace("null", "nop")
+    for word in ("nullable", "not nullable", "a null", ""):
+        assert current(word) == word
 
 
-@pytest.mark.parametrize(
-    ("sql", "wanted"),
-    [
-        ("lock = 'null'", "lock = 'nop'"),
-        ("LOCK != 'null' AND seed = 1", "LOCK != 'nop' AND seed = 1"),
-        ("r.lock IS NOT 'null'", "r.lock IS NOT 'nop'"),
-        ("'null' = r.lock", "'nop' = r.lock"),
-        ("lock NOT IN ('thin','null')", "lock NOT IN ('thin','nop')"),
-        ("lock_a='null' or below == 'null'", "lock_a='nop' or below == 'nop'"),
-        ("typeof(cores) = 'null'", "typeof(cores) = 'null'"),
-        ("block = 'null'", "block = 'null'"),
-        ("lock IS NULL", "lock IS NULL"),
-        ("cause = 'lock null'", "cause = 'lock null'"),
-    ],
-)
-def test_sql(sql: str, wanted: str) -> None:
-    assert current_sql(sql) == wanted
+def test_sql() -> None:
+    for sql in (
+        "lock = 'null'",
+        "LOCK != 'null' AND seed = 1",
+        "r.lock IS NOT 'null'",
+        "'null' = r.lock",
+        "lock NOT IN ('thin','null')",
+        "lock_a='null' or below == 'null'",
+    ):
+        assert current_sql(sql) == sql.replace("null", "nop")
+    for sql in ("typeof(cores) = 'null'", "block = 'null'", "lock IS NULL", "cause = 'lock null'"):
+        assert current_sql(sql) == sql
 
 
 def test_documents() -> None:

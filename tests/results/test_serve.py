@@ -60,16 +60,3 @@ def test_nothing_can_be_written(address: str) -> None:
 def test_no_database(tmp_path: Path) -> None:
     done = lockcross("serve", "--db", str(tmp_path / "none.db"))
     assert done.returncode == 2 and "there is no such database" in done.stderr
-
-
-def test_what_cannot_be_installed_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted = tmp_path / "requirements.txt"
-    wanted.write_text("lockcross-no-such-package==1.0\n")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    nothing = Extra("Nothing", wanted, megabytes=1)
-    assert not nothing.installed()
-    with pytest.raises(LockcrossError, match="Nothing could not be installed") as error:
-        nothing.install()
-    assert "\n" not in error.value.message

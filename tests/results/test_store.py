@@ -14,16 +14,11 @@ import pytest
 
 from results.paths import ROOT
 from results.store.database import explain
-from results.store.records import (
-    CalibrationRecord,
-    CrossoverRecord,
-    CrossoverRun,
-    CrossoverSeed,
-    MachineRecord,
-)
+from results.store.records import CalibrationRecord
 from results.store.store import Store, StoreError
 from tests.commands import start
 from tests.fakes.records import record
+from tests.fakes.study import Synthetic, study
 
 # Adds runs without end and says the number of each.
 _WRITER = """
@@ -121,40 +116,18 @@ def test_a_series_is_set_anew_as_a_whole(store: Store) -> None:
     assert store.connection.execute("SELECT run_id FROM series").fetchall() == [(2,), (3,)]
 
 
-def test_what_is_stored_already_is_not_written_again(store: Store) -> None:
-    run = store.add_run(record("x"), "p")
-    calibrations = [
-        CalibrationRecord("m", "x86_64", "lock", "qemu", cas, None, "cas", 20.0, run, run)
-        for cas in (None, 5)
-    ]
-    base = {"machine": "m", "isa": "x86_64", "flavour": "lock", "engine": "qemu", "workload": "w"}
-    axis = {"axis": "fence_latency", "unit": "cycles", "low": 0, "high": 9, "tolerance": 1}
-    found = {"verdict": "crosses", "value": 3.5, "bracket_low": 3, "bracket_high": 4}
-    crossing = CrossoverRecord(
-        **base | axis | found,
-        setting={"cas_latency": 1},
-        lock_a="a",
-        lock_b="b",
-        below="a",
-        runs=tuple(CrossoverRun(run, 1, lock, 3, 2.0) for lock in "ab"),
-        seeds=(CrossoverSeed(1, 3.5, 3, 4), CrossoverSeed(2, None, None, None)),
-    )
-
-    def write(value: float) -> int:
-        """How many rows that changes."""
-        before = store.connection.total_changes
-        store.add_calibrations(calibrations)
-        store.set_crossovers([replace(crossing, value=value), crossing], "axis")
-        store.set_series("s", [run])
-        store.set_fact("f", {"a": value})
-        store.set_machine(MachineRecord("m", "M", {"b": value}))
-        return store.connection.total_changes - before
-
-    assert write(1.0) > 0
-    assert write(1.0) == 0
-    assert write(2.0) > 0
-    values = store.connection.execute("SELECT value FROM crossovers ORDER BY id").fetchall()
-    assert values == [(2.0,), (3.5,)]
+def test_what_is_stored_already_is_not_written_again(tmp_path: Path) -> None:
+    """A whole study; but what differs is."""
+    crossovers = "SELECT series, value FROM crossovers ORDER BY series, id"
+    with Store(study(tmp_path / "a.db")) as store:
+        before = store.connection.execute(crossovers).fetchall()
+        changes = store.connection.total_changes
+        Synthetic(store).fill()
+        assert store.connection.total_changes == changes
+        store.connection.execute("UPDATE crossovers SET value = value + 1 WHERE id = 1")
+        assert store.connection.execute(crossovers).fetchall() != before
+        Synthetic(store).fill()
+        assert store.connection.execute(crossovers).fetchall() == before
 
 
 def test_foreign_keys_are_kept(store: Store) -> None:
@@ -190,11 +163,13 @@ def is_refused(path: Path, read_only: bool, words: str) -> None:
     assert path.read_bytes() == before
 
 
-def test_reading_changes_neither_the_file_nor_its_folder(path: Path, tmp_path: Path) -> None:
+def test_readers_change_neither_the_file_nor_its_folder(path: Path, tmp_path: Path) -> None:
     before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
     assert set(before) == {"a.db", "a.db.lock"}
     with Store(path, read_only=True) as store:
         assert store.find(["x"])
+        with pytest.raises(StoreError, match="cannot be written"):
+            store.add_run(record("y"), "p")
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
 
 
@@ -228,12 +203,6 @@ def test_a_place_for_no_database(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="--db"):
         Store(tmp_path / "file" / "a.db")
-
-
-def test_readers_cannot_write(path: Path) -> None:
-    refused = pytest.raises(StoreError, match="cannot be written")
-    with Store(path, read_only=True) as store, refused:
-        store.add_run(record("y"), "p")
 
 
 def test_what_sqlite_calls_read_only_names_the_permissions() -> None:

@@ -1,7 +1,5 @@
 """Every number that is exported or printed as a row has a unit, found by its column's name."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ from results.store.batches import batches
 from results.store.queries import TABLES, VIEWS, ask, named_queries
 from results.store.store import reading
 from sweeps.questions.read.units import OF_THE_ROW, units
-from tests.commands import lockcross
 
 DATABASES = sorted(REFERENCE.glob("*.db"))
 
@@ -46,10 +43,9 @@ def test_every_number_of_a_database_and_of_its_named_queries_has_a_unit(database
             have_units(known, answer.columns, answer.rows, name)
 
 
-def test_units_are_listed_by_a_command() -> None:
-    done = lockcross("query", "--units", "--db", str(DATABASES[0]), "--format", "csv")
-    assert done.returncode == 0, done.stderr
-    listed = {row["column"]: row["unit"] for row in csv.DictReader(io.StringIO(done.stdout))}
+def test_units_are_those_of_axes_metrics_and_keys() -> None:
+    with reading(DATABASES[0]) as connection:
+        listed = units(connection)
     assert listed["cas_latency"] == "cycles" and listed["duration_s"] == "s"
     assert listed["cycles_per_pair"] == "cycles/pair" == listed["metric_cycles_per_pair"]
     assert listed["parameter_owner_share"] == "share"

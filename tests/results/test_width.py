@@ -39,24 +39,20 @@ def test_no_command_cuts_what_it_prints(line: str, width: int, database: Path) -
 
 
 @pytest.mark.parametrize("name", ["", *commands()])
-def test_help_fits_and_has_an_example(name: str) -> None:
+def test_help_fits_and_has_an_example_that_the_command_takes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = lockcross(*([name] if name else []), "--help", COLUMNS="80")
     assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "…" not in done.stdout
-    for one in [name] if name else commands():
-        assert f"./lockcross {commands()[one].example}\n" in done.stdout
-
-
-@pytest.mark.parametrize("name", commands())
-def test_an_example_is_a_line_that_its_command_takes(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     (tmp_path / "app.locks").touch()
     monkeypatch.chdir(tmp_path)
-    first, *rest = shlex.split(commands()[name].example)
-    assert first == name
-    loaded(name).make_context(name, rest)
+    for one in [name] if name else commands():
+        assert f"./lockcross {commands()[one].example}\n" in done.stdout
+        first, *rest = shlex.split(commands()[one].example)
+        assert first == one
+        loaded(one).make_context(one, rest)
 
 
 def printed(table: Table, width: int) -> str:

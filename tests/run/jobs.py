@@ -33,8 +33,7 @@ def write_plan(folder: Path, latencies: int, iterations: int, **axes: object) ->
 
 def write_cluster(folder: Path, **keys: object) -> Path:
     """Write a cluster's file, with a title and these keys."""
-    lines = [
-        f"{key} = {json.dumps(value)}\n" for key, value in ({"title": "a test"} | keys).items()
-    ]
-    (folder / "cluster.toml").write_text("".join(lines))
+    values = {"title": "a test"} | keys
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    (folder / "cluster.toml").write_text("\n".join(lines))
     return folder / "cluster.toml"

@@ -74,6 +74,7 @@ def test_a_wrong_cluster_file_is_named_with_key_and_value(
 def test_a_command_without_its_cluster_file(tmp_path: Path) -> None:
     said = fresh("sweep", "smoke", "--cluster", "no/such.toml", "--db", str(tmp_path / "a.db"))
     assert said.returncode == 2 and "cluster no/such.toml: No such file" in said.stderr
+    assert not (tmp_path / "a.db").exists()
 
 
 # Chunks

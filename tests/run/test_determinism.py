@@ -67,6 +67,6 @@ def test_a_cell_has_one_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             jobs = len(os.sched_getaffinity(0)) + number
             results.append(Runner(store, jobs, limits=Limits(serve=serve)).run(wanted, "test"))
     for cell, *runs in zip(wanted, *results, strict=True):
-        said = {(run.status, run.cause) for run in runs}
+        said = {(run.status, run.cause, run.identity) for run in runs}
         assert len(said) == 1 and (runs[0].status == "ok" or cell.lock == "nop"), (cell, said)
         assert all(run.metrics == runs[0].metrics for run in runs), cell

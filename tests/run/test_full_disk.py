@@ -37,8 +37,7 @@ def limits(request: pytest.FixtureRequest) -> Limits:
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return the folders of the runs; the driver's is gone when the test is over, and so are all
-    processes."""
+    """The folders of the runs; after the test the driver's is gone, and so are all processes."""
     before = children(os.getpid())
     monkeypatch.setattr(work, "RUN_FOLDERS", tmp_path / "runs")
     yield tmp_path / "runs"

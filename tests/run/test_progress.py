@@ -105,5 +105,7 @@ def test_programs_that_take_long_to_compile_are_announced(
 
 
 def test_a_sweep_says_how_far_it_is(tmp_path: Path) -> None:
-    done = lockcross("sweep", "smoke", "--db", str(tmp_path / "a.db"))
+    """On standard error, as it says there how its cells ended beside rows for a program."""
+    done = lockcross("sweep smoke --format json", "--db", str(tmp_path / "a.db"))
     assert re.search(r"smoke: 1 of (\d+) runs, .*\n(.*\n)*smoke: \1 of \1 runs", done.stderr)
+    assert "25 cells, 25 distinct: 21 ok" in done.stderr

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from results.store.store import Store
 from sweeps.engines.base import Limits, ProcessResult, Request, load_engine
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.model.cell import Cell, arguments
@@ -20,7 +19,6 @@ from sweeps.model.isa import FLAVOURS
 from sweeps.model.machine import isas_of, machine_names
 from sweeps.programs import TARGETS, Builder
 from sweeps.run.processes import Processes, Task
-from sweeps.run.runner import Runner
 from sweeps.run.servers import Server, ServerLostError, Servers
 from tests.fakes.cells import cell_of
 from tests.processes import alive, children, until
@@ -29,19 +27,6 @@ from tests.run.test_runner import CELL
 _PROGRAMS, _EACH = 12, 5  # drawn programs, and cells of each
 _LOCKS = ("thin", "tasuki", "reservation", "asym_tasuki", "mcs", "monitor_table", "revocable")
 _ENDLESS = replace(CELL, parameters={"iterations": 100_000_000})
-# QEMU frees a large table of a guest thread that ends; here it rests then.
-_SLOW_END = r"""
-#include <malloc.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-extern void __libc_free(void *block);
-void free(void *block) {
-    int large = block && malloc_usable_size(block) > 16384;
-    __libc_free(block);
-    if (large && syscall(SYS_gettid) != getpid())
-        usleep(20000);
-}
-"""
 
 
 def drawn(seed: int) -> list[Cell]:
@@ -66,17 +51,6 @@ def drawn(seed: int) -> list[Cell]:
             for _ in range(_EACH)
         ]
     return cells
-
-
-def test_a_served_cell_says_what_it_says_alone(tmp_path: Path) -> None:
-    cells, said = drawn(24), {}
-    for serve in (True, False):
-        with Store(tmp_path / f"{serve}.db") as store:
-            runs = Runner(store, limits=Limits(serve=serve)).run(cells, "test")
-        # All but when, where and as which of the runs it was stored.
-        said[serve] = [(run.status, run.cause, run.identity, run.metrics) for run in runs]
-    assert said[True] == said[False]
-    assert {status for status, *_ in said[True]} == {"ok"}
 
 
 def task(key: int, cell: Cell, time_limit_s: float = 60.0, instructions: int = 10**9) -> Task[int]:
@@ -106,8 +80,10 @@ def pids(servers: Servers) -> list[int]:
     return [server._process.pid for server in servers._servers.values()]
 
 
-def test_reports_are_equal_byte_for_byte(tmp_path: Path, servers: Servers) -> None:
-    tasks = [task(seed, replace(CELL, seed=seed, threads=1)) for seed in range(1, 6)]
+def test_a_served_cell_says_what_it_says_alone_byte_for_byte(
+    tmp_path: Path, servers: Servers
+) -> None:
+    tasks = [task(number, cell) for number, cell in enumerate(drawn(24))]
 
     def reports(used: Servers | None) -> dict[int, tuple[object, ...]]:
         with Processes[int](2, tmp_path / "runs", servers=used) as processes:
@@ -117,16 +93,16 @@ def test_reports_are_equal_byte_for_byte(tmp_path: Path, servers: Servers) -> No
             }
 
     served = reports(servers)
-    assert served == reports(None) and len(served) == 5
-    assert len(pids(servers)) == 1
+    assert served == reports(None) and len(served) == _PROGRAMS * _EACH
+    assert {code for code, *_ in served.values()} == {0}
+    assert len(pids(servers)) == len({one.request.command for one in tasks})
 
 
 @pytest.mark.parametrize("serve", [True, False])
 def test_a_program_may_end_while_its_threads_are_still_ending(
     serve: bool, tmp_path: Path, servers: Servers
 ) -> None:
-    slow, source = tmp_path / "slow_end.so", tmp_path / "slow_end.c"
-    source.write_text(_SLOW_END, encoding="utf-8")
+    slow, source = tmp_path / "slow_end.so", Path(__file__).with_name("slow_end.c")
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", source, "-o", slow], check=True)
     plain = task(0, replace(CELL, threads=5))
     preload = shutil.which("env"), f"LD_PRELOAD={slow}"

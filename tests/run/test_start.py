@@ -24,15 +24,13 @@ def start(*words: str, parent: int | None = None) -> subprocess.CompletedProcess
     return subprocess.run([*first, *words], capture_output=True, text=True, check=False)
 
 
-def test_the_command_runs_with_its_arguments_where_it_should() -> None:
-    said = "import os, sys; print(sys.argv[1:], os.sched_getaffinity(0))"
+def test_the_command_runs_with_its_arguments_where_it_should_and_within_limits() -> None:
+    """On the size of files, and it writes no core."""
+    said = "import os, resource as r, sys; print(sys.argv[1:], os.sched_getaffinity(0), "
+    said += "r.getrlimit(r.RLIMIT_FSIZE), r.getrlimit(r.RLIMIT_CORE))"
     done = start(sys.executable, "-c", said, "a b", "")
-    assert (done.returncode, done.stdout) == (0, f"['a b', ''] {{{CPU}}}\n")
-
-
-def test_its_files_are_limited_and_it_writes_no_core() -> None:
-    limits = "import resource as r; print(r.getrlimit(r.RLIMIT_FSIZE), r.getrlimit(r.RLIMIT_CORE))"
-    assert start(sys.executable, "-c", limits).stdout == "(1000, 1000) (0, 0)\n"
+    assert done.stdout == f"['a b', ''] {{{CPU}}} (1000, 1000) (0, 0)\n"
+    assert done.returncode == 0
 
 
 def test_what_cannot_be_started_says_so(tmp_path: Path) -> None:

@@ -1,35 +1,12 @@
-"""A copy of the launcher in a tree of its own, with stand-ins for the system's tools."""
+"""The launcher of a tree of its own, and stand-ins for the system's tools."""
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-from results.paths import ROOT
 from tests.commands import program
 
-TOOLS = (
-    "bash cat chmod cp df dirname env find flock head mkdir mktemp mv readlink rm sed sha256sum"
-    " sleep sort tail tee touch tr uname xargs".split()
-)
 _BEGIN = 'set -euo pipefail; root="$1"; source "$root/sweeps/setup/set_up.sh"; choose_work; '
-
-
-def make_tree(tmp_path: Path) -> Path:
-    """A tree without .venv, in a folder whose name has a space, and a bin/ with only the tools that
-    every Debian has; root is its user."""
-    tree = tmp_path / "a tree"
-    for name in ("lockcross", "requirements.txt", "requirements/cli.txt", "sweeps/setup"):
-        (tree / name).parent.mkdir(exist_ok=True, parents=True)
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tree / name)
-    (tree / "bin").mkdir()
-    for tool in TOOLS:
-        place = shutil.which(tool)
-        assert place
-        (tree / "bin" / tool).symlink_to(place)
-    stand_in(tree, "id", "echo 0")
-    return tree
 
 
 def stand_in(tree: Path, tool: str, script: str = "") -> None:

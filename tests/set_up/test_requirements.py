@@ -43,21 +43,17 @@ def test_each_list_is_pinned() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_package_has_one_version_and_hashes(name: str) -> None:
+def test_every_package_has_one_version_and_hashes_and_no_index_is_named(name: str) -> None:
+    """Where packages come from is the user's pip's to say."""
+    for file in (REQUIREMENTS / f"{name}.in", ROOT / pins(name)):
+        text = file.read_text(encoding="utf-8")
+        assert "://" not in text and "index-url" not in text and "find-links" not in text
     packages = dict(entries(name))
     assert wanted(name) <= {package.name for package in packages}
     for package, hashes in packages.items():
         assert re.fullmatch(r"==[^*,]+", str(package.specifier)), package
         assert hashes, package
     assert set(map(str, packages)) == set(map(str, pinned(ROOT / pins(name))))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_index_is_named(name: str) -> None:
-    """Where packages come from is the user's pip's to say."""
-    for file in (REQUIREMENTS / f"{name}.in", ROOT / pins(name)):
-        text = file.read_text(encoding="utf-8")
-        assert "://" not in text and "index-url" not in text and "find-links" not in text
 
 
 def test_lists_agree() -> None:

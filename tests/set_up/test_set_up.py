@@ -62,8 +62,7 @@ def test_all_that_is_missing_is_announced(tree: Path) -> None:
     assert done.returncode == 1
     said = done.stderr
     assert re.search(r"about \d+ min in all", said)
-    parts = "system packages: .*g\\+\\+", "the engine", "Python packages of requirements.txt"
-    for part in parts:
+    for part in ("system packages: .*g\\+\\+", "the engine", "Python packages of requirements.txt"):
         assert re.search(f"  {part}.*about \\d+ s", said), part
 
 
@@ -199,8 +198,9 @@ def test_commands_of_developers_install_what_they_need(
     wanted.write_text("lockcross-no-such-package==1.0\n")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setattr(dev, "TOOLS", Extra("Nothing", wanted, megabytes=1))
-    with pytest.raises(LockcrossError, match="Nothing could not be installed"):
+    with pytest.raises(LockcrossError, match="Nothing could not be installed") as error:
         command()
+    assert "\n" not in error.value.message
 
 
 def test_a_requirement_of_another_processor_is_none_here(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_dry_run_says_what_is_known_and_leaves_nothing(tmp_path: Path) -> None:
     assert "0 known" in before.stdout and "s each are assumed for" in before.stdout
     assert lockcross("sweep", "smoke", "--db", str(db)).returncode == 0
     after = lockcross("sweep", "smoke", "--dry-run", "--db", str(db))
-    assert " 0 to run" in after.stdout and "guess" not in after.stdout
+    assert " 0 to run" in after.stdout and "assumed" not in after.stdout
 
 
 def test_calibration_measures_what_was_set(tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def path_with(folder: Path, *names: str) -> str:
 
 
 def test_missing_parts_are_one_message(tmp_path: Path) -> None:
-    compiler = "x86_64-linux-gnu-gcc"
-    path = path_with(tmp_path, compiler, "as", "ld", "x86_64-linux-gnu-as", "x86_64-linux-gnu-ld")
+    tools = [f"x86_64-linux-gnu-{tool}" for tool in ("gcc", "as", "ld")]
+    path = path_with(tmp_path, "as", "ld", *tools)
 
     def fails(message: str, **changes: str) -> None:
         done = lockcross("run", *SMALL, **{"PATH": path, "LOCKCROSS_QEMU": "", **changes})
@@ -109,8 +109,6 @@ def test_missing_parts_are_one_message(tmp_path: Path) -> None:
     )
     program(tmp_path, "qemu-x86_64", 'echo "usage: qemu-x86_64 -g port"')
     fails("built without plugins")
-    (tmp_path / compiler).unlink()
-    fails("gcc-x86-64-linux-gnu")
 
 
 def test_the_doctor_tells_what_is_there_and_what_is_missing(tmp_path: Path) -> None:

@@ -1,29 +1,20 @@
 """The imports of a command: nobody waits for those that it does not need."""
 
-import subprocess
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from results.store.store import Store
-from sweeps.report.presentation import References, drawings
-from sweeps.study.job import STUDY, load_study
 from tests.commands import fresh
-from tests.fakes.study import study
 
 HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "parsl", "PIL", "pyarrow"}
 
 
-def ran(*words: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
+def ran(*words: str, code: int = 0) -> tuple[str, set[str]]:
+    """The standard output of a command, and every module that it imported, by its whole name."""
     done = fresh(*words, PYTHONPROFILEIMPORTTIME="1")
     assert done.returncode == code, done.stderr
-    return done
-
-
-def modules(done: "subprocess.CompletedProcess[str]") -> set[str]:
-    """Every module that was imported, by its whole name."""
-    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
+    lines = (line for line in done.stderr.splitlines() if "|" in line)
+    return done.stdout, {line.rpartition("|")[2].strip() for line in lines}
 
 
 @pytest.mark.parametrize(
@@ -39,12 +30,12 @@ def modules(done: "subprocess.CompletedProcess[str]") -> set[str]:
     ],
 )
 def test_short_commands_import_nothing_heavy(line: str, code: int, database: Path) -> None:
-    found = modules(ran(*line.format(db=database).split(), code=code))
+    _, found = ran(*line.format(db=database).split(), code=code)
     assert not found & HEAVY and "sweeps.cli.main" in found
 
 
 def test_the_list_of_commands_imports_none_of_them() -> None:
-    every = modules(ran("--help"))
+    _, every = ran("--help")
     found = {name for name in every if name.startswith(("sweeps.", "results."))}
     folders = {name for name in found if name.startswith("sweeps.questions.")}
     assert all(name.count(".") == 2 for name in folders)
@@ -57,23 +48,8 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 def test_figures_and_report_are_commands_and_draw_once(database: Path, tmp_path: Path) -> None:
     """A command without figures to draw imports no Matplotlib."""
     words = ["--db", str(database), "--output", str(tmp_path)]
-    first = ran("report", *words)
-    assert first.stdout.strip() == str(tmp_path / "report.html")
-    assert (tmp_path / "report.html").stat().st_size > 10_000 and "matplotlib" in modules(first)
-    again = ran("figures", *words)
-    assert "winner_map.png" in again.stdout
-    assert not modules(again) & {"matplotlib", "PIL", "pandas"}
-
-
-def test_a_figure_names_the_function_that_draws_it(tmp_path: Path) -> None:
-    with Store(study(tmp_path / "study.db")) as store:
-        cells = load_study("sst_many_cores")
-        STUDY.of("mine").write(store, cells.plan)  # it is shown only where it is
-        own = store.connection
-        every = drawings(own, References({"another": own}))
-    sections = {"study", "study/more", "studies/mine", "validation"}
-    assert {one.section for one in every} == sections
-    assert len({one.draw for one in every}) == 9
-    for drawing in every:
-        module, _, name = drawing.draw.rpartition(".")
-        assert callable(getattr(import_module(module), name))
+    said, first = ran("report", *words)
+    assert said.strip() == str(tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 10_000 and "matplotlib" in first
+    said, again = ran("figures", *words)
+    assert "winner_map.png" in said and not again & {"matplotlib", "PIL", "pandas"}

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import pytest
 from typer.core import TyperOption
 
-from results.text.rows import Form
 from sweeps.cli.main import commands, loaded
 from tests.commands import lockcross
 
@@ -81,7 +80,3 @@ def test_former_names_are_not_shown() -> None:
     assert "lockcross crossings" in done.stdout and "--to " not in done.stdout
     assert "\n  crossovers" not in lockcross("--help").stdout
     assert "--machine " not in lockcross("advise", "--help").stdout
-
-
-def test_every_form_of_output_is_asked_for_alike() -> None:
-    assert {one.kind for one in declared()["--format"]} == {str(Form)}

@@ -87,10 +87,10 @@ def phase_lengths(found: Simulated) -> dict[int, int]:
     ],
 )
 def test_primitive_is_in_the_state_asked_for(
-    lock: str, state: str, level: str, atomics: list[int], tmp_path: Path
+    lock: str, state: str, level: str, atomics: list[int]
 ) -> None:
     keys = {"threads": 2, "objects": 4, "iterations": 10}
-    found = simulated(tmp_path, "primitive", lock, state=state, level=level, **keys)
+    found = simulated("primitive", lock, state=state, level=level, **keys)
     pair, acquisition, release = atomics
     assert atomics_by_phase(found) == [40 * pair, 4 * acquisition, 4 * release]
 
@@ -100,16 +100,14 @@ OWNERS = {"waiting": "blocked", "running": "running", "parked": "blocked", "ende
 
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_transition_cancels_every_reservation_once(
-    flavour: str, owner: str, tmp_path: Path
-) -> None:
+def test_transition_cancels_every_reservation_once(flavour: str, owner: str) -> None:
     """Each revocation takes as long as stopping an owner in that state, and no other figure."""
     keys: dict[str, int | str] = {"threads": 2, "objects": 30, "owner": owner}
     costs = []
     for stop in (1000, 2000):
         options = dict.fromkeys([f"charge_{name}" for name in STOPS], 500)
         options[f"charge_stop_{OWNERS[owner]}"] = stop
-        found = simulated(tmp_path, "transition", "reservation", flavour, options, **keys)
+        found = simulated("transition", "reservation", flavour, options, **keys)
         first, second = (core["charges"] for core in found.cores)
         assert (first["stop"], second["stop"]) == (0, 30)
         assert second.get(f"stop_{OWNERS[owner]}", second["stop"]) == 30
@@ -123,23 +121,22 @@ def test_transition_cancels_every_reservation_once(
     assert costs[0] > 30 * 1000
 
 
-@pytest.mark.parametrize("lock", ["reservation", "biased"])
-def test_the_owners_state_is_told_to_its_lock(lock: str, tmp_path: Path) -> None:
+def test_the_owners_state_is_told_to_its_lock() -> None:
     for owner, state in OWNERS.items():
-        found = simulated(tmp_path, "transition", lock, threads=2, objects=8, owner=owner)
+        found = simulated("transition", "biased", threads=2, objects=8, owner=owner)
         charges = found.cores[1]["charges"]
         told = {name: charges[name] for name in ("stop_blocked", "stop_ended") if name in charges}
         assert charges["stop"] == 8
         assert told == ({} if state == "running" else {f"stop_{state}": 8})
 
 
-def test_an_owner_at_a_turn_waits(tmp_path: Path) -> None:
-    found = simulated(tmp_path, "rounds", "reservation", threads=2, objects=8, rounds=12)
+def test_an_owner_at_a_turn_waits() -> None:
+    found = simulated("rounds", "reservation", threads=2, objects=8, rounds=12)
     assert found.total("charges", "stop_blocked") == found.total("charges", "stop") == 8
 
 
-def test_transition_without_transitions_costs_what_acquiring_costs(tmp_path: Path) -> None:
-    found = simulated(tmp_path, "transition", "tasuki", threads=2, objects=30, owner="waiting")
+def test_transition_without_transitions_costs_what_acquiring_costs() -> None:
+    found = simulated("transition", "tasuki", threads=2, objects=30, owner="waiting")
     lengths = phase_lengths(found)
     for known, new in ((2, 1), (5, 4)):
         assert abs(lengths[new] - lengths[known]) < 30  # a cycle an object: all is warm
@@ -148,11 +145,11 @@ def test_transition_without_transitions_costs_what_acquiring_costs(tmp_path: Pat
 @pytest.mark.parametrize(
     ("lock", "parks"), [("tasuki", 12), ("reservation", 12), ("asym_tasuki", 12), ("thin", 11)]
 )
-def test_thrashing_inflates_in_every_iteration(lock: str, parks: int, tmp_path: Path) -> None:
+def test_thrashing_inflates_in_every_iteration(lock: str, parks: int) -> None:
     """A lock that was deflated is found flat and held, and a contender parks until it is released;
     the thin lock's first contender spins, and finds it inflated from then on."""
     keys = {"threads": 2, "iterations": 12, "hold": 2000}  # longer than a stop
-    assert simulated(tmp_path, "thrashing", lock, **keys).total("charges", "park") == parks
+    assert simulated("thrashing", lock, **keys).total("charges", "park") == parks
 
 
 @pytest.mark.parametrize(
@@ -160,35 +157,34 @@ def test_thrashing_inflates_in_every_iteration(lock: str, parks: int, tmp_path: 
     [("tasuki", 3 * 3, 3, 3), ("thin", 32 - 5 - 1, 1, 0), ("cas_spin", 0, 0, 0)],
 )
 def test_fat_sections_count_modes(
-    lock: str, inflated: int, inflations: int, deflations: int, tmp_path: Path
+    lock: str, inflated: int, inflations: int, deflations: int
 ) -> None:
     """Tasuki is flat again behind each fat section; thin is not, from the first contender on."""
     keys = {"threads": 2, "sections": 3, "flat": 5, "fat": 4, "hold": 2000}
-    extra = simulated(tmp_path, "fat_sections", lock, **keys).extra
+    extra = simulated("fat_sections", lock, **keys).extra
     counted = [extra[name] for name in ("inflated", "inflations", "deflations")]
     assert counted == [inflated, inflations, deflations]
 
 
-def test_a_holder_does_not_wait_for_ever_for_a_release_that_needs_the_lock(tmp_path: Path) -> None:
-    """The second thread has inflated the lock while the first is in its release, which then has to
-    enter the monitor."""
+def test_a_holder_does_not_wait_for_ever_for_a_release_that_needs_the_lock() -> None:
+    """The second inflates the lock while the first is in its release, which enters the monitor."""
     keys = {"threads": 2, "sections": 2, "flat": 10, "fat": 3, "hold": 100}
     options = own_options("generic", "x86_64")
-    found = simulated(tmp_path, "fat_sections", "reservation", options=options, **keys)
+    found = simulated("fat_sections", "reservation", options=options, **keys)
     assert found.result["pairs"] == 2 * (10 + 3) + 10
 
 
-def test_flat_sections_cost_the_same_after_contention_only_with_deflation(tmp_path: Path) -> None:
+def test_flat_sections_cost_the_same_after_contention_only_with_deflation() -> None:
     for lock, later in (("tasuki", 80), ("thin", 160)):  # a monitor has two atomics a pair
-        found = simulated(tmp_path, "flat_fat", lock, threads=4, iterations=20, sections=4)
+        found = simulated("flat_fat", lock, threads=4, iterations=20, sections=4)
         first, _, third = atomics_by_phase(found)
         assert (first, third) == (80, later)
 
 
-def test_long_locker_holds_the_lock_all_the_time(tmp_path: Path) -> None:
+def test_long_locker_holds_the_lock_all_the_time() -> None:
     """Waiters with cores of their own take nothing from the holder, whether they spin or park."""
     for lock, parks in (("tasuki", 3), ("cas_spin", 0)):
-        found = simulated(tmp_path, "long_locker", lock, threads=4, hold=20000)
+        found = simulated("long_locker", lock, threads=4, hold=20000)
         assert found.total("charges", "park") >= parks
         assert 20000 < phase_lengths(found)[1] < 20000 * 8
 
@@ -203,20 +199,18 @@ def test_long_locker_holds_the_lock_all_the_time(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("threads", [2, 3])
-def test_lock_mix_has_the_hits_asked_for(
-    threads: int, lock: str, won: int, stops: int, tmp_path: Path
-) -> None:
+def test_lock_mix_has_the_hits_asked_for(threads: int, lock: str, won: int, stops: int) -> None:
     keys = {"acquisitions": 1000, "objects": 10, "shared_objects": 4}
     keys |= {"owner_share": 600_000, "return_share": 100_000, "recursive": 200_000}
-    found = simulated(tmp_path, "lock_mix", lock, threads=threads, **keys)
+    found = simulated("lock_mix", lock, threads=threads, **keys)
     assert (found.total("cas", "won"), found.total("cas", "lost")) == (won, 0)
     assert found.total("charges", "stop") == stops
 
 
-def test_lock_trace_replays_its_sequences(tmp_path: Path) -> None:
+def test_lock_trace_replays_its_sequences() -> None:
     """Two objects of 0x12,1x3,0x5, one of 1x2: the owner hits until another thread comes."""
     keys = {"threads": 2, "sequence": "0x12,1x3,0x5/1x2", "objects": 3}
-    found = simulated(tmp_path, "lock_trace", "reservation", **keys)
+    found = simulated("lock_trace", "reservation", **keys)
     assert [core["charges"]["stop"] for core in found.cores] == [0, 2]
     assert found.total("cas", "won") == 3 + 2 * (2 + 3 + 5)
     assert [mark["phase"] for mark in found.report["phases"]] == [1, 2, 3]

@@ -1,8 +1,5 @@
-"""Where thread 0's stack lies in cache lines: simulated cycles are of this layout.
-
-Its frames lie below that of `runtime_main`, which begins where a line does. When a frame gets
-another size, those below it may move across a line, and every result of thread 0 with them.
-"""
+"""Where thread 0's stack lies in cache lines, which all its cycles depend on: its frames lie below
+that of `runtime_main`, which begins where a line does, and move when one gets another size."""
 
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Parking for a limited time (lockimpl/monitor/timed_park.h): simulated time in the engine, the
 kernel's clock without one; with a core for each thread, and where threads share cores."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +8,7 @@ import pytest
 from sweeps.engines.qemu.engine import own_options
 from sweeps.model.cell import arguments, usual
 from sweeps.programs import TARGETS
-from tests.engines.test_engine import execute
+from tests.engines.test_engine import report_of
 from tests.locks.running import passes
 from tests.native_build import FLAVOURS, build_native
 
@@ -18,14 +16,10 @@ EARLY = {"nap": 400, "delay": 20}  # microseconds: woken before the time is over
 LATE = {"nap": 20, "delay": 60}
 
 
-def simulated(flavour: str, out: Path, machine: str = "generic", **keys: int) -> dict[str, Any]:
-    """The engine's report of a run that must end well."""
+def report(flavour: str, machine: str = "generic", **keys: int) -> dict[str, Any]:
     binary = build_native("timed_park", "j9_flat", flavour, "full", scheduled="cores" in keys)
-    options = dict(own_options(machine, TARGETS[flavour].isa))
-    done = execute(binary, flavour, {"threads": 2, **keys}, options, out)
-    assert (done.returncode, json.loads(done.stdout)["error"]) == (0, ""), done.stderr
-    report: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
-    return report
+    options = own_options(machine, TARGETS[flavour].isa)
+    return report_of(binary, flavour, {"threads": 2, **keys}, options)
 
 
 @pytest.mark.parametrize(
@@ -39,16 +33,14 @@ def simulated(flavour: str, out: Path, machine: str = "generic", **keys: int) ->
 )
 @pytest.mark.parametrize("times", [EARLY, LATE], ids=["woken", "expired"])
 def test_a_park_ends_by_its_time_in_the_same_cycles(
-    times: dict[str, int], flavour: str, more: dict[str, Any], tmp_path: Path
+    times: dict[str, int], flavour: str, more: dict[str, Any]
 ) -> None:
-    first, again = (simulated(flavour, tmp_path / "out", **times, **more) for _ in range(2))
-    assert first == again
+    assert report(flavour, **times, **more) == report(flavour, **times, **more)
 
 
-def test_a_nanosecond_is_as_many_cycles_as_the_clock_says(tmp_path: Path) -> None:
+def test_a_nanosecond_is_as_many_cycles_as_the_clock_says() -> None:
     slow, fast = (
-        simulated("lock", tmp_path / "out", clock_mhz=mhz, **LATE)["cores"][0]["cycles"]
-        for mhz in (1000, 3000)
+        report("lock", clock_mhz=mhz, **LATE)["cores"][0]["cycles"] for mhz in (1000, 3000)
     )
     assert abs(fast - 3 * slow) < 0.1 * fast
 
