@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from lockcross_gem5.cores import CLASSES, PREFIXES, cpu_class
 from lockcross_gem5.elf import addresses
-from lockcross_gem5.figures import MEMORIES, MODELS, refused
+from lockcross_gem5.figures import MODELS, PATHS, refused
 
 REPORT = "lockcross.json"
 
@@ -36,7 +36,7 @@ def _arguments():
     parser.add_argument("--describe", action="store_true", help="print version and core models")
     parser.add_argument("--isa", choices=list(PREFIXES))
     parser.add_argument("--model", choices=MODELS)
-    parser.add_argument("--memory", choices=list(MEMORIES), default="classic")
+    parser.add_argument("--memory", choices=list(PATHS), default="classic")
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--roi", choices=("m5", "pc_count"), default="pc_count")
     parser.add_argument("--phases", type=int, default=0, help="phases to watch for (pc_count)")
@@ -62,7 +62,7 @@ def describe():
             isa: [model for model in CLASSES if cpu_class(isa, model) is not None]
             for isa in PREFIXES
         },
-        "memories": [name for name in MEMORIES if name != "ruby" or ruby.is_built()],
+        "memories": [name for name in PATHS if name != "ruby" or ruby.is_built()],
     }
 
 

@@ -35,18 +35,16 @@ _FIXED = {
         "blocking": (0, "O3's loads and stores leave the pipeline"),
     },
 }  # fmt: skip
-# What a clean fill from the L2 takes beside the L2's lookup, and one from memory beside that of the
-# L2 and the memory's own latency, in cycles: the answers of L1 and L2, the crossbars. With these,
+# What is on the way beside a latency that is told, in cycles: a hit in the L1 beside its lookup, a
+# clean fill from the L2 beside the L2's, one from memory beside that and the memory's own. It is of
+# caches and crossbars, or of Ruby's controllers and network. With those of the classic caches
 # workload rounds takes what the embedded engine says, on machine gem5_timing and with an L2 too
-# small for its objects.
-L2_PATH = 4
-MEMORY_PATH = 11
-# The same by way of Ruby's controllers and network, and that of a hit in the L1. With these, chains
-# of loads (workload micro, op chase) take on O3 what they take there with the classic caches.
-RUBY_L1_PATH = 1
-RUBY_L2_PATH = 5
-RUBY_MEMORY_PATH = 8
-MEMORIES = {"classic": (L2_PATH, MEMORY_PATH), "ruby": (RUBY_L2_PATH, RUBY_MEMORY_PATH)}
+# small for its objects; with Ruby's, chains of loads (workload micro, op chase) take on O3 what
+# they take there with the classic caches.
+PATHS = {
+    "classic": {"lat_l2": 4, "lat_memory": 11},
+    "ruby": {"lat_l1": 1, "lat_l2": 5, "lat_memory": 8},
+}
 
 # Figures that every model is told, unless the tables here name them.
 _TOLD = {
@@ -59,21 +57,24 @@ _PLACES = ("returning_atomics", "store_atomics")
 _AT_HOME = ("lat_far_atomic", "far_atomic_every")
 _SHARED = {
     "offset_max": (0, "cores begin when their threads have met at a barrier of the program"),
-    "lat_dirty": (None, "the latencies of gem5's crossbar and L1 decide"),
-    "lat_shared": (None, "the latencies of gem5's crossbar and L2 decide"),
-    "lat_upgrade": (None, "the latencies of gem5's crossbar and L2 decide"),
-    "lat_invalidate": (None, "the latencies of gem5's crossbar and L2 decide"),
-    "time_of_flight": (0, "gem5's classic caches change the state of a line at once"),
-    "migratory": (0, "a line that is read is shared by gem5's classic caches"),
+    "lat_dirty": (None, "the latencies of gem5's network and L1 decide"),
+    "lat_shared": (None, "the latencies of gem5's network and L2 decide"),
+    "lat_upgrade": (None, "the latencies of gem5's network and L2 decide"),
+    "lat_invalidate": (None, "the latencies of gem5's network and L2 decide"),
+    "migratory": (0, "gem5's caches share a line that is read"),
     "lat_jitter": (0, "gem5's latencies are the same each time"),
     "ask_early": (None, "the core model decides when it asks for a line"),
-    **dict.fromkeys(_PLACES, (0, "with gem5's classic caches every atomic runs in the core's own")),
-    **dict.fromkeys(_AT_HOME, (None, "with gem5's classic caches no atomic runs elsewhere")),
-    **dict.fromkeys(_FAR, (0, "gem5's crossbar has all cores at one distance")),
+    **dict.fromkeys(_PLACES, (0, "gem5's caches run every atomic in the core's own cache")),
+    **dict.fromkeys(_AT_HOME, (None, "gem5's caches run no atomic elsewhere")),
+    **dict.fromkeys(_FAR, (0, "gem5's network has all cores at one distance")),
+}
+_OF_MEMORY = {
+    "classic": {"time_of_flight": (0, "the classic caches change the state of a line at once")},
+    "ruby": {"time_of_flight": (1, "a line is on its way for as long as Ruby's messages")},
 }
 _CRACKED = "gem5's pipelines execute micro-operations"
 _UNKNOWN = "gem5-configs/ knows no such figure"
-_SHORT = "shorter than the path through gem5's caches and crossbars"
+_SHORT = "shorter than the path through gem5's caches and network"
 _CHUNKS = {
     "timing": (8, "TimingSimple fetches x86 code in aligned chunks of 8 bytes"),
     "minor": (0, "Minor fetches whole lines"),
@@ -83,22 +84,11 @@ _OWN_COST = "the core model's own cost; a set latency is added to it"
 _ATOMICS = ("cas_success", "cas_failure", "rmw")
 
 
-def _shared(memory):
-    """Figures of the caches that cannot be told, unless they are what these do anyway."""
-    if memory == "classic":
-        return _SHARED
-    found = {
-        name: (only, reason.replace("classic caches", "Ruby").replace("crossbar", "network"))
-        for name, (only, reason) in _SHARED.items()
-    }
-    return found | {"time_of_flight": (1, "a line is on its way for as long as Ruby's messages")}
-
-
 def refused(model, isa, figures, memory):
     """The figures that the model cannot be told: name -> reason. Whoever is told a figure that is
     what the model does anyway has been told nothing wrong."""
-    found = {}
-    for name, (only, reason) in {**_FIXED[model], **_shared(memory)}.items():
+    found, fixed = {}, {**_FIXED[model], **_SHARED, **_OF_MEMORY[memory]}
+    for name, (only, reason) in fixed.items():
         if name in figures and figures[name] != only:
             found[name] = reason
     if model == "minor" and figures.get("width", 1) > MINOR_WIDTH:
@@ -109,13 +99,12 @@ def refused(model, isa, figures, memory):
         chunk, reason = _CHUNKS[model]
         if figures.get("fetch_bytes", chunk) != chunk:
             found["fetch_bytes"] = reason
-    l2_path, memory_path = MEMORIES[memory]
-    if figures.get("lat_l2", l2_path + 1) <= l2_path:
-        found["lat_l2"] = _SHORT
-    if figures.get("lat_memory", 10**6) <= figures.get("lat_l2", 0) + memory_path:
-        found["lat_memory"] = _SHORT
+    for name, path in PATHS[memory].items():
+        least = path + (figures.get("lat_l2", 0) if name == "lat_memory" else 0)
+        if figures.get(name, least + 1) <= least:
+            found[name] = _SHORT
     for name in figures:
-        if name not in _TOLD and name not in _FIXED[model] and name not in _SHARED:
+        if name not in _TOLD and name not in fixed:
             found[name] = _UNKNOWN
         if name in _ATOMICS or name.startswith("fence_"):
             found[name] = _OWN_COST

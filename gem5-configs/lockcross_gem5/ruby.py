@@ -5,9 +5,10 @@ knows who has a line. Requests and answers are messages, so another core's take 
 from m5 import objects
 from m5.defines import buildEnv
 
-from lockcross_gem5.figures import RUBY_L1_PATH, RUBY_L2_PATH, RUBY_MEMORY_PATH, whole_number
+from lockcross_gem5.figures import PATHS, whole_number
 
 _PROTOCOL = "MESI_Two_Level"
+_PATH = PATHS["ruby"]
 _NETWORKS = 3  # virtual ones: requests, responses, and what the L2 passes on with unblocks
 
 
@@ -68,7 +69,7 @@ def _l1(system, number, cpu, figures, line):
         L1Icache=_cache(128 * 1024, 8, line, is_icache=True),  # as with the classic caches
         L1Dcache=data,
         l2_select_num_bits=0,
-        mandatory_queue_latency=max(1, whole_number(figures, "lat_l1") - RUBY_L1_PATH),
+        mandatory_queue_latency=max(1, whole_number(figures, "lat_l1") - _PATH["lat_l1"]),
         l1_request_latency=1,
         l1_response_latency=whole_number(figures, "lat_l1"),
         prefetcher=objects.RubyPrefetcher(),
@@ -97,7 +98,7 @@ def _l1(system, number, cpu, figures, line):
 def _l2(ruby, figures, line):
     # It looks a line up before it answers, and before it asks another L1 to. What comes from memory
     # is on its way to the L1 for as long.
-    latency = max(1, whole_number(figures, "lat_l2") - RUBY_L2_PATH)
+    latency = max(1, whole_number(figures, "lat_l2") - _PATH["lat_l2"])
     size, ways = whole_number(figures, "l2_size"), whole_number(figures, "l2_ways")
     controller = objects.L2Cache_Controller(
         version=0,
@@ -125,7 +126,7 @@ def _directory(system, figures):
         directory_latency=1,
     )
     l2, memory = whole_number(figures, "lat_l2"), whole_number(figures, "lat_memory")
-    latency = max(1, memory - l2 - RUBY_MEMORY_PATH) * 1000 / figures["clock_mhz"]
+    latency = max(1, memory - l2 - _PATH["lat_memory"]) * 1000 / figures["clock_mhz"]
     system.memory = objects.SimpleMemory(range=system.mem_ranges[0], latency=f"{latency}ns")
     controller.memory_out_port = system.memory.port
     return _with_buffers(

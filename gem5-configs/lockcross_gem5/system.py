@@ -5,7 +5,7 @@ from m5.objects import Cache, L2XBar, Process, Root, SEWorkload, SimpleMemory, S
 
 from lockcross_gem5 import ruby
 from lockcross_gem5.cores import make_cpu
-from lockcross_gem5.figures import L2_PATH, MEMORY_PATH, whole_number
+from lockcross_gem5.figures import PATHS, whole_number
 
 MEMORY = "512MiB"
 
@@ -62,7 +62,7 @@ def _connect_caches(system, model, figures):
                 interrupts.int_responder = system.memory_bus.mem_side_ports
     l2 = whole_number(figures, "lat_l2")
     system.l2 = _cache(
-        max(1, l2 - L2_PATH),
+        max(1, l2 - PATHS["classic"]["lat_l2"]),
         1,
         size=f"{whole_number(figures, 'l2_size')}B",
         assoc=whole_number(figures, "l2_ways"),
@@ -71,7 +71,7 @@ def _connect_caches(system, model, figures):
     )
     system.l2.cpu_side = system.l2_bus.mem_side_ports
     system.l2.mem_side = system.memory_bus.cpu_side_ports
-    memory = max(1, whole_number(figures, "lat_memory") - l2 - MEMORY_PATH)
+    memory = max(1, whole_number(figures, "lat_memory") - l2 - PATHS["classic"]["lat_memory"])
     system.memory = SimpleMemory(
         range=system.mem_ranges[0], latency=f"{memory * 1000 / figures['clock_mhz']}ns"
     )

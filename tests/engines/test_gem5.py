@@ -216,8 +216,8 @@ def test_what_a_model_does_otherwise_is_refused(
 
 
 def test_rubys_caches_refuse_other_figures_than_the_classic_ones() -> None:
-    told = {"time_of_flight": 1, "lat_l2": 5, "lat_memory": 16, "lat_dirty": 24}
-    assert set(figures.refused("o3", "x86_64", told, "ruby")) == {"lat_l2", "lat_dirty"}
+    told = {"time_of_flight": 1, "lat_l1": 1, "lat_l2": 5, "lat_memory": 16, "lat_dirty": 24}
+    assert set(figures.refused("o3", "x86_64", told, "ruby")) == {"lat_l1", "lat_l2", "lat_dirty"}
     classic = figures.refused("o3", "x86_64", told, "classic")
     assert set(classic) == {"time_of_flight", "lat_memory", "lat_dirty"}
 

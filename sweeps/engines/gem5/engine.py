@@ -224,7 +224,8 @@ class Gem5Engine(base.Engine):
         phases = workloads.phases(cell.workload, cell.parameters)
         more = [f"--roi={roi}", f"--limit={limits.instructions}", f"--phases={phases}"]
         more += [f"--latency={name}={cycles}" for name, cycles in sorted(added.config.items())]
-        more += [f"--memory={RUBY}"] * self._ruby
+        if self._ruby:
+            more.append(f"--memory={RUBY}")
         gem5 = find_gem5(cell.isa)
         command = script_command(gem5, cell.isa, self.model, cell.threads, cell.machine, more)
         amounts = [f"{name}={amount}" for name, amount in sorted(added.program.items())]
